@@ -49,8 +49,9 @@ _SECOND = (
     rf"{_CLOSE}(?:,|/|&|\band\b|\bor\b)(?i:{_OPEN}{_AGAIN})<strict>"
     r"(?![^\S\n]{1,3}(?:is|are|was|would|does|has|can)\b)"
 )
+# In front of a label: that it is not the answer, or only another that is possible (it could also be D).
 _NOT = re.compile(
-    r"(?:\b(?:can)?not|n['’]t|\bnever|\bneither|\bnor|\brule\sout|\bexclude)\s{1,3}"
+    r"(?:\b(?:can)?not|n['’]t|\bnever|\bneither|\bnor|\brule\sout|\bexclude|\b(?:could|might|may)\salso)\s{1,3}"
     r"(?:(?:be|choose|pick|select|go\swith|say)\s)?(?:the\s)?(?:option\s|choice\s|answer\s)?$",
     re.IGNORECASE,
 )
@@ -128,12 +129,22 @@ def read_last_marker(text: str, labels: Labels, *, cut: bool = False) -> Reading
     """
     if all(map(str.isascii, labels.names)):
         text = text.translate(_WIDE)
-    length = length_without_repeats(text) if cut else len(text)
+    length = _length_without_a_list_begun(text, labels) if cut else len(text)
     for end in (*where_a_new_question_begins(text, length), length):
         reading = _read(text[:end], labels)
         if reading.status != "none":
             break
     return reading
+
+
+def _length_without_a_list_begun(text: str, labels: Labels) -> int:
+    """How much of a reply that was cut is read: no repeats of its tail, and no list of options that begins again."""
+    length = length_without_repeats(text)
+    begin = text.rfind("\n", 0, length) + 1
+    line = text[begin:length].strip()
+    if begin and line[:1] and labels.alone.match(text, begin, length) and f"\n{line} " in f"\n{text[:begin]}":
+        return begin
+    return length
 
 
 def _read(text: str, labels: Labels) -> Reading:

@@ -42,13 +42,19 @@ _NUMBER = re.compile(
 _TEN_TO_THE = re.compile(r"(?:\^[^\S\n]?\{?|\*\*)([-−]?[0-9]{1,4})\}?")
 # What stands in front of digits that are an exponent or a part of a name: m/s^2, mol^{-1}, mol-1, x**2, B-12.
 # Two asterisks behind a blank set the number in bold: is **42**.
-_OF_A_LETTER = re.compile(r"(?:[^\W\d_]|[°)}%])(?:[^\S\n]?\^[^\S\n]?[{(]?[^\S\n]?|\*\*[{(]?)[-−]?\Z|[^\W\d_][-−–]\Z")
+_OF_A_LETTER = re.compile(
+    r"(?:[^\W\d_]|[°)}%])(?:[^\S\n]?\^[^\S\n]?[{(]?[^\S\n]?|\*\*[{(]?)[-−]?\Z|[^\W\d_][-−–]\Z|(?:√|\\sqrt\{)\Z"
+)
 _BEFORE = 8  # characters in front of a number that this looks at
 _CLOCK = re.compile(r":[0-9]{2}(?![0-9])")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})++(?:\.[0-9]++)?+")
 _PLAIN = re.compile(r"[0-9]++(?:\.[0-9]++)?+|\.[0-9]++")
 _GROUP_MARKS = re.compile(r"\{,\}|,?\\[!,]|['’ \u00a0\u202f]")
 _SUPERSCRIPTS = str.maketrans("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789")
+# A factor or divisor that is no number in digits: 1 / e, 2 π, 3√2.
+_SYMBOL = re.compile(
+    r"[^\S\n]?(?:(?:/|\\cdot|\\times|\*)[^\S\n]?)?(?:\\(?:pi|sqrt|ln|log|exp)\b|π|√|sqrt\b|/[^\S\n]?e\b)"
+)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 
 
@@ -76,6 +82,8 @@ def numbers_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Nu
         if not _is_no_number(text, found):
             value, form = _value(found)
             end = found.start("scale") if _is_a_unit(found) else found.end()
+            if _SYMBOL.match(text, end):
+                value, form = math.nan, "unclear"
             yield Number(value, form, found.start(), end)
 
 

@@ -8,19 +8,37 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import ascii_lowercase
 
+from calprobe.answers.confidence_words import first_and_last, said_of, stated_numbers
+from calprobe.answers.denials import is_denied
+from calprobe.answers.stated import as_confidence
 from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.errors import UsageError
 from calprobe.words import REVERSED
 
 _TOPS = {"x": 1.0, "x/100": 100.0, "x/10": 10.0}
-_N = r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
+_N = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-−+]?[0-9]{1,2}(?!\w))?"
 # A number that is no part of a word, of 0,8 or of 1.2.3. A hyphen behind a digit or letter is no minus.
 _NUMBER = re.compile(
-    rf"(?<![^\W_])(?<![.,])(?P<minus>[-−])?(?<![.,])(?P<number>{_N})(?![.,]?[0-9])(?!(?!percent\b)[^\W\d_])"
-    rf"(?P<suffix>\s{{0,3}}(?P<percent>%|percent\b)|\s{{0,3}}(?:/|out\s{{1,3}}of)\s{{0,3}}(?P<of>{_N})(?![.,]?[0-9]))?"
+    rf"(?<![^\W_])(?<![.,])(?P<minus>[-−])?(?<![.,])(?P<number>{_N})(?![.,]?[0-9])(?!(?!per\s?cent\b)[^\W\d_])"
+    rf"(?P<suffix>\s{{0,3}}(?P<percent>%|per\s?cent\b)|\s{{0,3}}(?:/|out\s{{1,3}}of)\s{{0,3}}(?P<of>{_N})(?![.,]?[0-9]))?"
 )
 _WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_NEGATED = re.compile(r"(?:\bnot|n['’]t)\s{1,3}(?:\w{1,12}\s{1,3})?$", re.IGNORECASE)  # not (very) likely
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|hardly)|n['’]t)\s{1,3}(?:\w{1,12}\s{1,3}){0,2}$", re.IGNORECASE
+)  # not (at all) likely
+# An expression that speaks of something else than the answer: people would likely agree; the most likely cause; it is
+# unlikely that he was there.
+_ADVERB = re.compile(
+    r"\b(?:would|will|could|may|might|can|should|are|is|was|were|has|have|most)\s{1,3}(?:most\s|very\s)?$",
+    re.IGNORECASE,
+)
+_OF_A_VERB = re.compile(
+    r"\s{1,3}(?!be\b|is\b|that\b|to\s(?:be|have)\b|correct|right|true|accurate|not\b|in\b|as\b|but\b|and\b|or\b|because\b|since\b|given\b)[a-z]{2}"
+)
+_OF_A_NOUN = re.compile(r"\b(?:the|a|an)\s{1,3}(?:most\s|very\s)?$", re.IGNORECASE)
+_THAT = re.compile(r"\s{1,3}that\b(?P<said>[^.!?\n]*)", re.IGNORECASE)
+_OF_THE_ANSWER = re.compile(r"\b(?:answer|response|correct|right|true|accurate|my|i)\b", re.IGNORECASE)
+_OWN_LETTER = re.compile(r"(?<![^\W_])([A-Za-z])[\s)\]:.=–—-]{1,4}[\"'“‘(\[*]{0,3}$")  # d: Likely
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +102,14 @@ def read_on_scale(
         found = list(reader(text[:MOST_CHARACTERS], expressions))
     else:
         raise UsageError(f"no scale {scale!r}; use {', '.join(_TOPS)}, expressions or letters, or 1 - one of these")
-    reading = _one(found, text.rstrip(), cut or len(text) > MOST_CHARACTERS)
+    cut = cut or len(text) > MOST_CHARACTERS
+    if cut and forward in _TOPS and text.rstrip()[-1:].isdigit():
+        return Reading(None, "cut", found[-1].rule if found else "")
+    reading = _one(found, text.rstrip(), cut)
     if reading.status == "lenient" and not lenient:
         return Reading(None, "lenient", reading.rule)
-    if isinstance(reading.value, float) and scale != forward:
-        return replace(reading, value=round(1 - reading.value, 12))  # 1 - 0.9 is 0.1, as on the scale itself
-    return reading
+    about = said_of(text, reading.start, reading.end) if forward in _TOPS else None
+    return as_confidence(reading, about or ("right" if scale == forward else "wrong"))
 
 
 def _one(found: Sequence[_Found], text: str, cut: bool) -> Reading:
@@ -122,15 +142,25 @@ def _says(found: _Found, value: float) -> bool:
 
 
 def _numbers(text: str, scale: str) -> Iterator[_Found]:
-    """What each number of the text stands for."""
+    """What each number of the text stands for that states a confidence; without any, what several others do."""
+    every = first_and_last(list(_every_number(text, scale)))
+    if places := stated_numbers(text, [(each.start, each.stop) for each in every]):
+        return iter([every[place] for place in places])
+    affirmed = [each for each in every if not is_denied(text, each.start, each.stop)]
+    return iter(affirmed if len({each.confidences for each in affirmed}) > 1 else [])
+
+
+def _every_number(text: str, scale: str) -> Iterator[_Found]:
     for found in _NUMBER.finditer(text):
-        number = -float(found["number"]) if found["minus"] else float(found["number"])
+        number = float(found["number"].replace("−", "-")) * (-1 if found["minus"] else 1)
         top, rule, usual = _TOPS[scale], "number", True
         if found["percent"]:
             top, rule, usual = 100.0, "percent", scale == "x/100"
         elif found["of"]:
             usual = float(found["of"]) == top
             top, rule = float(found["of"]), "out_of"
+            if number == top == 50:  # 50/50 are even odds
+                top, usual = 100.0, False
         span = (*found.span("number"), found.end())
         if number < 0 or number > top or top == 0:
             yield _Found("off_scale", rule, *span, (number,))
@@ -145,11 +175,22 @@ def _expressions(text: str, table: Mapping[str, float]) -> Iterator[_Found]:
     expressions = tuple(table)
     for found in _pattern(expressions).finditer(text):
         span = (*found.span(), found.end())
-        if _NEGATED.search(text, max(0, found.start() - 24), found.start()):
+        if _is_of_another(text, *found.span()):
             yield _Found("ambiguous", "expression", *span, ())
         else:
             assert found.lastgroup is not None, "one of the expressions has matched"
             yield _Found("ok", "expression", *span, (table[expressions[int(found.lastgroup[1:])]],))
+
+
+def _is_of_another(text: str, start: int, end: int) -> bool:
+    """Whether the expression is denied, or does not speak of the answer."""
+    first = max(0, start - 40)
+    if _NEGATED.search(text, first, start):
+        return True
+    if _OF_A_VERB.match(text, end) and (_ADVERB.search(text, first, start) or _OF_A_NOUN.search(text, first, start)):
+        return True
+    that = _THAT.match(text, end)
+    return that is not None and not _OF_THE_ANSWER.search(that["said"])
 
 
 def _letters(text: str, table: Mapping[str, float]) -> Iterator[_Found]:
@@ -171,7 +212,9 @@ def _letters(text: str, table: Mapping[str, float]) -> Iterator[_Found]:
             yield replace(first, status="ambiguous")
         return
     for each in _expressions(text, table):
-        yield replace(each, status="lenient" if each.status == "ok" else each.status)
+        letter = _OWN_LETTER.search(text, max(0, each.start - 8), each.start)
+        is_another = letter is not None and values.get(letter[1].casefold()) not in (None, *each.confidences)
+        yield replace(each, status="ambiguous" if is_another else "lenient" if each.status == "ok" else each.status)
 
 
 def _letter(found: re.Match[str], values: Mapping[str, float]) -> _Found:

@@ -11,7 +11,7 @@ from calprobe.answers.labels import labels_of
 from calprobe.answers.last_marker import read_first_marker, read_last_marker
 from calprobe.answers.number_reader import read_extracted, read_first_number, read_number
 from calprobe.answers.option_text import read_option_text
-from calprobe.answers.short import read_short
+from calprobe.answers.short import first_paragraph, read_short
 from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.answers.yes_no import read_yes_no
 from calprobe.errors import UsageError
@@ -129,7 +129,7 @@ CONCLUDES: Mapping[QuestionKind, str] = {"choice": "verdict", "number": "extract
 CONCLUSIONS = (*CONCLUDES.values(), "chosen", "first_number")
 
 
-def read(reply: Reply, question: Question, reader: str | None = None) -> Reading:
+def read(reply: Reply, question: Question, reader: str | None = None, *, plain: bool = False) -> Reading:
     """What a reader finds in a reply. It depends on its text, finish and label scores, the labels and options alone.
 
     A value of a reply that ended at its budget has the status `cut`, and so has such a reply without a value. A reply
@@ -139,6 +139,8 @@ def read(reply: Reply, question: Question, reader: str | None = None) -> Reading
         reply: of the reader's stage.
         question: what was asked.
         reader: a name in `READERS`; None: the default of the question's kind.
+        plain: the prompt was plain text, as for base models, which go on after their answer: short texts are read up to
+            the first blank line.
     Raises:
         UsageError: no such reader, or it does not read answers to questions of this kind.
 
@@ -151,6 +153,8 @@ def read(reply: Reply, question: Question, reader: str | None = None) -> Reading
         return Reading(None, "error", "")
     if len(reply.text) > MOST_CHARACTERS:
         reply = replace(reply, text=reply.text[:MOST_CHARACTERS], finish="length")
+    if plain and chosen.name == "short":
+        reply = replace(reply, text=first_paragraph(reply.text))
     reading = chosen.read(reply, question.labels, question.options)
     if _cut(reply) and chosen.stage == "answer" and reading.status in ("ok", "none"):
         return replace(reading, status="cut")

@@ -9,9 +9,35 @@ from calprobe.answers.new_question import where_a_new_question_begins
 from calprobe.answers.types import Reading
 
 _MARKER = re.compile(
-    r"^[^\w\n]{0,12}(?:(?:the|my|so|final|short|correct|best)\s){0,3}answer"
-    r"(?:\s(?:is|would\sbe)\b:?[*_]{0,3}|[*_]{0,3}[^\S\n]{0,3}[:=][*_]{0,3})\s{0,4}(?P<rest>[^\n]*)$",
+    r"(?:^[^\w\n]{0,12}|(?<=[.!?:,;])[^\S\n]{1,3})(?:(?:the|my|so|final|short|correct|best)\s){0,3}answer"
+    r"(?:\sto\s(?:(?:the|your|this|that)\s)?question)?"
+    r"(?:\s(?:is|would\sbe)\b:?[*_]{0,3}|[*_]{0,3}[^\S\n]{0,3}[:=][*_]{0,3})(?=\s{0,4}(?P<rest>[^\n]*)$)",
     re.IGNORECASE | re.MULTILINE,
+)
+# Frames that a reply puts its answer in: LaTeX's box, which may have a text in it, a field of JSON, a tag of XML.
+_FRAMES = (
+    ("boxed", re.compile(r"\\boxed\s?\{(?:\\(?:text|mathrm|textbf|mathbf)\s?\{)?(?P<rest>[^{}\n]*)\}")),
+    (
+        "json",
+        re.compile(
+            r"""(?i)(["'])(?:\w{1,12}_)?answer\1\s{0,3}:\s{0,3}\[?(?:(["'])(?P<rest>[^"\\\n]*?)\2|(?P<bare>[-\w.]+))"""
+        ),
+    ),
+    ("tag", re.compile(r"(?i)<(?P<tag>(?:\w{1,12}_)?answer)>\s{0,8}(?P<rest>[^<>\n]*)\s{0,8}</(?P=tag)>")),
+)
+_FIRST_OF_A_LIST = re.compile(r"[^\w\n]{0,4}\(?1[.)][^\S\n]{1,3}(?=[^\W\d_])")
+_SECOND_OF_A_LIST = re.compile(r"^[^\w\n]{0,4}\(?2[.)][^\S\n]", re.MULTILINE)
+# Where a reply goes on behind its answer in one line: a speaker, a heading, remarks about the answer.
+_GOES_ON = re.compile(
+    r"[^\S\n]{1,3}(?:(?:AI[^\S\n])?(?:User|USER|Human|Assistant|Question|Q[0-9]{0,3}|Explanation|Tags|Categor(?:y|ies))"
+    r"[^\S\n]?:|#{2,6}[^\S\n])"
+)
+# How sure the reply is, behind the answer: (90% sure), [confidence: 0.9], - I am 80 percent certain.
+_HOW_SURE = re.compile(
+    r"""(?ix) [^\S\n]{0,3} (?:[(\[] | [,;–—-]\s | (?<=[.!?])[^\S\n]) [^\S\n]? (?:I(?:\s am|['’]m)\s)? (?:about\s|~)?
+    (?:\d{1,3}(?:\.\d{1,4})?[^\S\n]?(?:%|percent)[^\S\n](?:sure|certain|confident|confidence|certainty|probability|likely)
+    |(?:my\s)?(?:confidence|certainty|probability)(?:[^\S\n]is|[:=])?[^\S\n]{0,3}[\d.]{1,6}[^\S\n]?(?:%|percent)?)
+    [)\].]{0,2} [^\S\n]*\Z"""
 )
 _IN_FRONT = re.compile(r"""(?:[\s*_`"'“”‘’«»<>\[\]{}():;,.!?]|[-–—•#]{1,6}\s)*""")
 _BEHIND = " \t\r\v\f\u00a0*_`\"'“”‘’«»<>[]{}()-–—•:;,.!?"
@@ -21,21 +47,27 @@ _ARTICLES = frozenset(("a", "an", "the"))
 
 
 def read_short(text: str) -> Reading:
-    """The reply's short answer, without what stands around it: quotes, Markdown, a full stop.
+    """The reply's short answer, without what stands around it: quotes, Markdown, a full stop, how sure the reply is.
 
-    1. `answer_marker`: what follows "Answer:" or "The answer is" on the last line that begins so, or on the line below;
-    2. `first_line`: the first line that has a letter or digit.
+    1. `boxed`, `json`, `tag`: what LaTeX's box, a field "answer" of JSON or a tag <answer> has in it, the last of them;
+    2. `answer_marker`: what follows "Answer:" or "The answer is" on the last line with a sentence that begins so, or on
+       the line below;
+    3. `first_line`: the first line that has a letter or digit, without the number of a list that has no second item.
 
-    The text is read up to where the model asks itself a new question.
+    The text is read up to where the model asks itself a new question, or within the line goes on as another speaker,
+    with a heading or with an explanation.
 
-    >>> [read_short(text).value for text in ('**Paris.**', 'I think of France.\\nAnswer: "Paris"')]
-    ['Paris', 'Paris']
+    >>> [read_short(text).value for text in ('**Paris.**', 'I think of France.\\nAnswer: "Paris"', "\\\\boxed{Paris}")]
+    ['Paris', 'Paris', 'Paris']
     """
     end = next(where_a_new_question_begins(text, len(text)), len(text))
+    framed = _framed(text, end)
     marked = None
     for found in _MARKER.finditer(text, 0, end):
         if any(map(str.isalnum, found["rest"])):
             marked = found
+    if framed and (marked is None or marked.start() < framed[2]):
+        return _stripped(text, *framed)
     if marked:
         return _stripped(text, "answer_marker", *marked.span("rest"))
     something = re.compile(r"[^\W_]").search(text, 0, end)
@@ -43,7 +75,36 @@ def read_short(text: str) -> Reading:
         return _as_it_stands(text, end)
     begin = text.rfind("\n", 0, something.start()) + 1
     line_end = text.find("\n", something.start(), end)
-    return _stripped(text, "first_line", begin, line_end if line_end >= 0 else end)
+    stop = line_end if line_end >= 0 else end
+    item = _FIRST_OF_A_LIST.match(text, begin, stop)
+    if item and not _SECOND_OF_A_LIST.search(text, stop, end):
+        begin = item.end()
+    return _stripped(text, "first_line", begin, stop)
+
+
+def first_paragraph(text: str) -> str:
+    """The text up to its first blank line behind an answer; a paragraph that ends with a colon has none yet.
+
+    >>> first_paragraph("\\n Paris\\n\\nThe answer is Rome."), first_paragraph("Answer:\\n\\nParis\\n\\nRome")
+    ('\\n Paris', 'Answer:\\n\\nParis')
+    """
+    for blank in re.finditer(r"\n[^\S\n]*\n", text):
+        before = text[: blank.start()].rstrip(_BEHIND.replace(":", ""))
+        if any(map(str.isalnum, before)) and not before.endswith(":"):
+            return text[: blank.start()]
+    return text
+
+
+def _framed(text: str, end: int) -> tuple[str, int, int] | None:
+    """The rule and the span of the last frame that has a letter or digit in it."""
+    last: tuple[str, int, int] | None = None
+    for rule, pattern in _FRAMES:
+        for found in pattern.finditer(text, 0, end):
+            group = "rest" if found["rest"] is not None else "bare"
+            begin, stop = found.span(group)
+            if any(map(str.isalnum, found[group])) and (last is None or begin > last[1]):
+                last = rule, begin, stop
+    return last
 
 
 def _as_it_stands(text: str, end: int) -> Reading:
@@ -58,6 +119,9 @@ def _as_it_stands(text: str, end: int) -> Reading:
 def _stripped(text: str, rule: str, begin: int, end: int) -> Reading:
     """The part of the text without what stands around it; a closing bracket whose opening one is inside stays."""
     start = begin + len(_IN_FRONT.match(text[begin:end])[0])  # type: ignore[index]  # an empty match is one
+    for behind in (_GOES_ON, _HOW_SURE):
+        if more := behind.search(text, start + 1, end):
+            end = more.start()
     inner = text[start:end].rstrip(_BEHIND)
     closing = text[start + len(inner) : end][:1]
     if closing in _OPENED_BY and inner.count(_OPENED_BY[closing]) > inner.count(closing):

@@ -15,7 +15,10 @@ _ABOUT = re.compile(
     | (?:\b(?:am|feel|how|quite|very|pretty|not|percent|\w{1,20}ly)|['’]m|%)\s+(?:sure|certain)\b
     | ^[\W_]*probability\s*(?:\([^()]*\))?[\W_]*[:=] | \bprobability\b(?=.{0,200}\b(?:correct|right|true)\b)"""
 )
-_LABEL = re.compile(r"(?i)\b(?:confidence|certainty|probability)\b[^:=\d(]{0,60}(?:\([^()]{0,60}\))?[^:=\w]{0,9}[:=]")
+_LABEL = re.compile(
+    r"(?i)\b(?:confidence|certainty|probability)\b[^:=\d(]{0,60}(?:\([^()]{0,60}\))?[^:=\w]{0,9}[:=]"
+    r"|<(?:confidence|certainty|probability)\b[^<>]{0,40}>"
+)
 # "I'm not 100% sure" says what it is not.
 _NOT = re.compile(r"(?i)(?:\bnot|n['’]t)\s+(?:\w{1,20}\s+)?[\d.]{1,8}\s*(?:%|percent\b)\s*(?:sure|certain|confident)\b")
 _THAT = re.compile(r"(?i)\b(?:sure|certain|confident)\s+that\b")
@@ -26,9 +29,9 @@ def read_stated_line(text: str, scale: str = "x", *, parser: StatedParser = "str
     """The confidence in [0, 1] that a reply with an answer states beside it, or why there is none.
 
     Only what the reply says of its confidence or certainty, or of the probability that it is right, is read, in
-    English: behind `Confidence:` (`Certainty:`, `Probability:`), also if the number stands on the next line, else the
-    line. Numbers elsewhere are the answer's. Of several such lines the last with a number counts; if that cannot be
-    read, none does.
+    English: behind `Confidence:` (`Certainty:`, `Probability:`) or in a tag `<confidence>`, also if the number stands
+    on the next line, else the line. Numbers elsewhere are the answer's. Of several such lines the last with a number
+    counts; if that cannot be read, none does.
 
     Args:
         text: the reply.
@@ -63,7 +66,7 @@ def _said(text: str) -> list[tuple[int, str]]:
             continue
         label = _LABEL.search(line)
         begin = label.end() if label else 0
-        words = line[begin:]
+        words = line[begin:].partition("</")[0]
         if that := _THAT.search(words):
             words = words[: that.end()]  # what it is sure of may have numbers of its own
         if re.search(r"\d", words):

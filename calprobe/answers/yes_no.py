@@ -27,12 +27,20 @@ _RULES = (
     ("own_line", re.compile(rf"^[^\w\n]{{0,12}}{_WORD}[^\w\n]{{0,12}}$", re.IGNORECASE | re.MULTILINE)),
     ("only_mention", re.compile(_WORD, re.IGNORECASE)),
 )
+# Without either word: what the reply says of the claim.
+_TRUTH = re.compile(
+    r"\b(?:claim|statement|option|answer|conclusion|it|this|that)\s(?:is|was|must\sbe|appears\sto\sbe)(?P<not>\s(?:definitely|clearly|"
+    r"actually|therefore|indeed)?\s?not|n['’]t)?\s(?:(?:definitely|clearly|actually|therefore|indeed|also|partially)\s)?"
+    r"[\"“'*]{0,3}(?:(?P<right>true|correct|right)|(?P<wrong>false|incorrect|wrong|untrue))\b",
+    re.IGNORECASE,
+)
 _BOTH = re.compile(r"[^\w\n]{0,4}(?:and|or|/)[^\w\n]{0,4}(?:yes|no)(?![^\W_])", re.IGNORECASE)
 
 
 def read_yes_no(text: str) -> Reading:
     """`yes` or `no`: behind "the answer is" or "Answer:", the last one; behind "actually" and its like, the last one;
-    at the beginning; alone on a line, the last one; or anywhere, if the other word does not occur.
+    at the beginning; alone on a line, the last one; or anywhere, if the other word does not occur. Without either word
+    what the reply calls the claim, true or false (`truth`).
 
     "No" in front of some nouns ("no idea", "no doubt") is not read. `several`: "yes or no", or both words and none of
     them marked.
@@ -50,4 +58,15 @@ def read_yes_no(text: str) -> Reading:
         if _BOTH.match(text, found.end("word")) or (rule == "only_mention" and len(words) > 1):
             return Reading(None, "several", rule)
         return Reading(word, "ok", rule, *found.span("word"))
-    return Reading(None, "none", "")
+    return _truth(text)
+
+
+def _truth(text: str) -> Reading:
+    """The verdict of a reply that calls the claim true or false, if it does not do both."""
+    verdicts = {
+        ("no" if bool(found["not"]) == bool(found["right"]) else "yes"): found for found in _TRUTH.finditer(text)
+    }
+    if len(verdicts) != 1:
+        return Reading(None, "several" if verdicts else "none", "truth" if verdicts else "")
+    word, found = next(iter(verdicts.items()))
+    return Reading(word, "ok", "truth", *found.span("right" if found["right"] else "wrong"))

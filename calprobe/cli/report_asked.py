@@ -60,9 +60,9 @@ readers_option = list_option(
     "--reader",
     "readers",
     metavar="NAME,..",
-    help="Asked runs: readers of answers to choice questions, of first_char, first_marker, last_marker and constrained;"
-    " confidences go by the first. Numbers are read by number, open questions by short."
-    "  [default: last_marker,first_char,constrained]",
+    help="Asked runs: readers of answers to choice questions, of last_marker, constrained, first_char and first_marker"
+    " (the last two by the audit's rules); confidences go by the first. Numbers are read by number, open questions by"
+    " short.  [default: last_marker,constrained; in the JSON first_char, too]",
 )
 variants_option = list_option(
     "--variants",

@@ -60,6 +60,7 @@ def graded_answers(run: AskedRun, options: GradeOptions) -> Iterator[GradedAnswe
     Where a conclusion was asked for behind the reply, that is the answer. An answer to a choice is right if its label
     is. An import without its questions has none that could be graded.
     """
+    plain = plain_variants(run)
     for asked, piece in run.by_piece.items():
         questions = run.questions[asked.set].questions
         known = {question.id: question for question in questions}
@@ -69,8 +70,13 @@ def graded_answers(run: AskedRun, options: GradeOptions) -> Iterator[GradedAnswe
             if reply.finish != "error" and question.kind != "choice" and is_known:
                 reader = answer_readers(asked, question).get(reply.stage, "")
                 if reader != "":
-                    reading = read(reply, question, reader)
+                    reading = read(reply, question, reader, plain=asked.variant in plain)
                     yield GradedAnswer(question, reply, reading, grade(reading, question, rules=options.rules))
+
+
+def plain_variants(run: AskedRun) -> frozenset[str]:
+    """The variants that were asked as plain text; what is imported was asked in a way that is not known."""
+    return frozenset() if run.manifest.is_import else run.manifest.asked_plainly
 
 
 def answer_readers(asked: AskedPiece, question: Question) -> dict[str, str | None]:

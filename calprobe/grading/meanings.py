@@ -18,7 +18,7 @@ from calprobe.answers.said import said
 from calprobe.answers.token_claims import Context, ccp_pairs
 from calprobe.backends.protocol import Backend
 from calprobe.errors import UsageError
-from calprobe.grading.answers_of import answer_readers
+from calprobe.grading.answers_of import answer_readers, plain_variants
 from calprobe.grading.entailment import Judge, judge_of
 from calprobe.messages import counted, shown
 from calprobe.questions import Question
@@ -107,6 +107,7 @@ def judge_meanings(
 def different_answers(run: AskedRun) -> Answers:
     """The different answers to each open question, over all variants, paraphrases and samples; by text."""
     found: dict[tuple[str, str], tuple[Question, set[str]]] = {}
+    plain = plain_variants(run)
     for asked, piece in run.by_piece.items():
         known = {question.id: question for question in run.questions[asked.set].questions}
         for reply in piece.replies:
@@ -115,7 +116,8 @@ def different_answers(run: AskedRun) -> Answers:
                 readers = answer_readers(asked, question)
                 if reply.stage not in readers:
                     continue
-                text = said(reply, question, read(reply, question, readers[reply.stage]))
+                reading = read(reply, question, readers[reply.stage], plain=asked.variant in plain)
+                text = said(reply, question, reading)
                 if text is not None:
                     found.setdefault((asked.set, question.id), (question, set()))[1].add(text)
     return {place: (question, sorted(texts)) for place, (question, texts) in found.items()}

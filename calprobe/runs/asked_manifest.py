@@ -71,6 +71,12 @@ class AskManifest(RunManifest):
         """Whether another tool made the replies."""
         return self.backend.imported
 
+    @property
+    def asked_plainly(self) -> frozenset[str]:
+        """The variants that reached the model as plain text, without a chat template, as base models are asked."""
+        without_template = self.backend.settings.get("chat_template") == "null"  # a value as JSON
+        return frozenset(variant.name for variant in self.prompts.variants if without_template or variant.raw)
+
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
         """`SET.VARIANT` with each paraphrase, in the order of asking."""

@@ -10,7 +10,7 @@ from hostile_texts import hostile_texts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calprobe.answers import STATUSES, read_on_scale
+from calprobe.answers import STATUSES, read_on_scale, read_stated
 from calprobe.errors import UsageError
 from calprobe.prompts import load_prompts
 from calprobe.prompts.types import SCALES
@@ -205,3 +205,11 @@ def test_hostile_texts_are_read_quickly(scale: str) -> None:
     for _, text in hostile_texts(10_000):
         assert read_on_scale(text, scale, EXPRESSIONS).status in STATUSES
     assert time.process_time() - before < 4
+
+
+@pytest.mark.parametrize("part", ["0.5 ", "0.5\n", "0.5 or ", "1/", "50% chance that "])
+def test_many_numbers_take_no_time(part: str) -> None:
+    before = time.process_time()
+    read_on_scale(part * (200_000 // len(part)), ONE)
+    read_stated(part * (200_000 // len(part)), ONE)
+    assert time.process_time() - before < 6  # each number by itself took minutes

@@ -57,6 +57,7 @@ def across_runs(runs: Sequence[AskedRunReport], options: AskedOptions) -> Across
         shifts=shift_summaries([cell for run in runs for cell in run.reports()], options),
         recovered=tuple(_recovered(runs)),
         sizes=tuple(sizes_and_spreads(runs)),
+        hidden=tuple(dict.fromkeys(name for run in runs for own in run.sets.values() for name in own.hidden)),
     )
 
 

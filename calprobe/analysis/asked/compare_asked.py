@@ -128,12 +128,12 @@ def _primary(cells: Iterable[OpenedCell]) -> tuple[str, ...]:
 
     Uncertainties without a scale have no calibration to compare: their order is compared where they are named.
     """
-    by_evidence: dict[str, dict[str, None]] = {}
+    by_group: dict[str, dict[str, None]] = {}
     for cell in cells:
         for name, estimator in cell.estimators.items():
             if estimator.scale == "probability":
-                by_evidence.setdefault(estimator.evidence, {})[name] = None
-    found = (first_estimator(names) for names in by_evidence.values())
+                by_group.setdefault(estimator.group, {})[name] = None
+    found = (first_estimator(names) for names in by_group.values())
     return tuple(name for name in found if name is not None)
 
 

@@ -65,6 +65,7 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
         tokens=_tokens(asked, cells),
         about={**asked.about, **({"grading errors": said} if said else {}), **_study(options)},
         judged=errors,
+        exact={name: own.exact for name, own in sets.items() if own.exact is not None},
         graded={name: {v: _decided(cell) for v, cell in own.cells.items()} for name, own in sets.items()},
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from calprobe.analysis.asked.exact_matches import ExactMatches
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.messages import counted, shortened
 from calprobe.metrics.judged import JudgedAccuracy
@@ -44,6 +45,7 @@ class Disclosure:
     about: Mapping[str, str]  # what the manifest says: backend, decoding, chat template
     # Rows by who graded, with how many are right: exact, judge, ..; under the reader that confidences go by
     graded: Mapping[str, Mapping[str, Mapping[str, tuple[int, int]]]] = field(default_factory=dict)
+    exact: Mapping[str, ExactMatches] = field(default_factory=dict)  # by set, what exact matching graded
     judged: JudgedAccuracy | None = None  # None: no part, or all, was graded by hand
     tokens: Tokens = field(default_factory=dict)  # of a reply at most, by stage; empty: of an import
     read_by: Mapping[str, str] = field(default_factory=dict)  # SET VARIANT -> reader, where it is not the first one
@@ -76,6 +78,11 @@ class Disclosure:
                 }
                 for name, cells in self.graded.items()
             },
+            "exact_matching": {
+                name: {"n": own.graded, "right": own.right, "wrong_and_contain_accepted": own.contain}
+                for name, own in self.exact.items()
+            },
+            "warnings": [f"{name}: {own.warning}" for name, own in self.exact.items() if own.warning],
             "graded_by_hand": None if self.judged is None else _judged(self.judged),
             "failed_requests": {
                 name: {v: sum(own.values()) for v, own in cells.items()} for name, cells in self.failed.items()

@@ -72,6 +72,7 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         grades=graded,
         meanings=meanings,
         asked_as=_asked_as(manifest),
+        plain=frozenset() if manifest.is_import else manifest.asked_plainly,
     )
 
 
@@ -120,11 +121,9 @@ def _asked_as(manifest: AskManifest) -> AskedAs:
     """How prompts reach the model: as plain text, as a chat, or as one with a thought in front of the reply."""
     if manifest.is_import:
         return "unknown"
-    settings = manifest.backend.settings
-    without_template = settings.get("chat_template") == "null"  # a value as JSON; servers and imports have none
-    if without_template or all(variant.raw for variant in manifest.prompts.variants):
+    if all(variant.name in manifest.asked_plainly for variant in manifest.prompts.variants):
         return "base"
-    return "reasoning" if settings.get("thinking") == "kept apart" else "instruct"
+    return "reasoning" if manifest.backend.settings.get("thinking") == "kept apart" else "instruct"
 
 
 def _size(size: ModelSize) -> str:

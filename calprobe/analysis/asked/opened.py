@@ -59,6 +59,7 @@ class Asked:
     about: Mapping[str, str] = field(default_factory=dict)  # what else the manifest says, for the disclosure
     grades: Mapping[str, StoredGrade] = field(default_factory=dict)  # by the key of the reply, see `calprobe grade`
     asked_as: AskedAs = "unknown"  # how prompts reached the model; unknown of what another tool asked
+    plain: frozenset[str] = frozenset()  # variants that were asked as plain text
     meanings: StoredMeanings | None = None  # what models say of the answers' meaning, see `calprobe grade --nli`
 
     @property
@@ -109,7 +110,7 @@ def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
     sizes = {own.name: (own.n_roots, sum(bool(question.of) for question in own.questions)) for own in asked.sets}
     if options.window is not None:
         _check_ranks(asked)
-    found = cells_of(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations)
+    found = cells_of(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations, asked.plain)
     _check_variants(asked.label, options.variants, [name for cells in found.values() for name in cells])
     for name, every in found.items():
         cells = {own: cell for own, cell in every.items() if options.variants is None or own in options.variants}

@@ -12,6 +12,7 @@ from calprobe.words import AskedCompat, Calibrate
 PARSE_THRESHOLD = 0.80  # the study's: a cell that reads less of its stated confidences leaves the means over cells
 FIRST_CHAR, LAST_MARKER, CONSTRAINED = "first_char", "last_marker", "constrained"
 FIRST_MARKER = "first_marker"  # the first repair of the paper
+OF_THE_AUDIT = (FIRST_CHAR, FIRST_MARKER)  # by the paper's rules, which take a letter of a word for an answer
 READERS = (LAST_MARKER, FIRST_CHAR, CONSTRAINED)  # of choices; the first is the one that confidences go by
 
 
@@ -61,6 +62,10 @@ class AskedOptions:
         if self.readers is not None:
             return self.readers
         return (FIRST_CHAR, FIRST_MARKER, CONSTRAINED) if self.by_paper else READERS
+
+    def shows(self, reader: str) -> bool:
+        """Whether a reader stands in tables and figures; one of the audit does by its rules, or where it is named."""
+        return reader not in OF_THE_AUDIT or self.by_paper or reader in (self.readers or ())
 
 
 DEFAULT_ASKED = AskedOptions()

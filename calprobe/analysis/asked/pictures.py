@@ -160,12 +160,11 @@ def _share_panel(title: str, cell: CellReport, points: str) -> SharePanel | None
 
 def _readers(own: SetReport) -> GroupedDots:
     cells = list(own.cells.values())
-    readers = tuple(dict.fromkeys(reader for cell in cells for reader in cell.accuracy))
     accuracy = tuple(
-        tuple(cell.accuracy[name].value if name in cell.accuracy else None for name in readers) for cell in cells
+        tuple(cell.accuracy[name].value if name in cell.accuracy else None for name in own.readers) for cell in cells
     )
     chance = float(np.mean([cell.chance for cell in cells])) if cells else float("nan")
-    return GroupedDots(own.name, "accuracy", "variant", tuple(own.cells), readers, accuracy, chance)
+    return GroupedDots(own.name, "accuracy", "variant", tuple(own.cells), own.readers, accuracy, chance)
 
 
 MatrixValue = Callable[[CellReport], Estimate | None]
@@ -206,7 +205,7 @@ def _number(own: SetReport, variant: str, value: MatrixValue) -> float:
 def size_panels(across: AcrossRuns | None, states: Mapping[str, str] = NO_STATES) -> tuple[SizePanel, ...]:
     """Size against spread, a panel for each set; none without two runs of known size. `states`: as `states_of`."""
     found: dict[str, list[SizeAndSpread]] = {}
-    for own in across.sizes if across is not None else ():
+    for own in across.shown_sizes if across is not None else ():
         found.setdefault(own.set, []).append(own)
     readers = list(dict.fromkeys(own.reader for several in found.values() for own in several))
     return tuple(_size_panel(name, several, readers, states) for name, several in found.items())

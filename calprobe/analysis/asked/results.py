@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from calprobe.analysis.asked.disclosure import Disclosure
+from calprobe.analysis.asked.exact_matches import ExactMatches
 from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.lengths import StageLengths
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
@@ -296,6 +297,14 @@ class SetReport:
     drops: tuple[Drop, ...]
     repairs: tuple[Repair, ...]
     means: tuple[MeanOverVariants, ...]
+    exact: ExactMatches | None = None  # None: exact matching graded nothing
+    hidden: tuple[str, ...] = ()  # readers that stand in the JSON, and in no table or figure
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """The readers of any variant that tables and figures show."""
+        every = dict.fromkeys(reader for cell in self.cells.values() for reader in cell.accuracy)
+        return tuple(reader for reader in every if reader not in self.hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,3 +426,9 @@ class AcrossRuns:
     shifts: tuple[ShiftSummary, ...]
     recovered: tuple[Recovered, ...]
     sizes: tuple[SizeAndSpread, ...]
+    hidden: tuple[str, ...] = ()  # readers that no table or figure shows
+
+    @property
+    def shown_sizes(self) -> tuple[SizeAndSpread, ...]:
+        """Sizes and spreads of the readers that tables and figures show."""
+        return tuple(own for own in self.sizes if own.reader not in self.hidden)

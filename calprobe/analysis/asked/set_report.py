@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.asked.cell_report import NORMALISED, ece_of, mean_of
+from calprobe.analysis.asked.exact_matches import exact_matches
 from calprobe.analysis.asked.options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER, AskedOptions
 from calprobe.analysis.asked.results import CellReport, Drop, MeanOverVariants, OpenedCell, Repair, SetReport, Spread
 from calprobe.arrays import Floats
@@ -51,6 +52,10 @@ def report_set(opened: OpenedSet, options: AskedOptions) -> SetReport:
         drops=tuple(_drops(opened, options)),
         repairs=tuple(_repairs(opened, options)),
         means=tuple(_means(opened, options)),
+        exact=exact_matches(
+            opened.answers[name][cell.reader] for name, cell in opened.reports.items() if cell.accuracy
+        ),
+        hidden=tuple(name for name in opened.readers if not options.shows(name)),
     )
 
 

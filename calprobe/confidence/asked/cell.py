@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -36,6 +36,7 @@ class Row:
     replies: Mapping[str, Reply]  # by stage, those that did not fail
     failed: Mapping[str, Reply]  # by stage, those that did
     grades: Mapping[str, StoredGrade] = field(default_factory=dict)  # by stage, as `calprobe grade` has stored them
+    plain: bool = False  # whether the prompt was plain text, so that the reply goes on as a text does
 
     @property
     def first(self) -> Reply:
@@ -105,11 +106,13 @@ def cells_of(
     grades: Mapping[str, StoredGrade] = MappingProxyType({}),
     turns: Mapping[str, int] = MappingProxyType({}),
     perturbations: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    plain: Collection[str] = (),
 ) -> dict[str, dict[str, Cell]]:
     """The cells of a run, by set, then by variant; sets in their order, variants in that of their first reply.
 
     `grades` are by the key of the reply; `turns`, by variant, are how far the options of its questions were moved up;
-    `perturbations`, by name, are variants that stand for wordings: two or more of them become one cell of that name.
+    `perturbations`, by name, are variants that stand for wordings: two or more of them become one cell of that name;
+    `plain` are the variants that were asked as plain text.
 
     Raises ValueError for a reply to a question that no set has.
     """
@@ -128,7 +131,7 @@ def cells_of(
         own = known[name]
         if turns.get(variant):
             own = {key: (place, turned(question, turns[variant])) for key, (place, question) in own.items()}
-        cells[name][variant] = _cell(name, variant, rows, own, grades)
+        cells[name][variant] = _cell(name, variant, rows, own, grades, plain=variant in plain)
     for name, found_cells in cells.items():
         for joint, members in perturbations.items():
             _join(found_cells, joint, [member for member in members if member in found_cells], known[name])
@@ -159,9 +162,11 @@ def _cell(
     rows: Mapping[tuple[str, int, int], Mapping[str, Reply]],
     known: Mapping[str, tuple[int, Question]],
     grades: Mapping[str, StoredGrade],
+    *,
+    plain: bool,
 ) -> Cell:
     ordered = sorted(rows, key=lambda key: (known[key[0]][0], key[1], key[2]))
-    made = [_row(known[key[0]][1], key, rows[key], grades) for key in ordered]
+    made = [_row(known[key[0]][1], key, rows[key], grades, plain=plain) for key in ordered]
     there = tuple(row for row in made if ANSWER in row.replies or LABEL in row.replies)
     failures = Counter(stage for row in made for stage in row.failed)
     reasons = Counter(reply.reason for row in made for reply in row.failed.values())
@@ -174,10 +179,13 @@ def _row(
     key: tuple[str, int, int],
     replies: Mapping[str, Reply],
     grades: Mapping[str, StoredGrade],
+    *,
+    plain: bool,
 ) -> Row:
     failed = {stage: reply for stage, reply in replies.items() if reply.finish == "error"}
     graded = {stage: grades[reply.key] for stage, reply in replies.items() if reply.key in grades}
-    return Row(question, key[1], key[2], {s: r for s, r in replies.items() if s not in failed}, failed, graded)
+    kept = {stage: reply for stage, reply in replies.items() if stage not in failed}
+    return Row(question, key[1], key[2], kept, failed, graded, plain)
 
 
 def paired(cells: Sequence[Cell]) -> list[list[int]]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calprobe.answers import READERS, Grade, Reading, abstains, grade, read, read_short
 from calprobe.answers.constrained import read_constrained
-from calprobe.answers.grading import ABSTENTION, IMPORTED, GradeRules
+from calprobe.answers.grading import ABSTENTION, IMPORTED, GradeRules, with_contained
 from calprobe.answers.readers import CONCLUDES, CONCLUSIONS
 from calprobe.answers.types import GIVEN as GIVEN
 from calprobe.arrays import Ints
@@ -127,7 +127,7 @@ def _reading(row: Row, reader: str) -> Reading:
     reply = row.replies.get(stage)
     if reply is None:
         return Reading(None, REQUEST if stage in row.failed else NOT_ASKED, "")
-    return read(reply, row.question, _named(reader, row.question))
+    return read(reply, row.question, _named(reader, row.question), plain=row.plain)
 
 
 def stage_of(reader: str) -> str:
@@ -158,7 +158,8 @@ def greedy_is_right(row: Row, reader: str) -> bool | None:
         return reply.correct
     if stored is not None and reader in _GRADED:
         return stored.correct
-    return grade(read(reply, row.question, _named(reader, row.question) if concludes else None), row.question).correct
+    name = _named(reader, row.question) if concludes else None
+    return grade(read(reply, row.question, name, plain=row.plain), row.question).correct
 
 
 def _was_read(reading: Reading) -> bool:
@@ -180,7 +181,9 @@ def _grade(row: Row, reading: Reading, reader: str, rules: GradeRules | None) ->
     if row.first.correct is not None:
         return Grade(row.first.correct, IMPORTED, abstained=_abstains(row))
     stored = row.grades.get(stage_of(reader)) if reader in _GRADED else None
-    return grade(reading, row.question, rules=rules) if stored is None else _as_stored(stored)
+    if stored is None:
+        return grade(reading, row.question, rules=rules)
+    return with_contained(_as_stored(stored), reading, row.question)
 
 
 def _as_stored(stored: StoredGrade) -> Grade:

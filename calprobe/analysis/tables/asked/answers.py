@@ -13,8 +13,9 @@ ALL_KINDS = "all kinds"  # the row of a cell with questions of several
 
 def answers_table(own: SetReport) -> Table:
     """A row a variant: accuracy under each reader, its unread answers, chance, and the mass off the labels."""
-    readers = list(dict.fromkeys(reader for cell in own.cells.values() for reader in cell.accuracy))
-    is_open = any(_abstained(cell) is not None for cell in own.cells.values())
+    readers = list(own.readers)
+    abstained = [_abstained(cell) for cell in own.cells.values()]
+    is_open = any(share is not None for share in abstained)
     return Table(
         "Accuracy by reader of answers",
         "answers",
@@ -32,6 +33,7 @@ def answers_table(own: SetReport) -> Table:
         notes=(
             "An answer that was not read is incorrect. Off label: mean probability, at the first position, of anything "
             "but a label.",
+            *([f"Warning: {own.exact.warning}."] if own.exact is not None and own.exact.warning else []),
             *(["Abstained: the reply says that the model does not know; such an answer is wrong."] if is_open else []),
         ),
     )
@@ -96,6 +98,7 @@ def form_table(own: SetReport) -> Table:
                 keys={"variant": drop.variant, "reader": drop.reader},
             )
             for drop in own.drops
+            if drop.reader not in own.hidden
         ),
         kind="form",
         notes=(
@@ -139,6 +142,7 @@ def spread_table(own: SetReport) -> Table:
                 keys={"reader": reader},
             )
             for reader, found in own.spread.items()
+            if reader not in own.hidden
         ),
         kind="spread",
         notes=(f"Over {variants}. By chance: the mean spread if these were equally good.",),

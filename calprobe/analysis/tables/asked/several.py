@@ -42,9 +42,9 @@ def across_tables(found: AcrossRuns) -> Iterator[Table]:
         yield _across(shift_table(found.shifts))
     if found.recovered:
         yield _across(_recovered_table(found.recovered))
-    if found.sizes:
-        yield _across(_points_table(found.sizes))
-        yield _across(_sizes_table(found.sizes))
+    if found.shown_sizes:
+        yield _across(_points_table(found.shown_sizes))
+        yield _across(_sizes_table(found.shown_sizes))
 
 
 def _across(table: Table) -> Table:

@@ -1,0 +1,48 @@
+"""How many answers exact matching calls wrong though an accepted text stands in them, and the warning of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from calprobe.confidence.asked import Answers
+from calprobe.messages import counted
+
+WARN_ABOVE = 0.05  # share of the answers
+
+
+@dataclass(frozen=True, slots=True)
+class ExactMatches:
+    """Answers to open questions that exact matching graded, under the reader that confidences go by."""
+
+    graded: int
+    right: int
+    contain: int  # of the wrong ones, those that contain an accepted text as complete words and do not deny it
+
+    @property
+    def warning(self) -> str:
+        """What a reader of the accuracy has to know; empty where that is 5 % of the answers or fewer.
+
+        >>> ExactMatches(graded=1000, right=241, contain=50).warning
+        ''
+        """
+        if not self.graded or self.contain <= WARN_ABOVE * self.graded:
+            return ""
+        share, accuracy = self.contain / self.graded, self.right / self.graded
+        return (
+            f"{self.contain:,} of {counted(self.graded, 'answer')} ({100 * share:.0f} %) are wrong by exact matching "
+            f"and contain an accepted text; accuracy is {accuracy:.3f}, or {accuracy + share:.3f} if these were right. "
+            "Grade them by `calprobe grade RUN --grader contains`, or by a model: `calprobe grade RUN --judge MODEL`"
+        )
+
+
+def exact_matches(cells: Iterable[Answers]) -> ExactMatches | None:
+    """Of the cells of a set; None where exact matching graded no answer.
+
+    An answer that says it does not know was compared, too, and is left out: it contains no answer.
+    """
+    grades = [grade for answers in cells for grade in answers.grades if grade.rule == "exact"]
+    if not grades:
+        return None
+    right = sum(grade.correct for grade in grades)
+    return ExactMatches(len(grades), right, sum(grade.contains for grade in grades))
