@@ -12,7 +12,8 @@ kernels       bench/kernels.py, each time the mean of 20 queued launches
 side by side  bench/side_by_side.py against lm-pub-quiz, where BEAR and the peer are there
 vllm          prompt log-probabilities of vLLM, where it is installed, beside calprobe on the same statements
 
-Results are written after each part; a part that fails says why and does not end the others. `simulated` holds what
+The file is what `calprobe doctor --report` writes, with these `parts` beside its checks: attach it to an issue. It is
+written after each part; a part that fails says why and does not end the others. `simulated` holds what
 bench/timeline.py says of the same batches.
 """
 
@@ -36,6 +37,7 @@ import torch
 from torch.nn import functional as F
 from torch.profiler import ProfilerActivity, profile
 
+from calprobe.doctor import examine
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.attention import AttentionSeen
@@ -62,6 +64,7 @@ for _name, _file in (("peers", "peers/__init__.py"), ("timing", "kernels.py")):
 from peers.job import ModelSpec  # noqa: E402
 from peers.machine import PACKAGES, machine  # noqa: E402
 from peers.models import load_network  # noqa: E402
+from peers.record import fill_report  # noqa: E402
 
 time_ms: Callable[[Callable[[], torch.Tensor], torch.device], float] = sys.modules["timing"].time_ms
 
@@ -356,17 +359,6 @@ def measured(given: Given) -> dict[str, Callable[[], Any]]:
     }
 
 
-def outcome(part: Callable[[], Any]) -> Any:
-    """What the part has found, or why it failed."""
-    try:
-        with torch.inference_mode():
-            return part()
-    except Exception as error:  # noqa: BLE001 - the other parts are worth their time on a lent card
-        return {"failed": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
-    finally:
-        torch.cuda.empty_cache()
-
-
 def main() -> int:
     """Measure part by part; the file is whole after each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -385,12 +377,9 @@ def main() -> int:
     device = torch.device("cuda", torch.cuda.current_device()) if asked.device == "cuda" else torch.device(asked.device)
     batch_tokens, rows = (256, (64,)) if asked.tiny else (32768, (8192, 32768))
     given = Given(device, names, batch_tokens, rows, asked.bear, asked.tiny, asked.out.parent)
-    asked.out.parent.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Any] = {"tiny": asked.tiny, "machine": machine(str(device), (*PACKAGES, "vllm"))}
-    for name, part in measured(given).items():
-        found[name] = outcome(part)
-        print(f"{name}: {json.dumps(found[name])[:200]}", flush=True)
-        asked.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    only = ("versions", "machine", "gpu", "kernels", "places")
+    report = examine(only=only).to_json() | {"tiny": asked.tiny, "machine": machine(str(device), (*PACKAGES, "vllm"))}
+    fill_report(report, measured(given), asked.out)
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 for _name in (
     "asking",
     "confidence",
+    "first_contact",
     "gpu",
     "paper_figures",
     "samples",
