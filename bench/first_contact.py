@@ -25,21 +25,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from harness.record import fill_report
+
 ROOT = Path(__file__).resolve().parents[1]
-# bench/ is no package, and must not be on the path: transformers would take bench/kernels.py for a package.
-_SPEC = spec_from_file_location("peers", ROOT / "bench" / "peers" / "__init__.py")
-assert _SPEC is not None
-sys.modules.setdefault("peers", module_from_spec(_SPEC))
-
-from peers.record import fill_report  # noqa: E402
-
 SCORE = ("score", "--probe", "mini", "--templates", "0")
 ASK = ("ask", "--questions", "mini", "--as", "choice", "--collect", "labels,answer")
 _LAST_LINES = 5  # of what a command prints

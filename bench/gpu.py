@@ -8,7 +8,7 @@ profile       torch.profiler on three full batches of each model, along both pat
               elementwise kernels, how long the card is idle, and the largest kernels by name
 attention     a shape's first call and its later ones, with cuDNN and without: what plans for new shapes cost
 head          the head in each precision at 8,192 and 32,768 rows, beside torch.mm of the same
-kernels       bench/kernels.py, each time the mean of 20 queued launches
+kernels       bench/kernel_times.py, each time the mean of 20 queued launches
 side by side  bench/side_by_side.py against lm-pub-quiz, where BEAR and the peer are there
 vllm          prompt log-probabilities of vLLM, where it is installed, beside calprobe on the same statements
 
@@ -28,7 +28,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -50,24 +50,14 @@ from calprobe.scoring.options import OVER_TREE
 from calprobe.scoring.path_choice import executor_of, paths_of
 from calprobe.words import Precision, ScoringPath
 
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from harness.machine import PACKAGES, machine
+from harness.record import fill_report
+from kernel_times import time_ms
+from peers.models import load_network
+from peers.statements import ModelSpec
+
 HERE = Path(__file__).parent
-# bench/ is no package, and must not be on the path: transformers would take bench/kernels.py for a package.
-for _name, _file in (("peers", "peers/__init__.py"), ("timing", "kernels.py")):
-    _spec = spec_from_file_location(_name, HERE / _file)
-    assert _spec is not None
-    assert _spec.loader is not None
-    if _name not in sys.modules:
-        sys.modules[_name] = module_from_spec(_spec)
-        if _name != "peers":  # whose parts are imported by name
-            _spec.loader.exec_module(sys.modules[_name])
-
-from peers.job import ModelSpec  # noqa: E402
-from peers.machine import PACKAGES, machine  # noqa: E402
-from peers.models import load_network  # noqa: E402
-from peers.record import fill_report  # noqa: E402
-
-time_ms: Callable[[Callable[[], torch.Tensor], torch.device], float] = sys.modules["timing"].time_ms
-
 DTYPES = {"gpt2": ("float32", "bfloat16"), "opt-1.3b": ("float16",), "gemma-7b": ("bfloat16",)}
 TINY: Mapping[str, Any] = {"n_embd": 32, "n_layer": 2, "n_head": 2, "vocab_size": 300}  # of gpt2
 PRODUCTS: Mapping[str, tuple[Precision, ...]] = {"float32": ("auto", "ieee")}  # of other dtypes there is one
@@ -270,8 +260,8 @@ def head_rows(
 
 
 def kernels(given: Given) -> dict[str, Any]:
-    """bench/kernels.py, into a file of its own."""
-    return ran("kernels.py", ["--device", str(given.device)], given, "kernels_gpu.json")
+    """bench/kernel_times.py, into a file of its own."""
+    return ran("kernel_times.py", ["--device", str(given.device)], given, "kernels_gpu.json")
 
 
 def side_by_side(given: Given) -> dict[str, Any]:

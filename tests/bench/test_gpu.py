@@ -41,7 +41,9 @@ def test_every_part_runs_on_toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         if command[0] != sys.executable:  # what a library asks the system
             return real(command, **options)
         commands.append(command)
-        return subprocess.CompletedProcess(command, 3 if command[1].endswith("kernels.py") else 0, "", "a\nno Triton\n")
+        return subprocess.CompletedProcess(
+            command, 3 if command[1].endswith("kernel_times.py") else 0, "", "a\nno Triton\n"
+        )
 
     monkeypatch.setattr(gpu.subprocess, "run", note)
     monkeypatch.setattr(gpu, "find_spec", lambda name: None)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from calprobe.doctor.diagnosis import publishable
-from peers.machine import PACKAGES, Company, machine
+from harness.machine import PACKAGES, Company, machine
 
 
 @contextmanager
