@@ -14,7 +14,7 @@ vllm          prompt log-probabilities of vLLM, where it is installed, beside ca
 
 The file is what `calprobe doctor --report` writes, with these `parts` beside its checks: attach it to an issue. It is
 written after each part; a part that fails says why and does not end the others. `simulated` holds what
-bench/timeline.py says of the same batches.
+bench/simulate.py timeline says of the same batches.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ def vllm(given: Given) -> dict[str, Any]:
 
 
 def simulated() -> dict[str, Any]:
-    """What bench/timeline.py has said of the same batches."""
+    """What bench/simulate.py timeline has said of the same batches."""
     file = HERE / "results" / "timeline_simulated.json"
     rows = json.loads(file.read_text("utf-8"))["rows"]
     return {f"{row['model']}, {row['scenario']}": row["batch_ms"] for row in rows}
