@@ -119,7 +119,7 @@ def scores_apart(here: Any, on_cpu: Any) -> dict[str, Any]:
         "statements": int(table.offsets[-1]),
         "wall_s": round(here.progress.wall_s, 3),
         "largest_difference_nats": float(np.abs(table.scores - truth.scores).max()),
-        "same_answers": float(np.mean(np.equal(*answers))),
+        "same_answers": float(np.mean([ours == theirs for ours, theirs in zip(*answers, strict=True)])),
     }
 
 

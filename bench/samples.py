@@ -157,6 +157,7 @@ def measured(arguments: argparse.Namespace) -> dict[str, Any]:
     settings = {name: getattr(arguments, name) for name in names}
     settings["questions"] = settings["questions"].partition("=")[0]
     job = {
+        "wanted": "replies",
         "folder": weights_folder(arguments.model),
         "weights": resolve(arguments.model).location,
         "prompts": prompts_of(arguments.questions, arguments.n, arguments.seed),

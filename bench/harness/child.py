@@ -89,7 +89,7 @@ def peak_mib() -> float:
 
 
 def _gpu_peak_mib() -> float | None:
-    return round(torch.cuda.max_memory_allocated() / 2**20, 1) if torch.cuda.is_initialized() else None
+    return round(torch.cuda.max_memory_allocated() / 2**20, 1) if torch.cuda.is_available() else None
 
 
 if __name__ == "__main__":

@@ -21,11 +21,12 @@ from calprobe.models.tokenizers import special_tokens_of, start_token_of
 from calprobe.planning import build_prefix_tree, plan_masked
 from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import Instance, Probe, Relation
-from calprobe.scoring import ScoreOptions, Way, find_way, score_pieces, select
+from calprobe.scoring import ScoreOptions, Way, find_way, score_pieces
 from calprobe.scoring.options import DEFAULT_METRIC
 from calprobe.scoring.pieces import tokenise_pieces
 from calprobe.scoring.scheduling import Schedule
 from calprobe.scoring.selection import Selection
+from calprobe.statements import Template, TemplateSet
 from peers.models import load_network, load_tokenizer
 from peers.statements import ModelSpec, Piece, ScoreJob
 
@@ -88,7 +89,7 @@ class Calprobe:
 
 
 def selection_of(pieces: Sequence[Piece]) -> Selection:
-    """The pieces as a selection: each a relation of its own, under its one template."""
+    """The pieces as a selection: each a relation of its own, under its one template, of whatever kind that is."""
     relations = tuple(
         Relation(
             f"{piece.relation} {place}",
@@ -98,7 +99,8 @@ def selection_of(pieces: Sequence[Piece]) -> Selection:
         )
         for place, piece in enumerate(pieces)
     )
-    return select(Probe("peers", relations, ""), ScoreOptions())
+    texts = {relation.name: (Template(0, relation.templates[0], "paraphrase"),) for relation in relations}
+    return Selection(Probe("peers", relations, ""), relations, TemplateSet("peers", texts), (0,))
 
 
 def load(spec: ModelSpec) -> Calprobe:

@@ -29,10 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def labels_s(given: argparse.Namespace, launches: int) -> float:
     """Seconds for the label probabilities of all prompts: products and launches of each wave, one after the other."""
-    wave = (
-        2e9 * given.billions * given.new_tokens * given.rows / (given.tflops * 1e12) + launches * given.launch_us / 1e6
-    )
-    return ceil(given.prompts / given.rows) * wave
+    products = 2e9 * given.billions * given.new_tokens * given.rows / (given.tflops * 1e12)
+    return float(ceil(given.prompts / given.rows) * (products + launches * given.launch_us / 1e6))
 
 
 def written_per_s(given: argparse.Namespace, launches: int) -> float:

@@ -113,7 +113,7 @@ def _toolkit() -> Check:
 
     from calprobe.models.unseen_card import torch_built_for
 
-    built_for, nvcc = torch_built_for(), collect_env.get_running_cuda_version(collect_env.run)
+    built_for, nvcc = torch_built_for(), collect_env.get_running_cuda_version(collect_env.run)  # type: ignore[no-untyped-call]
     text = f"torch is built for {built_for}{f'; nvcc {nvcc} is installed' if nvcc else ''}"
     return Check("toolkit", "ok", text, facts={"torch": built_for, "nvcc": nvcc})
 
@@ -139,7 +139,8 @@ def _compiler() -> Check:
 
     needed = torch.cuda.is_available()
     command = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
-    version = collect_env.run([command, "--version"])[1].partition("\n")[0] if command else ""
+    said = collect_env.run([command, "--version"])[1] if command else ""  # type: ignore[no-untyped-call]
+    version = said.partition("\n")[0]
     headers = (Path(sysconfig.get_paths()["include"]) / "Python.h").is_file()
     facts = {"command": command, "version": version, "python_h": headers}
     if not version:

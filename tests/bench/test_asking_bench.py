@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import asking
@@ -76,6 +77,26 @@ def test_a_letter_is_all_its_tokens() -> None:
     logits = torch.zeros(1, 260)
     logprobs = letter_logprobs(logits, [[5, 6], [7]])
     assert logprobs[0] == pytest.approx(np.log([2 / 260, 1 / 260]))
+
+
+def in_this_process(jobs: Sequence[AskJob], repeats: int) -> dict[str, Outcome]:
+    """As `in_turns`."""
+    return {job.scorer: take_part(job, ["again\n"] * repeats, io.StringIO()) for job in jobs}
+
+
+def test_a_task_from_its_options_to_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "in_turns", in_this_process)
+    options = ["--questions", str(question_file(tmp_path)), "--model", "tiny-chat", "--contestants", "pipeline"]
+    options += ["--max-new-tokens", "3", "--repeats", "2", "--sample", "1", "--threads", "1"]
+    given = asking.options().parse_args(options)
+    prompts = prompts_of(given.questions, 2, 0, "surface_paraphrase")
+    for wanted in ("labels", "replies"):
+        rows = asking.compared(wanted, given, prompts)
+        assert [(row["task"], row["contestant"], row["note"]) for row in rows] == [
+            (wanted, "calprobe", None), (wanted, "pipeline", None)
+        ]  # fmt: skip
+        assert rows[1]["calprobe_is_times_as_fast"] > 0
+        assert (rows[1]["replies"], rows[1]["repeats"], set(rows[1]["trials"])) == (2, 2, {"4", "8", "16", "32"})
 
 
 def test_no_ratio_without_the_same_labels() -> None:

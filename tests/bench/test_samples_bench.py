@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -100,6 +101,23 @@ def test_what_a_child_counts_of_its_samples(name: str, sizes: tuple[int, ...]) -
     assert all(prefill > 0 for prefill in found.facts["prefill"])
     assert len(found.facts["texts"]) == 2
     assert samples.rows_of({name: found}, {}, 6)[0]["samples"] == 6
+
+
+def test_a_contest_from_its_options_to_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_this_process(jobs: list[SampleJob], repeats: int) -> dict[str, Outcome]:
+        return {job.scorer: take_part(job, ["again\n"] * repeats, io.StringIO()) for job in jobs}
+
+    monkeypatch.setattr(samples, "in_turns", in_this_process)
+    file = tmp_path / "questions.jsonl"
+    file.write_text("".join(f'{{"id": "{n}", "question": "Who {n}?", "answer": ["x"]}}\n' for n in range(3)), "utf-8")
+    options = ["--questions", str(file), "--n", "2", "--samples", "2", "--model", "tiny-chat", "--repeats", "2"]
+    options += ["--max-new-tokens", "4", "--checked", "1", "--contestants", "calprobe", "generate"]
+    record = samples.measured(samples.options().parse_args(options))
+    ours, theirs = record["rows"]
+    assert (ours["contestant"], ours["samples"], ours["note"]) == ("calprobe", 4, None)
+    assert theirs["calprobe_is_times_as_fast"] > 0
+    assert ours["largest_difference"] <= 1e-3
+    assert record["settings"]["samples"] == 2
 
 
 @pytest.mark.parametrize("seconds", [(2.0, 4.0)])

@@ -286,6 +286,10 @@ def test_truth_and_scaling_score_the_same_statements(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert [row["statements"] for row in rows[:2]] == [10, 20]
     assert rows[0]["forwarded"] < rows[1]["forwarded"] < rows[1]["tokens"]
+    twelve = [
+        replace(piece, subjects=piece.subjects[:1]) for piece in scaling_pieces(calprobe.load_probe("mini"), "month")
+    ]
+    assert len(ours.answer(twelve, None, 0).sums) == sum(piece.n_statements for piece in twelve)  # of several kinds
 
 
 def test_a_child_that_fails_is_a_row_and_no_more(tmp_path: Path) -> None:
