@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calprobe.arrays import Floats
 from calprobe.metrics import Metric, Resampling, standard_metrics
@@ -47,9 +47,9 @@ def print_head(*columns: str, texts: int = 1) -> None:
     print("|" + "---|" * texts + "---:|" * (len(columns) - texts))
 
 
-def print_shares(label: str, happened: npt.ArrayLike) -> None:
+def print_shares(label: str, happened: Sequence[Any]) -> None:
     """A row: in how many percent of the trials each thing happened; `happened` is [trials, things]."""
-    cells = " | ".join(f"{100 * share:.0f}" for share in np.mean(happened, axis=0))
+    cells = " | ".join(f"{100 * share:.0f}" for share in np.mean(np.asarray(happened), axis=0))
     print(f"| {label} | {cells} |", flush=True)
 
 
