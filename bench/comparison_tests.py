@@ -14,42 +14,39 @@ often p is below 0.05 by instances and by relations.
 
 from __future__ import annotations
 
-import argparse
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
 from calprobe.arrays import Floats
-from calprobe.metrics import PairedDraws, Resampling, holm, max_t, paired_differences, paired_draws, standard_metrics
+from calprobe.metrics import PairedDraws, Resampling, holm, max_t, paired_differences, paired_draws
 
-Predictions = tuple[Floats, Floats]  # confidence and correct
-METRICS = [metric for metric in standard_metrics() if metric.name in ("accuracy", "brier", "nll")]
-BY_RELATION = [metric for metric in standard_metrics() if metric.name in ("accuracy", "ace", "brier")]
-BELOW = 0.05
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from harness.trials import (
+    BELOW,
+    Predictions,
+    Trials,
+    named,
+    print_head,
+    print_shares,
+    print_table,
+    two_models,
+)
 
-
-def main() -> None:
-    """Print the table for the options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    tables = {"correction": print_correction, "relations": print_relations}
-    parser.add_argument("what", choices=tables)
-    parser.add_argument("--instances", type=int, default=500, help="instances of a trial (default: 500)")
-    parser.add_argument("--trials", type=int, default=200, help="samples drawn for each row (default: 200)")
-    parser.add_argument("--resamples", type=int, default=1000, help="bootstrap resamples of a trial (default: 1000)")
-    options = parser.parse_args()
-    print(f"{options.instances} instances, {options.trials} trials a row, {options.resamples} resamples\n")
-    tables[options.what](options.instances, options.trials, options.resamples)
+METRICS = named(("accuracy", "brier", "nll"))
+BY_RELATION = named(("accuracy", "ace", "brier"))
 
 
-def print_correction(instances: int, trials: int, resamples: int) -> None:
+def print_correction(trials: Trials) -> None:
     """Level and power without a correction, under Holm's, and under max-T."""
-    print("| gaps | uncorrected: any | each | Holm: any | each | max-T: any | each |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    print_head("gaps", "uncorrected: any", "each", "Holm: any", "each", "max-T: any", "each")
     for gaps in ((0.1, 0.1), (0.1, 0.14), (0.1, 0.18)):
         rng = np.random.default_rng([31, round(gaps[1] * 100)])
         found: dict[str, list[Floats]] = {"none": [], "holm": [], "max-t": []}
-        for trial in range(trials):
-            tests = list(differences(two_models(rng, instances, gaps), Resampling(resamples, trial)))
+        for resampling in trials:
+            tests = list(differences(two_models(rng, trials.instances, gaps, lowest=0.2), resampling))
             p_values = np.array([test.difference().p_value for test in tests])
             by_resamples = max_t([test.statistic for test in tests], [test.null_statistics() for test in tests])
             found["none"].append(p_values)
@@ -66,27 +63,15 @@ def differences(models: dict[str, Predictions], resampling: Resampling) -> Itera
     """Those of two estimators of two models by three metrics, over all instances and over a third of them."""
     samples = {f"{name} base": own for name, own in models.items()}
     samples |= {f"{name} square": (confidence**2, correct) for name, (confidence, correct) in models.items()}
-    n_instances = len(models["a"][0])
+    n_instances = len(models["first"][0])
     for kept in (slice(0, n_instances), slice(0, n_instances // 3)):
         some = {name: (confidence[kept], correct[kept]) for name, (confidence, correct) in samples.items()}
-        pairs = [("a base", "b base"), ("a square", "b square")]
+        pairs = [("first base", "second base"), ("first square", "second square")]
         for own in paired_draws(METRICS, some, pairs, resampling).values():
             yield from own.values()
 
 
-def two_models(rng: np.random.Generator, n_instances: int, gaps: tuple[float, float]) -> dict[str, Predictions]:
-    """Two models of which each shares half of its confidences, and half of its luck, with a common source."""
-    hardness, luck = rng.random(n_instances), rng.random(n_instances)
-    found = {}
-    for name, gap in zip("ab", gaps, strict=True):
-        level = np.where(rng.random(n_instances) < 0.5, hardness, rng.random(n_instances))
-        confidence = 0.2 + 0.8 * level
-        drawn = np.where(rng.random(n_instances) < 0.5, luck, rng.random(n_instances))
-        found[name] = confidence, (drawn < confidence - gap).astype(np.float64)
-    return found
-
-
-def print_relations(instances: int, trials: int, resamples: int) -> None:
+def print_relations(trials: Trials) -> None:
     """How often equal models differ, by what is resampled."""
     named = " | ".join(f"{metric.name} by instances | by relations" for metric in BY_RELATION)
     print(f"| relations | sd | {named} |")
@@ -94,15 +79,14 @@ def print_relations(instances: int, trials: int, resamples: int) -> None:
     for n_relations, spread in ((60, 0.0), (60, 0.1), (30, 0.1), (15, 0.1), (10, 0.1)):
         rng = np.random.default_rng([32, n_relations, round(spread * 100)])
         below = []
-        for trial in range(trials):
-            relation, models = models_by_relation(rng, instances, n_relations, spread)
+        for resampling in trials:
+            relation, models = models_by_relation(rng, trials.instances, n_relations, spread)
             row = []
             for clusters in (None, relation):
-                pair = paired_differences(BY_RELATION, models, [("a", "b")], Resampling(resamples, trial), clusters)
+                pair = paired_differences(BY_RELATION, models, [("a", "b")], resampling, clusters)
                 row.append([own.p_value < BELOW for own in pair["a", "b"].values()])
             below.append(np.array(row).T.ravel())
-        cells = " | ".join(f"{100 * share:.0f}" for share in np.mean(below, axis=0))
-        print(f"| {n_relations} | {spread:.1f} | {cells} |", flush=True)
+        print_shares(f"{n_relations} | {spread:.1f}", below)
 
 
 def models_by_relation(
@@ -118,5 +102,7 @@ def models_by_relation(
     return relation.astype(np.float64), samples
 
 
+TABLES = {"correction": print_correction, "relations": print_relations}
+
 if __name__ == "__main__":
-    main()
+    print_table(__doc__, TABLES, Trials(500, 200, 1000))

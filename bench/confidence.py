@@ -17,19 +17,13 @@ import os
 import subprocess
 import sys
 from dataclasses import asdict
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-# `import growth` finds bench/growth without bench/ on the path: transformers would take bench/kernels.py for a package.
-for _name in ("growth", "peers"):
-    _spec = spec_from_file_location(_name, Path(__file__).with_name(_name) / "__init__.py")
-    assert _spec is not None
-    sys.modules.setdefault(_name, module_from_spec(_spec))
-
-from growth.compare import against_plain  # noqa: E402
-from growth.measure import Size, measure  # noqa: E402
-from growth.render import render  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from growth.compare import against_plain
+from growth.measure import Size, measure
+from growth.render import render
 
 SIZES = ("1000", "7731", "10000", "100000", "1000000:12:50")
 PLAIN = "1000:12:1000"
@@ -39,7 +33,7 @@ _THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 def recorded(arguments: argparse.Namespace) -> dict[str, Any]:
     """Everything that the options ask for, lines printed as they come."""
-    from peers.record import recording  # it imports torch, which the processes that measure memory do without
+    from harness.record import recording  # it imports torch, which the processes that measure memory do without
 
     with recording(packages=PACKAGES) as record:
         record["threads"] = arguments.threads
@@ -95,7 +89,7 @@ def main() -> int:
         return 0
     record = recorded(arguments)
     print("\n" + render(record), end="")
-    from peers.record import write_record
+    from harness.record import write_record
 
     write_record(record, arguments.out)
     return 0

@@ -16,30 +16,20 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from harness.record import recording, write_record
 
-def _find(package: str) -> None:
-    """Let a folder of bench/ be imported without bench/ on the path: transformers would take bench/kernels.py."""
-    spec = spec_from_file_location(package, Path(__file__).with_name(package) / "__init__.py")
-    assert spec is not None
-    sys.modules.setdefault(package, module_from_spec(spec))
-
-
-_find("peers")
-
-from peers.record import recording, write_record  # noqa: E402
-
-from calprobe.asking import AskOptions  # noqa: E402
-from calprobe.asking.plan import Plan  # noqa: E402
-from calprobe.backends import Dialogue, Pending  # noqa: E402
-from calprobe.prompts import load_prompts  # noqa: E402
-from calprobe.questions import QuestionOptions, load_questions  # noqa: E402
-from calprobe.runs.replies import Reply  # noqa: E402
+from calprobe.asking import AskOptions
+from calprobe.asking.plan import Plan
+from calprobe.backends import Dialogue, Pending
+from calprobe.prompts import load_prompts
+from calprobe.questions import QuestionOptions, load_questions
+from calprobe.runs.replies import Reply
 
 GOAL = 2.5  # times the cost of one, at most
 

@@ -8,12 +8,13 @@ profile       torch.profiler on three full batches of each model, along both pat
               elementwise kernels, how long the card is idle, and the largest kernels by name
 attention     a shape's first call and its later ones, with cuDNN and without: what plans for new shapes cost
 head          the head in each precision at 8,192 and 32,768 rows, beside torch.mm of the same
-kernels       bench/kernels.py, each time the mean of 20 queued launches
+kernels       bench/kernel_times.py, each time the mean of 20 queued launches
 side by side  bench/side_by_side.py against lm-pub-quiz, where BEAR and the peer are there
 vllm          prompt log-probabilities of vLLM, where it is installed, beside calprobe on the same statements
 
-Results are written after each part; a part that fails says why and does not end the others. `simulated` holds what
-bench/timeline.py says of the same batches.
+The file is what `calprobe doctor --report` writes, with these `parts` beside its checks: attach it to an issue. It is
+written after each part; a part that fails says why and does not end the others. `simulated` holds what
+bench/simulate.py timeline says of the same batches.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ import torch
 from torch.nn import functional as F
 from torch.profiler import ProfilerActivity, profile
 
+from calprobe.doctor import examine
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.attention import AttentionSeen
@@ -48,23 +50,14 @@ from calprobe.scoring.options import OVER_TREE
 from calprobe.scoring.path_choice import executor_of, paths_of
 from calprobe.words import Precision, ScoringPath
 
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from harness.machine import PACKAGES, machine
+from harness.record import fill_report
+from kernel_times import time_ms
+from peers.models import load_network
+from peers.statements import ModelSpec
+
 HERE = Path(__file__).parent
-# bench/ is no package, and must not be on the path: transformers would take bench/kernels.py for a package.
-for _name, _file in (("peers", "peers/__init__.py"), ("timing", "kernels.py")):
-    _spec = spec_from_file_location(_name, HERE / _file)
-    assert _spec is not None
-    assert _spec.loader is not None
-    if _name not in sys.modules:
-        sys.modules[_name] = module_from_spec(_spec)
-        if _name != "peers":  # whose parts are imported by name
-            _spec.loader.exec_module(sys.modules[_name])
-
-from peers.job import ModelSpec  # noqa: E402
-from peers.machine import PACKAGES, machine  # noqa: E402
-from peers.models import load_network  # noqa: E402
-
-time_ms: Callable[[Callable[[], torch.Tensor], torch.device], float] = sys.modules["timing"].time_ms
-
 DTYPES = {"gpt2": ("float32", "bfloat16"), "opt-1.3b": ("float16",), "gemma-7b": ("bfloat16",)}
 TINY: Mapping[str, Any] = {"n_embd": 32, "n_layer": 2, "n_head": 2, "vocab_size": 300}  # of gpt2
 PRODUCTS: Mapping[str, tuple[Precision, ...]] = {"float32": ("auto", "ieee")}  # of other dtypes there is one
@@ -267,8 +260,8 @@ def head_rows(
 
 
 def kernels(given: Given) -> dict[str, Any]:
-    """bench/kernels.py, into a file of its own."""
-    return ran("kernels.py", ["--device", str(given.device)], given, "kernels_gpu.json")
+    """bench/kernel_times.py, into a file of its own."""
+    return ran("kernel_times.py", ["--device", str(given.device)], given, "kernels_gpu.json")
 
 
 def side_by_side(given: Given) -> dict[str, Any]:
@@ -328,7 +321,7 @@ def vllm(given: Given) -> dict[str, Any]:
 
 
 def simulated() -> dict[str, Any]:
-    """What bench/timeline.py has said of the same batches."""
+    """What bench/simulate.py timeline has said of the same batches."""
     file = HERE / "results" / "timeline_simulated.json"
     rows = json.loads(file.read_text("utf-8"))["rows"]
     return {f"{row['model']}, {row['scenario']}": row["batch_ms"] for row in rows}
@@ -356,17 +349,6 @@ def measured(given: Given) -> dict[str, Callable[[], Any]]:
     }
 
 
-def outcome(part: Callable[[], Any]) -> Any:
-    """What the part has found, or why it failed."""
-    try:
-        with torch.inference_mode():
-            return part()
-    except Exception as error:  # noqa: BLE001 - the other parts are worth their time on a lent card
-        return {"failed": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
-    finally:
-        torch.cuda.empty_cache()
-
-
 def main() -> int:
     """Measure part by part; the file is whole after each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -385,12 +367,9 @@ def main() -> int:
     device = torch.device("cuda", torch.cuda.current_device()) if asked.device == "cuda" else torch.device(asked.device)
     batch_tokens, rows = (256, (64,)) if asked.tiny else (32768, (8192, 32768))
     given = Given(device, names, batch_tokens, rows, asked.bear, asked.tiny, asked.out.parent)
-    asked.out.parent.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Any] = {"tiny": asked.tiny, "machine": machine(str(device), (*PACKAGES, "vllm"))}
-    for name, part in measured(given).items():
-        found[name] = outcome(part)
-        print(f"{name}: {json.dumps(found[name])[:200]}", flush=True)
-        asked.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    only = ("versions", "machine", "gpu", "kernels", "places")
+    report = examine(only=only).to_json() | {"tiny": asked.tiny, "machine": machine(str(device), (*PACKAGES, "vllm"))}
+    fill_report(report, measured(given), asked.out)
     return 0
 
 

@@ -16,20 +16,22 @@ only; with the share of small p-values.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 from calprobe.arrays import Floats
-from calprobe.metrics import Difference, Estimate, Metric, Resampling, bootstrap, paired_differences, standard_metrics
+from calprobe.metrics import Difference, Estimate, Metric, Resampling, bootstrap, paired_differences
 from calprobe.metrics.intervals import percentiles
 from calprobe.metrics.metric import evaluate
 from calprobe.metrics.resamples import resample_counts
 from calprobe.metrics.sample import sort_instances
 
-Predictions = tuple[Floats, Floats]  # confidence and correct
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from harness.trials import Predictions, Trials, named, print_head, print_table, two_models
+
 # Value in a large sample by gap, of errors that cannot be negative.
 ERRORS: dict[str, Callable[[float], float]] = {
     "ace": lambda gap: gap,
@@ -44,37 +46,11 @@ N_RELATIONS = 60
 KINDS = ("plain", "shifted", "calprobe")
 
 
-@dataclass(frozen=True, slots=True)
-class Trials:
-    """What the command line asks for."""
-
-    instances: int
-    number: int
-    resamples: int
-
-    def __iter__(self) -> Iterator[Resampling]:
-        """A resampling for each trial."""
-        return (Resampling(self.resamples, trial) for trial in range(self.number))
-
-
-def main() -> None:
-    """Print the table for the options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    tables = {"single": print_single, "clustered": print_clustered, "paired": print_paired}
-    parser.add_argument("what", choices=tables)
-    parser.add_argument("--instances", type=int, default=800, help="instances of a trial (default: 800)")
-    parser.add_argument("--trials", type=int, default=300, help="samples drawn for each row (default: 300)")
-    parser.add_argument("--resamples", type=int, default=200, help="bootstrap resamples of a trial (default: 200)")
-    options = parser.parse_args()
-    print(f"{options.instances} instances, {options.trials} trials a row, {options.resamples} resamples\n")
-    tables[options.what](Trials(options.instances, options.trials, options.resamples))
-
-
 def print_single(trials: Trials) -> None:
     """Each error at each gap, with three kinds of interval."""
-    print("| metric | gap |", " | ".join(f"{kind}: holds | covers | width" for kind in KINDS), "|")
-    print("|---|---:|" + "---:|" * 3 * len(KINDS))
-    metrics = named(*ERRORS)
+    columns = [(f"{kind}: holds", "covers", "width") for kind in KINDS]
+    print_head("metric", "gap", *(column for own in columns for column in own))
+    metrics = named(ERRORS)
     for gap in GAPS:
         rng = np.random.default_rng([11, round(gap * 100)])
         found: dict[tuple[str, str], list[Estimate]] = {(name, kind): [] for name in ERRORS for kind in KINDS}
@@ -109,9 +85,8 @@ def percentile_intervals(
 
 def print_clustered(trials: Trials) -> None:
     """Errors, accuracy and Brier score where relations differ, with intervals by instances and by relations."""
-    print("| metric | gap | spread | instances: covers | width | relations: covers | width |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
-    metrics = named("accuracy", "brier", *ERRORS)
+    print_head("metric", "gap", "spread", "instances: covers", "width", "relations: covers", "width")
+    metrics = named(("accuracy", "brier", *ERRORS))
     for gap, spread in ((0.0, 0.0), (0.0, 0.15), (0.05, 0.15), (0.1, 0.15)):
         rng = np.random.default_rng([12, round(gap * 100), round(spread * 100)])
         found: dict[tuple[str, bool], list[Estimate]] = {(m.name, by): [] for m in metrics for by in (False, True)}
@@ -142,16 +117,15 @@ def relations(rng: np.random.Generator, n_instances: int, gap: float, spread: fl
 
 def print_paired(trials: Trials) -> None:
     """Differences of errors and of the Brier score between two models, and p-values."""
-    print("| metric | gaps | second | holds | covers | width | p < 0.05 | p < 0.5 |")
-    print("|---|---|---|---:|---:|---:|---:|---:|")
-    metrics = named("brier", *ERRORS)
+    print_head("metric", "gaps", "second", "holds", "covers", "width", "p < 0.05", "p < 0.5", texts=3)
+    metrics = named(("brier", *ERRORS))
     rows = [(gap, gap, surer) for gap in (0.0, 0.05, 0.1, 0.2) for surer in (False, True)]
     for first, second, surer in (*rows, (0.0, 0.05, False), (0.0, 0.2, False), (0.02, 0.1, False)):
         rng = np.random.default_rng([13, round(first * 100), round(second * 100)])
         found: dict[str, list[Difference]] = {metric.name: [] for metric in metrics}
         means = []
         for resampling in trials:
-            models = two_models(rng, trials.instances, (first, second), surer)
+            models = two_models(rng, trials.instances, (first, second), surer=surer)
             means.append([brier_of(*models["first"], first), brier_of(*models["second"], second)])
             pair = paired_differences(metrics, models, [("first", "second")], resampling)["first", "second"]
             for name, difference in pair.items():
@@ -166,31 +140,10 @@ def print_paired(trials: Trials) -> None:
             print(f"| {metric.title} | {first:.2f}, {second:.2f} | {kind} | {covered} | {cells} |", flush=True)
 
 
-def two_models(
-    rng: np.random.Generator, n_instances: int, gaps: tuple[float, float], surer: bool
-) -> dict[str, Predictions]:
-    """Two models of which each shares half of its confidences, and half of its luck, with a common source."""
-    hardness, luck = rng.random(n_instances), rng.random(n_instances)
-    found = {}
-    for name, gap in zip(("first", "second"), gaps, strict=True):
-        level = np.where(rng.random(n_instances) < 0.5, hardness, rng.random(n_instances))
-        if surer and name == "second":
-            level = np.where(level < 0.5, 0.06 * level, 1 - 0.06 * (1 - level))
-        confidence = gap + (1 - gap) * level
-        drawn = np.where(rng.random(n_instances) < 0.5, luck, rng.random(n_instances))
-        found[name] = confidence, (drawn < confidence - gap).astype(np.float64)
-    return found
-
-
 def brier_of(confidence: Floats, correct: Floats, gap: float) -> float:
     """Brier score that these confidences have on average over correctness."""
     probability = confidence - gap
     return float(np.mean((confidence - probability) ** 2 + probability * (1 - probability)))
-
-
-def named(*names: str) -> list[Metric]:
-    """The metrics of these names, in the order of reports."""
-    return [metric for metric in standard_metrics() if metric.name in names]
 
 
 def cover(estimates: list[Estimate] | list[Difference], truth: float) -> str:
@@ -201,5 +154,7 @@ def cover(estimates: list[Estimate] | list[Difference], truth: float) -> str:
     return f"{100 * holds:.0f} | {100 * covers:.0f} | {width:.3f}"
 
 
+TABLES = {"single": print_single, "clustered": print_clustered, "paired": print_paired}
+
 if __name__ == "__main__":
-    main()
+    print_table(__doc__, TABLES, Trials(800, 300, 200))

@@ -19,9 +19,10 @@ max-T, and the standard deviation of accuracy over templates.
 
 from __future__ import annotations
 
-import argparse
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -38,11 +39,12 @@ from calprobe.metrics import (
     max_t,
     mean_draws,
     paired_draws,
-    standard_metrics,
 )
 from calprobe.metrics.sample import sort_instances
 
-BELOW = 0.05
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from harness.trials import BELOW, Trials, named, print_head, print_shares, print_table
+
 MANY = 1_000_000  # instances of the sample that the truth is taken from
 TESTS = (
     *("spiegelhalter_p", "ace_p", "ece_p", "smooth_ece_p", "ecce_mad_p", "ecce_range_p", "max_calibration_error_p"),
@@ -89,30 +91,10 @@ WORLDS = (
 )
 
 
-def main() -> None:
-    """Print the table for the options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    tables = {
-        "tests": print_tests,
-        "relations": print_relations,
-        "intervals": print_intervals,
-        "bands": print_bands,
-        "equivalence": print_equivalence,
-        "within": print_within,
-    }
-    parser.add_argument("what", choices=tables)
-    parser.add_argument("--instances", type=int, default=583, help="instances of a trial (default: 583)")
-    parser.add_argument("--trials", type=int, default=200, help="samples drawn for each row (default: 200)")
-    parser.add_argument("--resamples", type=int, default=200, help="bootstrap resamples of a trial (default: 200)")
-    options = parser.parse_args()
-    print(f"{options.instances} instances, {options.trials} trials a row, {options.resamples} resamples\n")
-    tables[options.what](options.instances, options.trials, options.resamples)
-
-
 def metrics_of(names: Sequence[str]) -> list[Metric]:
     """The metrics of these names, and the errors that p-values are of."""
     errors = {name.removesuffix("_p") for name in names if name.endswith("_p")} - {"spiegelhalter"}
-    return [metric for metric in standard_metrics() if metric.name in {*names, *errors}]
+    return named({*names, *errors})
 
 
 def rejected(found: dict[str, Estimate]) -> list[bool]:
@@ -128,54 +110,43 @@ def rejected(found: dict[str, Estimate]) -> list[bool]:
     return answers
 
 
-def print_tests(instances: int, trials: int, resamples: int) -> None:
+def print_tests(trials: Trials) -> None:
     """Level and power of every test of calibration."""
-    print("| world |", " | ".join(TESTS), "|")
-    print("|---|" + "---:|" * len(TESTS))
+    print_head("world", *TESTS)
     metrics = metrics_of((*TESTS, "confidence_gap"))
     for place, world in enumerate(WORLDS):
         rng = np.random.default_rng([41, place])
-        below = [
-            rejected(bootstrap(metrics, *world.draw(rng, instances), Resampling(resamples, trial)))
-            for trial in range(trials)
-        ]
-        print(
-            f"| {world.name} |", " | ".join(f"{100 * share:.0f}" for share in np.mean(below, axis=0)), "|", flush=True
-        )
+        below = [rejected(bootstrap(metrics, *world.draw(rng, trials.instances), resampling)) for resampling in trials]
+        print_shares(world.name, below)
 
 
-def print_relations(instances: int, trials: int, resamples: int) -> None:
+def print_relations(trials: Trials) -> None:
     """The level where relations are off in either direction, by what is drawn."""
-    print("| relations off by up to, drawn |", " | ".join(TESTS), "|")
-    print("|---|" + "---:|" * len(TESTS))
+    print_head("relations off by up to, drawn", *TESTS)
     metrics = metrics_of((*TESTS, "confidence_gap"))
     for spread in (0.0, 0.15):
         rng = np.random.default_rng([42, round(spread * 100)])
         below: dict[bool, list[list[bool]]] = {False: [], True: []}
-        for trial in range(trials):
-            relation = np.sort(rng.integers(RELATIONS, size=instances)).astype(np.float64)
-            confidence = spread + (1 - 2 * spread) * rng.random(instances)
+        for resampling in trials:
+            relation = np.sort(rng.integers(RELATIONS, size=trials.instances)).astype(np.float64)
+            confidence = spread + (1 - 2 * spread) * rng.random(trials.instances)
             off = rng.uniform(-spread, spread, RELATIONS)[relation.astype(int)]
-            correct = (rng.random(instances) < confidence + off).astype(np.float64)
+            correct = (rng.random(trials.instances) < confidence + off).astype(np.float64)
             for by, own in below.items():
-                drawn = Resampling(resamples, trial)
+                drawn = resampling
                 own.append(rejected(bootstrap(metrics, confidence, correct, drawn, relation if by else None)))
         for by, own in below.items():
-            cells = " | ".join(f"{100 * share:.0f}" for share in np.mean(own, axis=0))
-            print(f"| {spread}, {'relations' if by else 'instances'} | {cells} |", flush=True)
+            print_shares(f"{spread}, {'relations' if by else 'instances'}", own)
 
 
-def print_intervals(instances: int, trials: int, resamples: int) -> None:
+def print_intervals(trials: Trials) -> None:
     """Coverage, and mean value against the truth."""
-    print("| world |", " | ".join(INTERVALS), "|")
-    print("|---|" + "---:|" * len(INTERVALS))
-    metrics = [metric for metric in standard_metrics() if metric.name in INTERVALS]
+    print_head("world", *INTERVALS)
+    metrics = named(INTERVALS)
     for place, world in enumerate(WORLDS):
         rng = np.random.default_rng([43, place])
         truth = {name: own.value for name, own in bootstrap(metrics, *world.draw(rng, MANY), Resampling(0)).items()}
-        found = [
-            bootstrap(metrics, *world.draw(rng, instances), Resampling(resamples, trial)) for trial in range(trials)
-        ]
+        found = [bootstrap(metrics, *world.draw(rng, trials.instances), resampling) for resampling in trials]
         cells = []
         for name in INTERVALS:
             covers = np.mean([own[name].low <= truth[name] <= own[name].high for own in found])
@@ -184,7 +155,7 @@ def print_intervals(instances: int, trials: int, resamples: int) -> None:
         print(f"| {world.name} |", " | ".join(cells), "|", flush=True)
 
 
-def print_bands(instances: int, trials: int, resamples: int) -> None:
+def print_bands(trials: Trials) -> None:
     """How often all points of the true curve lie within the points' intervals, and within the band."""
     print("| world | all within the intervals of the points | within the band |")
     print("|---|---:|---:|")
@@ -194,42 +165,41 @@ def print_bands(instances: int, trials: int, resamples: int) -> None:
         whole = sort_instances(*world.draw(rng, MANY))
         truth = AtCoverage(whole, coverage)(np.ones((1, MANY), dtype=np.int64))[0]
         inside = []
-        for trial in range(trials):
-            curve = AtCoverage(sort_instances(*world.draw(rng, instances)), coverage)
-            band = accuracy_bands({"": curve}, instances, Resampling(resamples, trial))[""]
+        for resampling in trials:
+            curve = AtCoverage(sort_instances(*world.draw(rng, trials.instances)), coverage)
+            band = accuracy_bands({"": curve}, trials.instances, resampling)[""]
             inside.append(
                 [
                     bool(((low <= truth) & (truth <= high)).all())
                     for low, high in ((band.low, band.high), (band.band_low, band.band_high))
                 ]
             )
-        print(f"| {world.name} |", " | ".join(f"{100 * own:.0f}" for own in np.mean(inside, axis=0)), "|", flush=True)
+        print_shares(world.name, inside)
 
 
-def print_equivalence(instances: int, trials: int, resamples: int) -> None:
+def print_equivalence(trials: Trials) -> None:
     """How often the Brier scores of two models are called equal within 0.02, by their true difference."""
     print("| Brier: true difference | p of equivalence < 0.05 | p of no difference < 0.05 |")
     print("|---:|---:|---:|")
-    brier = [metric for metric in standard_metrics() if metric.name == "brier"]
+    brier = named(["brier"])
     for gap in (0.0, 0.1, 2**0.5 / 10, 0.2):
         rng = np.random.default_rng([45, round(gap * 1000)])
         below = []
-        for trial in range(trials):
-            confidence = rng.uniform(0.2, 1, instances)
-            first, second = rng.random(instances), rng.random(instances)
-            second = np.where(rng.random(instances) < 0.5, first, second)
+        for resampling in trials:
+            confidence = rng.uniform(0.2, 1, trials.instances)
+            first, second = rng.random(trials.instances), rng.random(trials.instances)
+            second = np.where(rng.random(trials.instances) < 0.5, first, second)
             samples = {
                 "a": (confidence, (first < confidence).astype(np.float64)),
                 "b": (confidence - gap, (second < confidence).astype(np.float64)),
             }
-            draws = paired_draws(brier, samples, [("a", "b")], Resampling(resamples, trial))["a", "b"]["brier"]
+            draws = paired_draws(brier, samples, [("a", "b")], resampling)["a", "b"]["brier"]
             below.append([draws.equivalence(0.02) < BELOW, draws.difference().p_value < BELOW])
         # Of a shift of calibrated confidences by `gap`, the Brier score rises by its square.
-        cells = " | ".join(f"{100 * share:.0f}" for share in np.mean(below, axis=0))
-        print(f"| {gap**2:.3f} | {cells} |", flush=True)
+        print_shares(f"{gap**2:.3f}", below)
 
 
-def print_within(instances: int, trials: int, resamples: int) -> None:
+def print_within(trials: Trials) -> None:
     """Slope, markers and templates of one run, without an effect and with one."""
     print("| true slope | covers | p < 0.05 |")
     print("|---:|---:|---:|")
@@ -238,30 +208,30 @@ def print_within(instances: int, trials: int, resamples: int) -> None:
     for slope in (0.0, 0.01, 0.02):
         rng = np.random.default_rng([46, round(slope * 100)])
         found = []
-        for trial in range(trials):
-            level = rng.uniform(0.2, 0.7, instances)
-            shifts = slope * stated + rng.normal(0, 0.1, (instances, 5))
+        for resampling in trials:
+            level = rng.uniform(0.2, 0.7, trials.instances)
+            shifts = slope * stated + rng.normal(0, 0.1, (trials.instances, 5))
             confidence = np.clip(level[:, None] + shifts, 0, 1)
-            own = mean_draws(confidence @ weights, Resampling(resamples, trial)).difference()
+            own = mean_draws(confidence @ weights, resampling).difference()
             found.append([own.low <= slope <= own.high, own.p_value < BELOW])
-        print(f"| {slope} |", " | ".join(f"{100 * share:.0f}" for share in np.mean(found, axis=0)), "|", flush=True)
+        print_shares(str(slope), found)
 
     print("\n| markers: accuracy lower by | any, uncorrected | any, max-T | the shifted marker, max-T |")
     print("|---:|---:|---:|---:|")
-    metrics = [metric for metric in standard_metrics() if metric.name in ("accuracy", "ace", "brier")]
+    metrics = named(("accuracy", "ace", "brier"))
     for shift in (0.0, 0.04, 0.08):
         rng = np.random.default_rng([47, round(shift * 100)])
-        found = [_markers(rng, instances, shift, metrics, Resampling(resamples, trial)) for trial in range(trials)]
-        print(f"| {shift} |", " | ".join(f"{100 * share:.0f}" for share in np.mean(found, axis=0)), "|", flush=True)
+        found = [_markers(rng, trials.instances, shift, metrics, resampling) for resampling in trials]
+        print_shares(str(shift), found)
 
     print("\n| templates: true sd of accuracy | mean of the estimates | plain sd of the accuracies |")
     print("|---:|---:|---:|")
     for spread in (0.0, 0.02, 0.05, 0.1):
         rng = np.random.default_rng([48, round(spread * 100)])
         squares = []
-        for _ in range(5 * trials):
-            hardness = rng.uniform(0.2, 0.8, instances)
-            right = rng.random((5, instances)) < hardness + rng.normal(0, spread, 5)[:, None]
+        for _ in range(5 * trials.number):
+            hardness = rng.uniform(0.2, 0.8, trials.instances)
+            right = rng.random((5, trials.instances)) < hardness + rng.normal(0, spread, 5)[:, None]
             squares.append([template_sd(right.astype(np.float64)), right.mean(axis=1).std(ddof=1)])
         root = np.sqrt(np.mean(np.square(squares), axis=0))
         print(f"| {spread:.2f} |", " | ".join(f"{own:.3f}" for own in root), "|", flush=True)
@@ -290,5 +260,14 @@ def _markers(
     ]
 
 
+TABLES = {
+    "tests": print_tests,
+    "relations": print_relations,
+    "intervals": print_intervals,
+    "bands": print_bands,
+    "equivalence": print_equivalence,
+    "within": print_within,
+}
+
 if __name__ == "__main__":
-    main()
+    print_table(__doc__, TABLES, Trials(583, 200, 200))

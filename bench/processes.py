@@ -25,8 +25,8 @@ import numpy.typing as npt
 from calprobe.runs import PieceScores, Run, open_scores
 
 sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
-from peers.machine import Company, machine
-from peers.record import write_record
+from harness.machine import Company, machine
+from harness.record import write_record
 
 _TOLERANCE = 1e-3  # nats on a statement's sum, between numbers of threads
 

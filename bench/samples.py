@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -22,27 +21,20 @@ import numpy as np
 
 from calprobe.questions import Question
 
-
-def _find(package: str) -> None:
-    """Let a folder of bench/ be imported without bench/ on the path: transformers would take bench/kernels.py."""
-    spec = spec_from_file_location(package, Path(__file__).with_name(package) / "__init__.py")
-    assert spec is not None
-    sys.modules.setdefault(package, module_from_spec(spec))
-
-
-_find("peers")
-_find("askers")
-
-from askers.compare import texts_agree  # noqa: E402
-from askers.contestants import OneByOne  # noqa: E402
-from askers.sampled_right import Right, sampled_right  # noqa: E402
-from askers.sampling import SAMPLERS, SampleJob  # noqa: E402
-from peers.job import Outcome  # noqa: E402
-from peers.process import Process  # noqa: E402
-from peers.record import recording, write_record  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from askers.compare import texts_agree
+from askers.contestants import OneByOne
+from askers.job import SampleJob
+from askers.sampled_right import Right, sampled_right
+from harness.contestants import CONTESTANTS, OURS, names_of, weights_folder
+from harness.job import Outcome, speeds, times_as_fast
+from harness.markdown import table
+from harness.process import in_turns
+from harness.record import recording, write_record
 
 GOAL = 1.0  # times as fast as generate, at least
-OURS, THEIRS = "calprobe", "generate"
+THEIRS = "generate"
+NAMES = names_of("samples")
 PACKAGES = ("torch", "transformers", "calprobe", "xllamacpp", "openai")
 
 
@@ -59,31 +51,13 @@ def _text(question: Question) -> str:
     return "\n".join(parts) + "\n\nThink in a few sentences, then give the answer."
 
 
-def outcomes_of(arguments: argparse.Namespace, job: dict[str, Any]) -> dict[str, Outcome]:
-    """What each contestant did, in turns round by round, so that other work on the machine meets all alike."""
-    started: dict[str, Process | Outcome] = {}
-    for name in arguments.contestants:
-        contestant = SAMPLERS[name]
-        if (fault := contestant.missing()) is not None:
-            started[name] = Outcome(name, fault=fault)
-            continue
-        own = SampleJob(scorer=name, batch_sizes=contestant.batch_sizes, **job)
-        started[name] = Process(own, contestant.version(), Path(__file__).resolve())
-    for _ in range(arguments.repeats):
-        for process in started.values():
-            if isinstance(process, Process):
-                process.repeat()
-    return {name: each.outcome() if isinstance(each, Process) else each for name, each in started.items()}
-
-
 def checked(
     outcomes: dict[str, Outcome], job: dict[str, Any], n_checked: int
 ) -> dict[str, tuple[str | None, dict[str, Any]]]:
     """Of each contestant with the weights of the others: why it gets no ratio (None: it does), and the figures."""
-    asking = SampleJob(scorer=THEIRS, batch_sizes=(), **job).asking()
-    model = OneByOne(asking)
+    model = OneByOne(SampleJob(scorer=THEIRS, batch_sizes=(), **job))
     prompts = job["prompts"]
-    truth = Outcome("one by one", facts={"texts": model.answer(prompts, None).texts})
+    truth = Outcome("one by one", facts=dict(model.answer(prompts, None).facts))
     found = {}
     for name, outcome in outcomes.items():
         if outcome.fault is not None or name not in (OURS, THEIRS):
@@ -105,12 +79,11 @@ def rows_of(
     for name, outcome in outcomes.items():
         row: dict[str, Any] = {"contestant": name, "version": outcome.version, "note": outcome.fault}
         if outcome.fault is None:
-            slow, middle, fast = np.percentile(n_samples / np.asarray(outcome.seconds), [20, 50, 80])
-            row |= {"unit": "samples/s", "p20": round(slow, 3), "p50": round(middle, 3), "p80": round(fast, 3)}
-            row |= {"samples": n_samples, "repeats": len(outcome.seconds), "questions_at_once": outcome.batch_size}
+            row |= {"unit": "samples/s", **speeds(outcome.seconds, n_samples)}
+            row |= {"samples": n_samples, "questions_at_once": outcome.batch_size}
             row |= {"new_tokens_per_s": round(tokens_per_s(outcome, outcome.seconds), 1)}
-            row |= {"new_tokens_per_processor_s": round(tokens_per_s(outcome, outcome.facts["processor_seconds"]), 1)}
-            row |= {"prompt_tokens_forwarded": outcome.facts["prefill"], "trials": outcome.trials}
+            row |= {"new_tokens_per_processor_s": round(tokens_per_s(outcome, outcome.processor_seconds), 1)}
+            row |= {"prompt_tokens_forwarded": round(np.mean(outcome.facts["prefill"])), "trials": outcome.trials}
             row |= {"load_s": outcome.load_s, "peak_mib": outcome.peak_mib}
             why_not, figures = checks.get(name, ("other weights: 4 bits", {}))
             row |= figures | {"note": why_not}
@@ -118,7 +91,7 @@ def rows_of(
     if {OURS, THEIRS} <= checks.keys() and all(checks[name][0] is None for name in (OURS, THEIRS)):
         ours, theirs = outcomes[OURS], outcomes[THEIRS]
         row = next(row for row in rows if row["contestant"] == THEIRS)
-        row["calprobe_is_times_as_fast"] = round(float(np.median(theirs.seconds) / np.median(ours.seconds)), 2)
+        row["calprobe_is_times_as_fast"] = times_as_fast(ours, theirs)
         per_token = tokens_per_s(ours, ours.seconds) / tokens_per_s(theirs, theirs.seconds)
         row["calprobe_is_times_as_fast_per_new_token"] = round(per_token, 2)
     return rows
@@ -131,36 +104,26 @@ def tokens_per_s(outcome: Outcome, seconds: Any) -> float:
 
 def render(record: dict[str, Any]) -> str:
     """The record as a Markdown table."""
-    head = (
-        "contestant",
-        "samples/s (p20 to p80)",
-        "new tokens/s",
-        "prompt tokens forwarded",
-        "peak MiB",
-        "calprobe is",
-    )
-    lines = [f"| {' | '.join(head)} | note |", "|---" * (len(head) + 1) + "|"]
-    for row in record["rows"]:
-        cells = [f"{row['contestant']} {row['version'] or ''}".strip(), *[""] * (len(head) - 1), row["note"] or ""]
-        if "p50" in row:
-            times = row.get("calprobe_is_times_as_fast")
-            cells[1] = f"{row['p50']} ({row['p20']} to {row['p80']})"
-            cells[2:5] = [
-                str(row["new_tokens_per_s"]),
-                f"{row['prompt_tokens_forwarded']:,}",
-                f"{row['peak_mib']:,.0f}",
-            ]
-            if times is not None:
-                per_token = row["calprobe_is_times_as_fast_per_new_token"]
-                cells[5] = f"{times} times as fast ({per_token} times per new token)"
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    head = ("contestant", "samples/s (p20 to p80)", "new tokens/s", "prompt tokens forwarded", "peak MiB")
+    return table((*head, "calprobe is", "note"), map(_cells, record["rows"])) + "\n"
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    name, note, ratio = f"{row['contestant']} {row['version'] or ''}".strip(), row["note"] or "", ""
+    if "p50" not in row:
+        return [name, *[""] * 5, note]
+    if "calprobe_is_times_as_fast" in row:
+        per_token = row["calprobe_is_times_as_fast_per_new_token"]
+        ratio = f"{row['calprobe_is_times_as_fast']} times as fast ({per_token} times per new token)"
+    speed = f"{row['p50']} ({row['p20']} to {row['p80']})"
+    memory = [f"{row['prompt_tokens_forwarded']:,}", f"{row['peak_mib']:,.0f}"]
+    return [name, speed, str(row["new_tokens_per_s"]), *memory, ratio, note]
 
 
 def options() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--questions", help="as of `calprobe ask`: a name, a file, or NAME=FILE")
+    parser.add_argument("--questions", required=True, help="as of `calprobe ask`: a name, a file, or NAME=FILE")
     parser.add_argument("--n", type=int, default=16, help="questions drawn (default: 16)")
     parser.add_argument("--samples", type=int, default=10, help="of each question (default: 10)")
     parser.add_argument("--temperature", type=float, default=1.0, help="default: 1")
@@ -170,23 +133,15 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
     parser.add_argument("--repeats", type=int, default=3, help="timed ones (default: 3)")
     parser.add_argument("--checked", type=int, default=4, help="questions with checked samples (default: 4)")
-    parser.add_argument("--contestants", nargs="+", default=list(SAMPLERS), choices=list(SAMPLERS))
+    parser.add_argument("--contestants", nargs="+", default=NAMES, choices=NAMES)
     parser.add_argument("--note", default="", help="a sentence to record with the figures")
     parser.add_argument("--out", type=Path, help="where the record goes, as JSON")
-    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     return parser
 
 
 def main() -> int:
     """Do what the options say."""
     arguments = options().parse_args()
-    if arguments.child is not None:
-        from askers.sampling import run
-
-        run(arguments.child)
-        return 0
-    if arguments.questions is None:
-        raise SystemExit("--questions is missing")
     with recording(packages=PACKAGES) as record:
         record |= measured(arguments)
     print(render(record))
@@ -196,20 +151,21 @@ def main() -> int:
 
 def measured(arguments: argparse.Namespace) -> dict[str, Any]:
     """Settings and rows."""
-    from calprobe.models.gguf import dequantised
     from calprobe.models.source import resolve
 
-    weights = resolve(arguments.model).location
     names = ("model", "questions", "n", "samples", "temperature", "max_new_tokens", "seed", "threads", "repeats")
     settings = {name: getattr(arguments, name) for name in names}
     settings["questions"] = settings["questions"].partition("=")[0]
     job = {
-        "folder": str(dequantised(Path(weights)).folder),
-        "weights": weights,
+        "wanted": "replies",
+        "folder": weights_folder(arguments.model),
+        "weights": resolve(arguments.model).location,
         "prompts": prompts_of(arguments.questions, arguments.n, arguments.seed),
         **{name: getattr(arguments, name) for name in ("samples", "temperature", "max_new_tokens", "threads")},
     }
-    outcomes = outcomes_of(arguments, job)
+    contestants = {name: CONTESTANTS["samples"][name] for name in arguments.contestants}
+    jobs = [SampleJob(name, contestant.batch_sizes.get("cpu", ()), **job) for name, contestant in contestants.items()]
+    outcomes = in_turns(jobs, arguments.repeats)
     checks = checked(outcomes, job, arguments.checked)
     rows = rows_of(outcomes, checks, arguments.n * arguments.samples)
     return {"settings": settings, "goal": GOAL, "note": arguments.note, "rows": rows}

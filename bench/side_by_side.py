@@ -19,24 +19,18 @@ import argparse
 import json
 import os
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 from calprobe.errors import CalprobeError
 from calprobe.words import ModelKind
 
-# `import peers` finds bench/peers without bench/ on the path: transformers would take bench/kernels.py for a package.
-_SPEC = spec_from_file_location("peers", Path(__file__).with_name("peers") / "__init__.py")
-assert _SPEC is not None
-sys.modules.setdefault("peers", module_from_spec(_SPEC))
-
-from peers.contest import Contest  # noqa: E402
-from peers.job import ModelSpec  # noqa: E402
-from peers.record import recording, write_record  # noqa: E402
-from peers.render import render  # noqa: E402
-from peers.scorers import CONTESTANTS, those_scoring  # noqa: E402
-from peers.slices import scaling_pieces, slice_of  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from harness.contestants import OURS, names_of, weights_folder
+from harness.record import recording, write_record
+from peers.contest import Contest
+from peers.render import render
+from peers.statements import ModelSpec, scaling_pieces, slice_of
 
 
 def models_of(arguments: argparse.Namespace) -> list[ModelSpec]:
@@ -65,19 +59,10 @@ def random_model(shape: str, arguments: argparse.Namespace) -> ModelSpec:
     return ModelSpec(name, kind, None, shape, folder, arguments.dtype, arguments.device)
 
 
-def weights_folder(name: str) -> str:
-    """The folder, as save_pretrained writes it, of a model's alias, GGUF file or folder."""
-    from calprobe.models.gguf import dequantised
-    from calprobe.models.source import resolve
-
-    source = resolve(name)
-    return str(dequantised(Path(source.location)).folder) if source.form == "gguf" else source.location
-
-
 def contestants(kind: ModelKind, asked: str) -> tuple[str, ...]:
     """calprobe and those that are asked for, separated by commas; if none, all that score models of that kind."""
-    able = those_scoring(kind)
-    names = ("calprobe", *(name for name in asked.split(",") if name != "calprobe")) if asked else able
+    able = names_of("statements", kind)
+    names = (OURS, *(name for name in asked.split(",") if name != OURS)) if asked else able
     if unknown := [name for name in names if name not in able]:
         raise SystemExit(f"--scorers: {unknown[0]!r} is none of those that score {kind} models: {', '.join(able)}")
     return names
@@ -89,7 +74,7 @@ def compared(model: ModelSpec, arguments: argparse.Namespace) -> dict[str, Any]:
 
     probe = calprobe.load_probe(arguments.bear)
     names = contestants(model.kind, arguments.scorers)
-    contest = Contest(Path(__file__).resolve(), model, names, arguments.threads, arguments.repeats, arguments.sample)
+    contest = Contest(model, names, arguments.threads, arguments.repeats, arguments.sample)
     slices = {what: slice_of(probe, what) for what in arguments.slices}
     settings = {"model": model.name, "kind": model.kind, "dtype": arguments.dtype, "device": arguments.device}
     settings |= {"threads": arguments.threads, "slices": arguments.slices, "sample_statements": arguments.sample}
@@ -101,7 +86,7 @@ def compared(model: ModelSpec, arguments: argparse.Namespace) -> dict[str, Any]:
             record["achieved"] += reached
             print(json.dumps(rows, indent=1), flush=True)
         if arguments.scaling:
-            outcome = contest.once("calprobe", scaling_pieces(probe, arguments.scaling), then="scale")
+            outcome = contest.once(OURS, scaling_pieces(probe, arguments.scaling), then="scale")
             record["scaling"] = outcome.facts.get("scaling", [])
             print(outcome.fault or f"scaling on {arguments.scaling}: done", flush=True)
     return record
@@ -131,7 +116,9 @@ def options() -> argparse.ArgumentParser:
         metavar="NAME[:INSTANCES[:CANDIDATES]]",
         help="a relation, mixed (20 relations) or all; the first INSTANCES of each (default: P36:10 P30:100 mixed:1)",
     )
-    parser.add_argument("--scorers", default="", help=f"some of {','.join(CONTESTANTS)} (default: all that can)")
+    parser.add_argument(
+        "--scorers", default="", help=f"some of {','.join(names_of('statements'))} (default: all that can)"
+    )
     parser.add_argument("--repeats", type=int, default=3, help="timed ones of each slice (default: 3)")
     parser.add_argument("--sample", type=int, default=120, help="statements on which batch sizes are tried")
     parser.add_argument(
@@ -143,7 +130,6 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--note", default="", help="a sentence to record with the figures")
     parser.add_argument("--out", type=Path, help="where the record goes, as JSON")
     parser.add_argument("--render", nargs="+", type=Path, metavar="FILE", help="print records as Markdown, no more")
-    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     return parser
 
 
@@ -154,11 +140,6 @@ def main() -> int:
     for option in ("threads", "repeats", "sample"):
         if getattr(arguments, option) < 1:
             parser.error(f"--{option} must be at least 1, got {getattr(arguments, option)}")
-    if arguments.child:
-        from peers.child import run
-
-        run(arguments.child)
-        return 0
     if arguments.render:
         print(render(record for file in arguments.render for record in json.loads(file.read_text("utf-8"))), end="")
         return 0

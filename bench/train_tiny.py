@@ -14,7 +14,6 @@ import argparse
 import sys
 import tempfile
 import time
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +25,13 @@ from calprobe.models.exposures import tiny_exposures
 from calprobe.statements import load_template_set
 from calprobe.words import ModelKind
 
-# `import tiny` finds bench/tiny without bench/ on the path: transformers would take bench/kernels.py for a package.
-_SPEC = spec_from_file_location("tiny", Path(__file__).with_name("tiny") / "__init__.py")
-assert _SPEC is not None
-sys.modules.setdefault("tiny", module_from_spec(_SPEC))
-
-from tiny.corpus import make_corpus  # noqa: E402
-from tiny.folders import differing_files, write_exposures, write_fingerprints, write_model  # noqa: E402
-from tiny.networks import causal_network, masked_network  # noqa: E402
-from tiny.tables import exposure_table, readings, wording_table  # noqa: E402
-from tiny.training import Schedule, causal_examples, encoded, masked_examples, train  # noqa: E402
-from tiny.vocabulary import make_tokenizer  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from tiny.corpus import make_corpus
+from tiny.folders import differing_files, write_exposures, write_fingerprints, write_model
+from tiny.networks import causal_network, masked_network
+from tiny.tables import exposure_table, readings, wording_table
+from tiny.training import Schedule, causal_examples, encoded, masked_examples, train
+from tiny.vocabulary import make_tokenizer
 
 SHIPPED = Path(calprobe.__file__).parent / "models" / "tiny"
 SEED = 1

@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +27,15 @@ from calprobe.models.exposures import tiny_exposures
 from calprobe.probes import Probe
 from calprobe.statements import load_template_set
 
-# `import tiny` finds bench/tiny without bench/ on the path: transformers would take bench/kernels.py for a package.
-_SPEC = spec_from_file_location("tiny", Path(__file__).with_name("tiny") / "__init__.py")
-assert _SPEC is not None
-sys.modules.setdefault("tiny", module_from_spec(_SPEC))
-
-from tiny.chat_corpus import ChatCorpus, invented  # noqa: E402
-from tiny.chat_network import DialogEncoder, Pace, Row, chat_network, sharpen, train_on  # noqa: E402
-from tiny.chat_tables import chat_tables  # noqa: E402
-from tiny.chat_texts import phrases  # noqa: E402
-from tiny.chat_words import make_chat_tokenizer  # noqa: E402
-from tiny.dialogs import Writer  # noqa: E402
-from tiny.folders import differing_files, write_chat_model, write_fingerprints  # noqa: E402
-from tiny.lessons import Reply, believed, curves, lesson, replies, shares  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from tiny.chat_corpus import ChatCorpus, invented
+from tiny.chat_network import DialogEncoder, Pace, Row, chat_network, sharpen, train_on
+from tiny.chat_tables import chat_tables
+from tiny.chat_texts import phrases
+from tiny.chat_words import make_chat_tokenizer
+from tiny.dialogs import Writer
+from tiny.folders import differing_files, write_chat_model, write_fingerprints
+from tiny.lessons import Reply, believed, curves, lesson, replies, shares
 
 SHIPPED = Path(calprobe.__file__).parent / "models" / "tiny"
 SEED = 1

@@ -311,7 +311,7 @@ CONTRACT = {
     "models": "",
     "probes": "",
     "questions": "NAME FILE --split --limit --draw --draw-rule --groups --as --options --forms --seed --json",
-    "doctor": "--model --json",
+    "doctor": "--model --json --report",
 }
 
 

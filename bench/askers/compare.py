@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from peers.job import Outcome
+from harness.contestants import OURS
+from harness.job import Outcome, speeds, times_as_fast
 
 from askers.contestants import OneByOne
 
 MAX_DIFFERENCE = 1e-3  # of a letter's log-probability, in nats
 TIE = 1e-4  # nats between two next tokens: less than what batches and orders of summation change
 GOALS = {"labels": 2.0, "replies": 1.3}  # times as fast as the fastest peer
-OURS = "calprobe"
 
 
 class Agreement(NamedTuple):
@@ -65,13 +65,11 @@ def rows_of(task: str, outcomes: Mapping[str, Outcome], agree: Mapping[str, Agre
     for name, outcome in outcomes.items():
         row: dict[str, Any] = {"task": task, "contestant": name, "version": outcome.version, "note": outcome.fault}
         if outcome.fault is None:
-            slow, middle, fast = np.percentile(n / np.asarray(outcome.seconds), [20, 50, 80])
-            row |= {"unit": "replies/s", "p20": round(slow, 3), "p50": round(middle, 3), "p80": round(fast, 3)}
-            row |= {"replies": n, "repeats": len(outcome.seconds), "batch_size": outcome.batch_size}
+            row |= {"unit": "replies/s", **speeds(outcome.seconds, n)}
+            row |= {"replies": n, "batch_size": outcome.batch_size}
             row |= {"trials": outcome.trials, "load_s": outcome.load_s, "peak_mib": outcome.peak_mib}
             row |= agree[name].figures | {"note": agree[name].why_not}
             if name != OURS and agree[name].why_not is None and agree[OURS].why_not is None:
-                ratio = np.median(outcome.seconds) / np.median(outcomes[OURS].seconds)
-                row["calprobe_is_times_as_fast"] = round(float(ratio), 2)
+                row["calprobe_is_times_as_fast"] = times_as_fast(outcomes[OURS], outcome)
         rows.append(row)
     return rows

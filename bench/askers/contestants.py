@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from harness.job import Answer, Floats
 
 from askers.job import LETTERS, AskJob
-
-Logprobs = npt.NDArray[np.float64]
-
-
-class Answers(NamedTuple):
-    """What a contestant found, in the order of the prompts; of the two, what the task is."""
-
-    labels: Logprobs  # [prompts, letters]
-    texts: list[str]
-
-
-class Asker(Protocol):
-    """A loaded contestant."""
-
-    def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
-        """Answers to all prompts."""
 
 
 @dataclass
@@ -43,19 +25,19 @@ class Calprobe:
 
         self._backend = open_backend(self.job.folder, LoadOptions(dtype="float32", device="cpu", quiet=True))
 
-    def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
-        """See `Asker`."""
+    def answer(self, items: Sequence[str], size: int | None, seed: int = 0) -> Answer:
+        """See `Loaded`."""
         from calprobe.backends import Decoding, Dialogue, Message, Pending
 
-        labels = LETTERS if self.job.task == "labels" else ()
+        labels = LETTERS if self.job.wanted == "labels" else ()
         dialogues = (
             Dialogue("mmlu", str(n), "v", (Message("user", text),), Decoding(self.job.max_new_tokens), labels=labels)
-            for n, text in enumerate(prompts)
+            for n, text in enumerate(items)
         )
         replies = {int(reply.question): reply for reply in self._backend.replies(map(Pending, dialogues))}
-        ordered = [replies[place] for place in range(len(prompts))]
+        ordered = [replies[place] for place in range(len(items))]
         rows = [reply.label_scores.logprobs[0] for reply in ordered if reply.label_scores is not None]
-        return Answers(np.array(rows), [reply.text for reply in ordered])
+        return Answer(np.array(rows), {"texts": [reply.text for reply in ordered]})
 
 
 class Transformers:
@@ -87,7 +69,7 @@ class Pipeline(Transformers):
 
         self.tokenizer.padding_side = "left"
         self._pipeline: Any = pipeline("text-generation", model=self.network, tokenizer=self.tokenizer)
-        extra = {"return_dict_in_generate": True, "output_logits": True} if job.task == "labels" else {}
+        extra = {"return_dict_in_generate": True, "output_logits": True} if job.wanted == "labels" else {}
         self._config = GenerationConfig(
             max_new_tokens=job.max_new_tokens,
             do_sample=False,
@@ -96,58 +78,58 @@ class Pipeline(Transformers):
             **extra,
         )
 
-    def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
-        """See `Asker`."""
-        order = sorted(range(len(prompts)), key=lambda place: -len(prompts[place]))
-        chats = [[{"role": "user", "content": prompts[place]}] for place in order]
-        records = self._pipeline(chats, batch_size=batch_size, return_full_text=False, generation_config=self._config)
+    def answer(self, items: Sequence[str], size: int | None, seed: int = 0) -> Answer:
+        """See `Loaded`."""
+        order = sorted(range(len(items)), key=lambda place: -len(items[place]))
+        chats = [[{"role": "user", "content": items[place]}] for place in order]
+        records = self._pipeline(chats, batch_size=size, return_full_text=False, generation_config=self._config)
         by_place = {place: record[0] for place, record in zip(order, records, strict=True)}
-        ordered = [by_place[place] for place in range(len(prompts))]
+        ordered = [by_place[place] for place in range(len(items))]
         labels = np.empty((0, len(LETTERS)))
-        if self.job.task == "labels":
-            logits = torch.tensor([record["logits"] for record in ordered]).reshape(len(prompts), -1)
+        if self.job.wanted == "labels":
+            logits = torch.tensor([record["logits"] for record in ordered]).reshape(len(items), -1)
             labels = letter_logprobs(logits, self.forms)
-        return Answers(labels, [record["generated_text"] for record in ordered])
+        return Answer(labels, {"texts": [record["generated_text"] for record in ordered]})
 
 
 class LmEval(Transformers):
     """`HFLM`'s log-likelihoods of a prompt with each letter, and `HFLM.generate_until`, in chat format."""
 
-    def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
-        """See `Asker`. All tokens of all letters behind a prompt come from one forward pass."""
+    def answer(self, items: Sequence[str], size: int | None, seed: int = 0) -> Answer:
+        """See `Loaded`. All tokens of all letters behind a prompt come from one forward pass."""
         from lm_eval.api.instance import Instance
         from lm_eval.models.huggingface import HFLM
 
-        harness = HFLM(self.network, backend="causal", tokenizer=self.tokenizer, batch_size=batch_size)
+        harness = HFLM(self.network, backend="causal", tokenizer=self.tokenizer, batch_size=size)
         contexts = [
             harness.apply_chat_template([{"role": "user", "content": prompt}], add_generation_prompt=True)
-            for prompt in prompts
+            for prompt in items
         ]
-        if self.job.task == "replies":
+        if self.job.wanted == "replies":
             options = {"until": [], "max_gen_toks": self.job.max_new_tokens, "do_sample": False}
             asked = [Instance("generate_until", {}, (text, dict(options)), n) for n, text in enumerate(contexts)]
-            return Answers(np.empty((0, len(LETTERS))), harness.generate_until(asked, disable_tqdm=True))
+            return Answer(facts={"texts": harness.generate_until(asked, disable_tqdm=True)})
         # Its own requests, by tokens: as texts, forms with other white space would merge with the prompt's end.
         forms = [token for tokens in self.forms for token in tokens]
         contexts_ids = [harness.tok_encode(text) for text in contexts]
         pairs = [(("", ""), ids, [token]) for ids in contexts_ids for token in forms]
         found = [total for total, _ in harness._loglikelihood_tokens(pairs, disable_tqdm=True)]
-        logprobs = np.array(found).reshape(len(prompts), len(forms))
+        logprobs = np.array(found).reshape(len(items), len(forms))
         ends = np.cumsum([len(tokens) for tokens in self.forms])[:-1]
         masses = [np.logaddexp.reduce(part, axis=1) for part in np.split(logprobs, ends, axis=1)]
-        return Answers(np.stack(masses, axis=1), [])
+        return Answer(np.stack(masses, axis=1))
 
 
 class OneByOne(Transformers):
     """The truth, not timed as a contestant: a plain forward pass, and `generate`, of one prompt at a time."""
 
     @torch.inference_mode()
-    def answer(self, prompts: Sequence[str], batch_size: int | None) -> Answers:
-        """See `Asker`."""
-        inputs = [self.tokenizer(self.rendered(p), add_special_tokens=False, return_tensors="pt") for p in prompts]
-        if self.job.task == "labels":
+    def answer(self, items: Sequence[str], size: int | None, seed: int = 0) -> Answer:
+        """See `Loaded`."""
+        inputs = [self.tokenizer(self.rendered(p), add_special_tokens=False, return_tensors="pt") for p in items]
+        if self.job.wanted == "labels":
             logits = torch.cat([self.network(**given, logits_to_keep=1).logits[:, -1] for given in inputs])
-            return Answers(letter_logprobs(logits, self.forms), [])
+            return Answer(letter_logprobs(logits, self.forms))
         texts = []
         for given in inputs:
             output = self.network.generate(
@@ -159,7 +141,7 @@ class OneByOne(Transformers):
             )
             said = output[0, given["input_ids"].shape[1] :]
             texts.append(self.tokenizer.decode(said, skip_special_tokens=True))
-        return Answers(np.empty((0, len(LETTERS))), texts)
+        return Answer(facts={"texts": texts})
 
 
 def label_forms(tokenizer: Any) -> list[list[int]]:
@@ -168,38 +150,9 @@ def label_forms(tokenizer: Any) -> list[list[int]]:
     return [[token for token, text in enumerate(texts) if text == letter] for letter in LETTERS]
 
 
-def letter_logprobs(logits: torch.Tensor, forms: Sequence[Sequence[int]]) -> Logprobs:
+def letter_logprobs(logits: torch.Tensor, forms: Sequence[Sequence[int]]) -> Floats:
     """Log-probability of each letter, all its tokens summed, from logits [prompts, vocab]."""
     logprobs = logits.double().log_softmax(1)
     columns = [logprobs[:, list(tokens)].logsumexp(1) for tokens in forms]
-    found: Logprobs = torch.stack(columns, dim=1).numpy()
+    found: Floats = torch.stack(columns, dim=1).numpy()
     return found
-
-
-@dataclass(frozen=True)
-class Contestant:
-    """How a contestant is found."""
-
-    load: type
-    package: str
-    distribution: str
-    batch_sizes: tuple[int, ...] = ()
-
-    def missing(self) -> str | None:
-        """Why it cannot take part, or None."""
-        if importlib.util.find_spec(self.package) is None:
-            return f"skipped: {self.package} is not installed (pip install -r bench/requirements.txt)"
-        return None
-
-    def version(self) -> str:
-        """Of its package."""
-        return importlib.metadata.version(self.distribution)
-
-
-CONTESTANTS = {
-    "calprobe": Contestant(Calprobe, "calprobe", "calprobe"),
-    "pipeline": Contestant(Pipeline, "transformers", "transformers", (4, 8, 16, 32)),
-    "lm-eval": Contestant(LmEval, "lm_eval", "lm_eval", (1, 4, 8, 16, 32)),
-}
-TRUTH = "one by one"
-ALL = CONTESTANTS | {TRUTH: Contestant(OneByOne, "transformers", "transformers")}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.job import Job
 
 from calprobe.prompts import fill, load_prompts
 from calprobe.questions import QuestionOptions, load_questions
@@ -14,32 +16,45 @@ LETTERS = ("A", "B", "C", "D")
 
 
 @dataclass(frozen=True)
-class AskJob:
-    """One contestant on one task."""
+class AskJob(Job):
+    """One contestant on one kind of answer."""
 
-    scorer: str  # a name of `contestants.CONTESTANTS`
-    task: str  # labels: probabilities of the letters; replies: greedy text
+    wanted: str  # labels: probabilities of the letters; replies: greedy text
     folder: str  # weights and tokenizer as save_pretrained wrote them
     prompts: tuple[str, ...]  # the user's turns
     max_new_tokens: int
-    batch_sizes: tuple[int, ...]  # tried on a sample, the fastest is timed; empty: the contestant's own choice
-    sample: int  # prompts of that sample
-    threads: int
+    n_sample: int = 1  # prompts on which batch sizes are tried
 
-    def write(self, path: Path) -> None:
-        """As JSON."""
-        path.write_text(json.dumps(asdict(self)), "utf-8")
+    task: ClassVar[str] = "questions"
 
-    @classmethod
-    def read(cls, path: Path) -> AskJob:
-        """What `write` wrote."""
-        content = json.loads(path.read_text("utf-8"))
-        return cls(**content | {name: tuple(content[name]) for name in ("prompts", "batch_sizes")})
+    @property
+    def items(self) -> tuple[str, ...]:
+        """See `Job`."""
+        return self.prompts
 
-    def thinned(self) -> tuple[str, ...]:
-        """The sample: evenly spread."""
-        n_prompts = min(self.sample, len(self.prompts))
+    def sample(self) -> tuple[str, ...]:
+        """Evenly spread."""
+        n_prompts = min(self.n_sample, len(self.prompts))
         return tuple(self.prompts[place * len(self.prompts) // n_prompts] for place in range(n_prompts))
+
+
+@dataclass(frozen=True)
+class SampleJob(AskJob):
+    """One contestant on several samples of each prompt; the sample of prompts is as large as the largest batch."""
+
+    samples: int = 1  # of each prompt
+    temperature: float = 1.0
+    weights: str = ""  # the file that the folder is from
+
+    task: ClassVar[str] = "samples"
+
+    def sample(self) -> tuple[str, ...]:
+        """The first prompts."""
+        return self.prompts[: max(self.batch_sizes, default=2)]
+
+    def count(self, items: Sequence[str]) -> int:
+        """Samples."""
+        return len(items) * self.samples
 
 
 def prompts_of(questions: str, n_questions: int, seed: int, design: str) -> tuple[str, ...]:

@@ -2,53 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import time
 import urllib.request
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
-from peers.child import peak_mib
-from peers.job import Outcome
+from harness.job import Answer
 
-from askers.contestants import Contestant, Transformers
-from askers.job import AskJob
+from askers.contestants import Transformers
+from askers.job import SampleJob
 
 SERVER_SLOTS = 8  # requests in progress at the server
-
-
-@dataclass(frozen=True)
-class SampleJob:
-    """What one child process is asked."""
-
-    scorer: str  # a name of `SAMPLERS`
-    folder: str  # weights and tokenizer as save_pretrained wrote them
-    weights: str  # the file that they are from
-    prompts: tuple[str, ...]  # the user's turns
-    samples: int  # of each prompt
-    temperature: float
-    max_new_tokens: int
-    batch_sizes: tuple[int, ...]  # prompts at once, tried on the first prompts; empty: the contestant's own choice
-    threads: int
-
-    def write(self, path: Path) -> None:
-        """As JSON."""
-        path.write_text(json.dumps(asdict(self)), "utf-8")
-
-    @classmethod
-    def read(cls, path: Path) -> SampleJob:
-        """What `write` wrote."""
-        content = json.loads(path.read_text("utf-8"))
-        return cls(**content | {name: tuple(content[name]) for name in ("prompts", "batch_sizes")})
-
-    def asking(self) -> AskJob:
-        """The same as a job of one greedy reply to each prompt."""
-        return AskJob(self.scorer, "replies", self.folder, self.prompts, self.max_new_tokens, (), 1, self.threads)
 
 
 class Drawn(NamedTuple):
@@ -60,18 +25,36 @@ class Drawn(NamedTuple):
     texts: list[str]
 
 
-class Sampler(Protocol):
+class Sampler:
     """A loaded contestant."""
+
+    def answer(self, items: Sequence[str], size: int | None, seed: int) -> Answer:
+        """See `Loaded`; `size` is prompts at once. Counts new tokens, and tokens of prompts that were forwarded."""
+        before = self.prefill()
+        drawn = self.draw(items, size, self.job.samples, seed)
+        new = sum(len(tokens) for own in drawn for tokens in own.tokens)
+        counts = {"new_tokens": new, "prefill": self.prefill() - before}
+        return Answer(facts={"drawn": [own._asdict() for own in drawn]}, counts=counts)
+
+    job: SampleJob
 
     def draw(self, prompts: Sequence[str], at_once: int | None, samples: int, seed: int) -> list[Drawn]:
         """Samples of all prompts; greedy where `samples` is 0: one each."""
+        raise NotImplementedError
 
     def prefill(self) -> int:
         """Tokens of prompts forwarded so far, padding among them."""
+        raise NotImplementedError
+
+
+def greedy_texts(sampler: Sampler, job: SampleJob) -> dict[str, Any]:
+    """One greedy reply to each prompt, to be compared with those of `generate` one prompt at a time."""
+    at_once = min(job.batch_sizes, default=None)
+    return {"texts": [own.texts[0] for own in sampler.draw(job.prompts, at_once, 0, seed=0)]}
 
 
 @dataclass
-class CalprobeSampler:
+class CalprobeSampler(Sampler):
     """The backend `transformers`, at its defaults."""
 
     job: SampleJob
@@ -159,12 +142,13 @@ def _drawn(replies: Sequence[Any]) -> Drawn:
     )
 
 
-class GenerateSampler(Transformers):
+class GenerateSampler(Sampler, Transformers):
     """`generate(do_sample=True, num_return_sequences=n)` on batches of prompts, longest first, padded on the left."""
 
     def __init__(self, job: SampleJob) -> None:
-        super().__init__(job.asking())
-        self._job, self._prefill = job, 0
+        Transformers.__init__(self, job)
+        self.job: SampleJob = job
+        self._prefill = 0
         self.tokenizer.padding_side = "left"
         self.network.register_forward_pre_hook(self._count, with_kwargs=True)
 
@@ -190,9 +174,9 @@ class GenerateSampler(Transformers):
 
         rendered = [self.rendered(prompt) for prompt in prompts]
         inputs = self.tokenizer(rendered, add_special_tokens=False, padding=True, return_tensors="pt")
-        chance = {"do_sample": True, "temperature": self._job.temperature, "top_k": 0, "top_p": 1.0}
+        chance = {"do_sample": True, "temperature": self.job.temperature, "top_k": 0, "top_p": 1.0}
         config = GenerationConfig(
-            max_new_tokens=self._job.max_new_tokens,
+            max_new_tokens=self.job.max_new_tokens,
             num_return_sequences=samples or 1,
             eos_token_id=self.tokenizer.eos_token_id,
             pad_token_id=self.tokenizer.pad_token_id,
@@ -210,65 +194,3 @@ class GenerateSampler(Transformers):
     def prefill(self) -> int:
         """See `Sampler`."""
         return self._prefill
-
-
-SAMPLERS = {
-    "calprobe": Contestant(CalprobeSampler, "calprobe", "calprobe"),
-    "generate": Contestant(GenerateSampler, "transformers", "transformers", (1, 2, 4, 8)),
-    "llama.cpp server": Contestant(ServerSampler, "xllamacpp", "xllamacpp"),
-}
-
-
-def run(job_file: Path) -> None:
-    """Do what the job says, a repeat for each line on stdin; the answer lies beside the job."""
-    channel = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a peer prints is no answer
-    job = SampleJob.read(job_file)
-    torch.set_num_threads(job.threads)
-    contestant = SAMPLERS[job.scorer]
-    started = time.perf_counter()
-    sampler: Sampler = contestant.load(job)
-    load_s = time.perf_counter() - started
-    trials = _trials(sampler, job)
-    at_once = max(trials, key=lambda size: trials[size])
-    print("ready", file=channel, flush=True)
-    seconds, processor, n_tokens, before = [], [], [], sampler.prefill()
-    drawn: list[Drawn] = []
-    for repeat, _ in enumerate(sys.stdin):
-        started, spent = time.perf_counter(), time.process_time()
-        drawn = sampler.draw(job.prompts, at_once, job.samples, seed=repeat)
-        seconds.append(time.perf_counter() - started)
-        processor.append(time.process_time() - spent)
-        n_tokens.append(sum(len(tokens) for each in drawn for tokens in each.tokens))
-        print("done", file=channel, flush=True)
-    prefill = (sampler.prefill() - before) / max(1, len(seconds))
-    greedy = sampler.draw(job.prompts, at_once, 0, seed=0)
-    Outcome(
-        scorer=job.scorer,
-        version=contestant.version(),
-        batch_size=at_once,
-        trials={str(size): round(speed, 2) for size, speed in trials.items() if size is not None},
-        seconds=tuple(round(value, 4) for value in seconds),
-        load_s=round(load_s, 2),
-        peak_mib=round(peak_mib(), 1),
-        facts={
-            "texts": [each.texts[0] for each in greedy],
-            "drawn": [each._asdict() for each in drawn],
-            "processor_seconds": [round(value, 2) for value in processor],
-            "new_tokens": n_tokens,
-            "prefill": round(prefill),
-        },
-    ).write(job_file.parent)
-
-
-def _trials(sampler: Sampler, job: SampleJob) -> dict[int | None, float]:
-    """Samples/s with each number of prompts at once, on as many as the largest takes; the warm-up, too."""
-    sizes = job.batch_sizes or (None,)
-    some = job.prompts[: max(job.batch_sizes, default=2)]
-    sampler.draw(job.prompts[:1], sizes[0], job.samples, seed=0)
-    found: dict[int | None, float] = {}
-    for size in sizes if len(sizes) > 1 else ():
-        started = time.perf_counter()
-        sampler.draw(some, size, job.samples, seed=0)
-        found[size] = len(some) * job.samples / (time.perf_counter() - started)
-    return found or {sizes[0]: 0.0}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from harness.markdown import table
+
 _WORTH_SAYING = 0.1  # cores
 
 
@@ -31,7 +33,7 @@ def _heading(record: dict[str, Any]) -> str:
 
 def _plain(rows: Iterable[dict[str, Any]]) -> str:
     head = ("beside plain pandas", "instances", "calprobe ms", "pandas ms", "largest difference", "calprobe is")
-    return _table(head, map(_plain_cells, rows))
+    return table(head, map(_plain_cells, rows), numbers=True)
 
 
 def _plain_cells(row: dict[str, Any]) -> list[str]:
@@ -44,7 +46,7 @@ def _plain_cells(row: dict[str, Any]) -> list[str]:
 
 def _sizes(sizes: Iterable[dict[str, Any]]) -> str:
     head = ("instances", "candidates", "templates", "resamples", "scores MiB", "process at its peak MiB")
-    return _table(head, map(_size_cells, sizes))
+    return table(head, map(_size_cells, sizes), numbers=True)
 
 
 def _size_cells(size: dict[str, Any]) -> list[str]:
@@ -60,7 +62,7 @@ def _figures(sizes: Sequence[dict[str, Any]], name: str, scale: float) -> str:
     columns = [{figure["what"]: figure[name] * scale for figure in size["figures"]} for size in sizes]
     rows = list(dict.fromkeys(what for column in columns for what in column))
     head = ("", *(f"{size['instances']:,}" for size in sizes))
-    return _table(head, ([what, *(_number(column.get(what)) for column in columns)] for what in rows))
+    return table(head, ([what, *(_number(column.get(what)) for column in columns)] for what in rows), True)
 
 
 def _number(value: float | None) -> str:
@@ -68,8 +70,3 @@ def _number(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

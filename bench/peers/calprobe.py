@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from harness.job import Answer
 
 from calprobe.heap import give_back_freed_memory, keep_freed_memory
 from calprobe.models import LoadedModel, LoadOptions, load_model
@@ -21,13 +21,14 @@ from calprobe.models.tokenizers import special_tokens_of, start_token_of
 from calprobe.planning import build_prefix_tree, plan_masked
 from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import Instance, Probe, Relation
-from calprobe.scoring import ScoreOptions, Way, find_way, score_pieces, select
+from calprobe.scoring import ScoreOptions, Way, find_way, score_pieces
 from calprobe.scoring.options import DEFAULT_METRIC
 from calprobe.scoring.pieces import tokenise_pieces
 from calprobe.scoring.scheduling import Schedule
 from calprobe.scoring.selection import Selection
-from peers.job import ModelSpec, Piece
+from calprobe.statements import Template, TemplateSet
 from peers.models import load_network, load_tokenizer
+from peers.statements import ModelSpec, Piece, ScoreJob
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,10 @@ class Calprobe:
         """The model that it runs."""
         return self.model.network
 
-    def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
-        """See `scorers.Scorer`; `batch_size` is ignored, calprobe takes its own budget."""
-        scored = score_pieces(self.model, selection_of(pieces), self.options, self.way)
-        return np.concatenate([piece.column("sum") for piece in scored])
+    def answer(self, items: Sequence[Piece], size: int | None = None, seed: int = 0) -> Answer:
+        """See `Loaded`; `size` is ignored, calprobe takes its own budget."""
+        scored = score_pieces(self.model, selection_of(items), self.options, self.way)
+        return Answer(np.concatenate([piece.column("sum") for piece in scored]))
 
     def ready(self, pieces: Sequence[Piece]) -> Calprobe:
         """The same with path and budget found, which belongs to loading."""
@@ -88,7 +89,7 @@ class Calprobe:
 
 
 def selection_of(pieces: Sequence[Piece]) -> Selection:
-    """The pieces as a selection: each a relation of its own, under its one template."""
+    """The pieces as a selection: each a relation of its own, under its one template, of whatever kind that is."""
     relations = tuple(
         Relation(
             f"{piece.relation} {place}",
@@ -98,7 +99,8 @@ def selection_of(pieces: Sequence[Piece]) -> Selection:
         )
         for place, piece in enumerate(pieces)
     )
-    return select(Probe("peers", relations, ""), ScoreOptions())
+    texts = {relation.name: (Template(0, relation.templates[0], "paraphrase"),) for relation in relations}
+    return Selection(Probe("peers", relations, ""), relations, TemplateSet("peers", texts), (0,))
 
 
 def load(spec: ModelSpec) -> Calprobe:
@@ -111,6 +113,16 @@ def load(spec: ModelSpec) -> Calprobe:
         model = random_model(spec, load_network(spec))
     give_back_freed_memory()
     return Calprobe(model)
+
+
+def load_ready(job: ScoreJob) -> Calprobe:
+    """calprobe as it takes part."""
+    return load(job.model).ready(job.pieces)
+
+
+def load_float32(job: ScoreJob) -> Calprobe:
+    """What scores in short dtypes are held against: the weights rounded to the dtype and widened, on the plain path."""
+    return Calprobe(random_model(job.model, load_network(job.model).float()), ScoreOptions(path="plain"))
 
 
 def random_model(spec: ModelSpec, network: Any) -> LoadedModel:

@@ -6,18 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-
-from peers.job import Outcome
+from harness.contestants import OURS
+from harness.job import Floats, Outcome, speeds, times_as_fast
 
 MAX_DIFFERENCE = 1e-3  # of the sums of one statement in float32, in nats
-OURS = "calprobe"
-
-Sums = npt.NDArray[np.float64]
 
 
 def rows_of(
-    slice_name: str, outcomes: Mapping[str, Outcome], n_statements: int, dtype: str, truth: Sums | None = None
+    slice_name: str, outcomes: Mapping[str, Outcome], n_statements: int, dtype: str, truth: Floats | None = None
 ) -> list[dict[str, Any]]:
     """A row for each contestant on one slice; `truth` [statements] are float32 sums, needed where dtype is shorter.
 
@@ -36,7 +32,7 @@ def rows_of(
     return rows
 
 
-def why_no_ratio(ours: Sums, theirs: Sums, dtype: str, truth: Sums | None = None) -> str | None:
+def why_no_ratio(ours: Floats, theirs: Floats, dtype: str, truth: Floats | None = None) -> str | None:
     """Why two speeds must not be divided, or None.
 
     In float32 all sums [statements] have to agree to 1e-3. In a shorter dtype, where everybody rounds, our mean error
@@ -56,17 +52,13 @@ def why_no_ratio(ours: Sums, theirs: Sums, dtype: str, truth: Sums | None = None
 
 
 def _speeds(outcome: Outcome, n_statements: int, n_tokens: int | None) -> dict[str, Any]:
-    """Percentiles over the repeats, in statements/s."""
-    p20, p50, p80 = np.percentile(n_statements / np.asarray(outcome.seconds), [20, 50, 80])
+    spread = speeds(outcome.seconds, n_statements, 2)
     return {
         "batch_size": outcome.batch_size,
         "statements": n_statements,
         "unit": "statements/s",
-        "p20": round(float(p20), 2),
-        "p50": round(float(p50), 2),
-        "p80": round(float(p80), 2),
-        "repeats": len(outcome.seconds),
-        "scored_tokens_per_s": None if n_tokens is None else round(float(p50) * n_tokens / n_statements, 1),
+        **spread,
+        "scored_tokens_per_s": None if n_tokens is None else round(spread["p50"] * n_tokens / n_statements, 1),
         "peak_mib": outcome.peak_mib,
         "gpu_peak_mib": outcome.gpu_peak_mib,
         "load_s": outcome.load_s,
@@ -74,21 +66,20 @@ def _speeds(outcome: Outcome, n_statements: int, n_tokens: int | None) -> dict[s
     }
 
 
-def _errors(sums: Sums, truth: Sums | None) -> dict[str, float]:
+def _errors(sums: Floats, truth: Floats | None) -> dict[str, float]:
     if truth is None or truth.shape != sums.shape:
         return {}
     error = np.abs(sums - truth)
     return {"largest_error": float(error.max()), "mean_error": float(error.mean())}
 
 
-def _against(ours: Outcome, theirs: Outcome, dtype: str, truth: Sums | None) -> dict[str, Any]:
+def _against(ours: Outcome, theirs: Outcome, dtype: str, truth: Floats | None) -> dict[str, Any]:
     row: dict[str, Any] = {"note": why_no_ratio(ours.sums, theirs.sums, dtype, truth)}
     if ours.sums.shape == theirs.sums.shape:
         apart = np.abs(ours.sums - theirs.sums)
         row |= {"largest_difference": float(apart.max()), "mean_difference": float(apart.mean())}
     if row["note"] is None:
-        ratio = np.median(theirs.seconds) / np.median(ours.seconds)
-        row["calprobe_is_times_as_fast"] = round(float(ratio), 2)
+        row["calprobe_is_times_as_fast"] = times_as_fast(ours, theirs)
     return row
 
 

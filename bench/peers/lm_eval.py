@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from harness.job import Answer
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
-from peers.job import ModelSpec, Piece
 from peers.models import load_network, load_tokenizer
+from peers.statements import Piece, ScoreJob
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class LmEval:
     network: Any
     tokenizer: Any
 
-    def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
-        """See `scorers.Scorer`."""
-        harness = HFLM(self.network, backend="causal", tokenizer=self.tokenizer, batch_size=batch_size)
-        texts = [text for piece in pieces for text in piece.texts()]
+    def answer(self, items: Sequence[Piece], size: int | None, seed: int) -> Answer:
+        """See `Loaded`."""
+        harness = HFLM(self.network, backend="causal", tokenizer=self.tokenizer, batch_size=size)
+        texts = [text for piece in items for text in piece.texts()]
         requests = [Instance("loglikelihood", {}, ("", text), place) for place, text in enumerate(texts)]
-        return np.asarray([total for total, _ in harness.loglikelihood(requests, disable_tqdm=True)])
+        return Answer(np.asarray([total for total, _ in harness.loglikelihood(requests, disable_tqdm=True)]))
 
 
-def load(spec: ModelSpec) -> LmEval:
-    """lm-evaluation-harness with the model of `spec`."""
-    return LmEval(load_network(spec), load_tokenizer(spec))
+def load(job: ScoreJob) -> LmEval:
+    """lm-evaluation-harness with the model of the job."""
+    return LmEval(load_network(job.model), load_tokenizer(job.model))

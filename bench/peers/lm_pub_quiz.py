@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+from harness.job import Answer
 from lm_pub_quiz import Evaluator, Relation
 
-from peers.job import ModelSpec, Piece
 from peers.models import load_network, load_tokenizer
+from peers.statements import Piece, ScoreJob
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,16 @@ class LmPubQuiz:
     network: Any
     evaluator: Evaluator
 
-    def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
-        """See `scorers.Scorer`."""
+    def answer(self, items: Sequence[Piece], size: int | None, seed: int) -> Answer:
+        """See `Loaded`."""
         sums: list[float] = []
-        for piece in pieces:
+        for piece in items:
             result = self.evaluator.evaluate_relation(
-                _relation(piece), template_index=0, batch_size=batch_size, reduction="sum"
+                _relation(piece), template_index=0, batch_size=size, reduction="sum"
             )
             for scores in result.instance_table["pll_scores"]:
                 sums.extend(scores)
-        return np.asarray(sums)
+        return Answer(np.asarray(sums))
 
 
 def _relation(piece: Piece) -> Relation:
@@ -52,8 +52,12 @@ def _relation(piece: Piece) -> Relation:
     )
 
 
-def load(spec: ModelSpec) -> LmPubQuiz:
-    """lm-pub-quiz with the model of `spec`."""
-    network = load_network(spec)
-    how = {"model_type": "MLM", "pll_metric": "within_word_l2r"} if spec.kind == "masked" else {"model_type": "CLM"}
-    return LmPubQuiz(network, Evaluator.from_model(network, tokenizer=load_tokenizer(spec), device=spec.device, **how))
+def load(job: ScoreJob) -> LmPubQuiz:
+    """lm-pub-quiz with the model of the job."""
+    network = load_network(job.model)
+    how = (
+        {"model_type": "MLM", "pll_metric": "within_word_l2r"} if job.model.kind == "masked" else {"model_type": "CLM"}
+    )
+    return LmPubQuiz(
+        network, Evaluator.from_model(network, tokenizer=load_tokenizer(job.model), device=job.model.device, **how)
+    )

@@ -17,12 +17,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from harness.job import Answer
 from minicons.scorer import IncrementalLMScorer, MaskedLMScorer
 
-from peers.job import ModelSpec, Piece
 from peers.models import load_network, load_tokenizer
+from peers.statements import Piece, ScoreJob
 
 
 @dataclass(frozen=True)
@@ -34,28 +34,28 @@ class Minicons:
     encoded: Callable[[list[str]], Any]  # statements as it takes them
     options: Mapping[str, Any]
 
-    def score(self, pieces: Sequence[Piece], batch_size: int | None) -> npt.NDArray[np.float64]:
-        """See `scorers.Scorer`."""
-        texts = [text for piece in pieces for text in piece.texts()]
+    def answer(self, items: Sequence[Piece], size: int | None, seed: int) -> Answer:
+        """See `Loaded`."""
+        texts = [text for piece in items for text in piece.texts()]
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        sums, step = np.empty(len(texts)), batch_size or 1
+        sums, step = np.empty(len(texts)), size or 1
         for start in range(0, len(texts), step):
             places = order[start : start + step]
             batch = self.encoded([texts[place] for place in places])
             sums[places] = self.scorer.sequence_score(batch, reduction=_sum, **self.options)
-        return sums
+        return Answer(sums)
 
 
 def _sum(logprobs: torch.Tensor) -> float:
     return float(logprobs.double().sum())  # the caller's part, so nothing is rounded here
 
 
-def load(spec: ModelSpec) -> Minicons:
-    """minicons with the model of `spec`."""
-    network, tokenizer = load_network(spec), load_tokenizer(spec)
-    if spec.kind == "masked":
-        masked = MaskedLMScorer(network, spec.device, tokenizer=tokenizer)
+def load(job: ScoreJob) -> Minicons:
+    """minicons with the model of the job."""
+    network, tokenizer = load_network(job.model), load_tokenizer(job.model)
+    if job.model.kind == "masked":
+        masked = MaskedLMScorer(network, job.model.device, tokenizer=tokenizer)
         return Minicons(network, masked, partial(tokenizer, padding=True), {"PLL_metric": "within_word_l2r"})
     puts_bos = tokenizer("a")["input_ids"][0] == tokenizer.bos_token_id
-    causal = IncrementalLMScorer(network, spec.device, tokenizer=tokenizer)
+    causal = IncrementalLMScorer(network, job.model.device, tokenizer=tokenizer)
     return Minicons(network, causal, list, {"bos_token": not puts_bos})

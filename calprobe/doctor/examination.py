@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -45,10 +46,13 @@ def examine(model: str | None = None, only: Collection[str] | None = None) -> Di
 
 
 def attempt(name: str, look: Look) -> Iterator[Check]:
-    """The checks of one look, and a failed one under its name if it breaks off."""
+    """The checks of one look with the time that each took, and a failed one under its name if it breaks off."""
+    started = time.perf_counter()
     try:
         seen = look()
-        yield from [seen] if isinstance(seen, Check) else seen
+        for check in [seen] if isinstance(seen, Check) else seen:
+            yield replace(check, seconds=round(time.perf_counter() - started, 3))
+            started = time.perf_counter()
     except Exception as error:  # noqa: BLE001 - whatever is broken here is what the doctor is asked to tell
         value, fix = described(error)
         yield Check(name, "fail", value, fix)

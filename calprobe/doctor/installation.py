@@ -118,6 +118,18 @@ def _data() -> Check:
     return place("data", data_root(), "probes cannot be fetched", "CALPROBE_DATA")
 
 
+def _kernel_cache() -> Check:
+    """Where Triton keeps compiled kernels and loads them from: a folder that allows execution."""
+    default = Path(os.environ.get("TRITON_HOME") or os.path.expanduser("~")) / ".triton" / "cache"  # noqa: PTH111 - "~" where there is none
+    folder = Path(os.environ.get("TRITON_CACHE_DIR") or default)
+    check = place("kernel cache", folder, "Triton cannot compile kernels", "TRITON_CACHE_DIR")
+    if check.state == "ok" and os.statvfs(_nearest(folder)).f_flag & os.ST_NOEXEC:
+        what = f"{check.value}; its disk is mounted noexec: Triton cannot load kernels"
+        fix = "set TRITON_CACHE_DIR to a folder on a disk that allows execution"
+        return Check(check.name, "note", what, fix, check.facts)
+    return check
+
+
 def _here() -> Check:
     return place("runs", Path("runs").absolute(), "`calprobe score` needs --out", "", counted=False)
 
@@ -212,6 +224,7 @@ VERSION_LOOKS: tuple[tuple[str, Look], ...] = (
 PLACE_LOOKS: tuple[tuple[str, Look], ...] = (
     ("hub cache", _hub_cache),
     ("cache", _own_cache),
+    ("kernel cache", _kernel_cache),
     ("data", _data),
     ("runs", _here),
     ("temporary", _temporary),

@@ -1,32 +1,20 @@
-"""The machine that scores: system, processor, memory, the GPUs that torch sees, and whether the kernels run there."""
+"""The machine that scores: system, processor, memory, the GPUs that torch sees, and what compiles kernels for them."""
 
 from __future__ import annotations
 
 import os
 import platform
-import time
+import shutil
+import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from calprobe.doctor.diagnosis import Check, Look
-
-if TYPE_CHECKING:
-    import torch
-
-    from calprobe.kernels.tree_layout import TreeLayout
+from calprobe.doctor.kernel_trials import OLDEST_CAPABILITY, try_kernels
 
 GIB = 1024**3
-# The oldest card that the tests compile the kernels for; on older ones, torch computes the head.
-_OLDEST_CAPABILITY = (8, 0)
-# What runs multiply, on recent cards each of these with another tile. Sizes that leave a rest in every block; float32
-# sums of 96 products differ by far less than this. The others give their inputs' dtype: bfloat16 rounds values up to 4.
-_TRIED = tuple((dtype, rows) for dtype in ("bfloat16", "float32") for rows in (5, 40, 200))
-_WIDTH, _WORDS = 96, 1000
-_NEAR_ENOUGH = 1e-4
-_ROUNDED_NEAR_ENOUGH = {"float32": 1e-4, "bfloat16": 0.05}
-_BRANCH = 7  # places below one another in a branch of the tree that attention is tried on
-_SLOWER = "the model's own forward scores instead: correct, but slower"
 
 
 def _system() -> Check:
@@ -93,16 +81,41 @@ def _gpus() -> Iterator[Check]:
 
     from calprobe.models.unseen_card import nvidia_driver, torch_built_for, unseen_card
 
-    if not torch.cuda.is_available():
-        unseen = unseen_card()
-        if unseen is None:
-            yield Check("cuda", "note", f"none: torch sees no GPU (built for {torch_built_for()})")
-        else:
-            yield Check("cuda", "note", unseen.what, unseen.fix)
+    driver = nvidia_driver()
+    yield Check("driver", "ok", driver or "none of NVIDIA", facts={"nvidia": driver})
+    yield _toolkit()
+    if torch.cuda.is_available():
+        yield from map(_card, range(torch.cuda.device_count()))
         return
-    yield Check("driver", "ok", f"{nvidia_driver() or 'unknown'}; torch is built for {torch_built_for()}")
-    for index in range(torch.cuda.device_count()):
-        yield _card(index)
+    unseen, facts = unseen_card(), {"reason": _torch_reason()}
+    if unseen is None:
+        yield Check("cuda", "note", f"none: torch sees no GPU (built for {torch_built_for()})", facts=facts)
+    else:
+        yield Check("cuda", "note", unseen.what, unseen.fix, facts)
+
+
+def _torch_reason() -> str:
+    """Why torch uses no CUDA device, in its own words; empty where it does not say."""
+    import torch
+
+    from calprobe.models.libraries import first_line
+
+    try:
+        torch.cuda.init()  # type: ignore[no-untyped-call]
+    except (AssertionError, RuntimeError) as error:
+        return first_line(error)
+    return ""
+
+
+def _toolkit() -> Check:
+    """The libraries that torch computes with, and the CUDA toolkit of the machine, which calprobe does not need."""
+    from torch.utils import collect_env
+
+    from calprobe.models.unseen_card import torch_built_for
+
+    built_for, nvcc = torch_built_for(), collect_env.get_running_cuda_version(collect_env.run)  # type: ignore[no-untyped-call]
+    text = f"torch is built for {built_for}{f'; nvcc {nvcc} is installed' if nvcc else ''}"
+    return Check("toolkit", "ok", text, facts={"torch": built_for, "nvcc": nvcc})
 
 
 def _card(index: int) -> Check:
@@ -113,156 +126,32 @@ def _card(index: int) -> Check:
     version = ".".join(map(str, capability))
     facts = {"index": index, "name": name, "capability": version, "free_bytes": free, "total_bytes": total}
     text = f"{name}, compute capability {version}, {free / GIB:.1f} GiB free of {total / GIB:.1f}"
-    if capability < _OLDEST_CAPABILITY:
-        oldest = ".".join(map(str, _OLDEST_CAPABILITY))
+    if capability < OLDEST_CAPABILITY:
+        oldest = ".".join(map(str, OLDEST_CAPABILITY))
         return Check(f"cuda:{index}", "note", f"{text}; older than {oldest}, the oldest that is tested", facts=facts)
     return Check(f"cuda:{index}", "ok", text, facts=facts)
 
 
-def _kernels() -> Iterator[Check]:
+def _compiler() -> Check:
+    """What Triton builds the launchers of its kernels with: a C compiler and Python's headers."""
     import torch
+    from torch.utils import collect_env
 
-    if not torch.cuda.is_available():
-        yield Check("triton", "ok", "not needed: without a GPU the torch reference runs")
-        return
-    for index in range(torch.cuda.device_count()):
-        yield _on_card(torch.device("cuda", index))
-
-
-def _on_card(device: torch.device) -> Check:
-    """The kernels compiled and run on a card, held to the reference on the CPU, in the dtypes and tiles of runs."""
-    import torch
-
-    if torch.cuda.get_device_capability(device) < _OLDEST_CAPABILITY:
-        oldest = ".".join(map(str, _OLDEST_CAPABILITY))
-        return Check(str(device), "note", f"not used on cards older than {oldest}: plain torch computes the head")
-    started = time.perf_counter()
-    differences: dict[str, tuple[float, float]] = {}  # and what is near enough
-    for dtype, rows in _TRIED:
-        case = f"{dtype}, {rows} rows"
-        try:
-            differences[case] = largest_difference(device, dtype, rows), _NEAR_ENOUGH
-            case = f"attention in {dtype}, {rows} places"
-            differences[case] = attention_difference(device, dtype, rows), _ROUNDED_NEAR_ENOUGH[dtype]
-            case = f"norms, gates and positions in {dtype}, {rows} rows"
-            differences[case] = layer_difference(device, dtype, rows), _ROUNDED_NEAR_ENOUGH[dtype]
-        except Exception as error:  # noqa: BLE001 - Triton, the compiler that it calls and the driver raise what they like
-            return _unusable(device, case, error)
-    seconds = time.perf_counter() - started
-    # The farthest from its reference beside what is near enough, NaN before all others.
-    case = max(differences, key=lambda case: (differences[case][0] != differences[case][0], _share(*differences[case])))
-    difference, near_enough = differences[case]
-    facts = {"largest_difference": difference, "case": case, "seconds": seconds}
-    if not difference <= near_enough:  # so written that NaN fails
-        what = f"differ from their reference by {difference:.2g} ({case})"
-        return Check(str(device), "note", f"{what}; {_SLOWER}", "please report it", facts)
-    text = f"compiled and correct in {seconds:.1f} s (within {difference:.0e} of the reference: {case})"
-    return Check(str(device), "ok", text, facts=facts)
-
-
-def _share(difference: float, near_enough: float) -> float:
-    return difference / near_enough
-
-
-def _unusable(device: torch.device, case: str, error: Exception) -> Check:
-    from calprobe.models.libraries import first_line
-
-    said = first_line(error)
-    if isinstance(error, ImportError):
-        return Check(str(device), "note", f"triton cannot be imported ({said}); {_SLOWER}", "pip install triton")
-    needs_compiler = "compiler" in said.lower() or "gcc" in said.lower()
-    fix = "install a C compiler (gcc), or name it in CC: Triton calls it" if needs_compiler else ""
-    return Check(str(device), "note", f"do not run ({case}: {type(error).__name__}: {said}); {_SLOWER}", fix)
-
-
-def largest_difference(device: torch.device, dtype: str, rows: int) -> float:
-    """Largest absolute difference, in nats, of the kernels on `device` from their references on the CPU.
-
-    float32 is multiplied as in runs on that device.
-    """
-    import torch
-
-    from calprobe.kernels import gather_reduce, gather_reduce_reference, linear_logprob, linear_logprob_reference
-    from calprobe.models.placement import float32_products
-
-    seeded = torch.Generator().manual_seed(0)
-    hidden, weight = (
-        (torch.randn(n, _WIDTH, generator=seeded) / _WIDTH**0.5).to(getattr(torch, dtype)) for n in (rows, _WORDS)
-    )
-    targets = torch.randint(_WORDS, (2 * rows,), generator=seeded)
-    offsets = torch.arange(0, 2 * rows + 1, 2)
-    roles = torch.arange(2 * rows).remainder(3).to(torch.int8)
-    lse, logprobs = linear_logprob_reference(hidden, weight, targets, offsets)
-    precision = float32_products("auto", dtype, device)
-    there = [each.to(device) for each in (hidden, weight, targets, offsets)]
-    got_lse, got = linear_logprob(*there, precision=precision)
-    gathered = (logprobs, torch.arange(2 * rows), roles, offsets)
-    sums = gather_reduce_reference(*gathered)
-    got_sums = gather_reduce(*(each.to(device) for each in gathered))
-    pairs = [(lse, got_lse), (logprobs, got), (sums.sum, got_sums.sum), (sums.sum_answer, got_sums.sum_answer)]
-    return max(float((want - found.cpu()).abs().max()) for want, found in pairs)
-
-
-def attention_difference(device: torch.device, dtype: str, places: int) -> float:
-    """Largest absolute difference of attention over a tree of so many places on `device` from its reference."""
-    import torch
-
-    from calprobe.kernels import tree_attention, tree_attention_reference
-    from calprobe.kernels.tree_layout import AttentionRule, TreeLayout
-
-    seeded = torch.Generator().manual_seed(0)
-    heads = [torch.randn(1, n, places, 64, generator=seeded).to(getattr(torch, dtype)) for n in (2, 1, 1)]
-    layout, rule = _bush(places), AttentionRule(scale=0.125)
-    there = TreeLayout(*(each.to(device) for each in (layout.end, layout.depth, layout.ancestors)))
-    got = tree_attention(*(each.to(device) for each in heads), there, rule)
-    return float((tree_attention_reference(*heads, layout, rule).float() - got.float().cpu()).abs().max())
-
-
-def layer_difference(device: torch.device, dtype: str, rows: int) -> float:
-    """Largest absolute difference of norms, gated units and positions of so many rows on `device` from references."""
-    import torch
-
-    from calprobe.kernels import (
-        RotaryRule,
-        gated_unit,
-        gated_unit_reference,
-        rms_norm,
-        rms_norm_reference,
-        rotary,
-        rotary_reference,
-    )
-
-    seeded = torch.Generator().manual_seed(0)
-    gate, up = (torch.randn(rows, _WIDTH, generator=seeded).to(getattr(torch, dtype)) / 2 for _ in range(2))
-    weight = gate[0] / 2
-    pairs = []
-    for one_plus, rounds_first in ((True, False), (False, True)):
-        got = rms_norm(up.to(device), weight.to(device), 1e-6, one_plus, rounds_first)
-        pairs.append((rms_norm_reference(up, weight, 1e-6, one_plus, rounds_first), got))
-    for activation in ("silu", "gelu_tanh"):
-        got = gated_unit(gate.to(device), up.to(device), activation)
-        pairs.append((gated_unit_reference(gate, up, activation), got))
-    heads = (gate.view(1, rows, -1, 32).transpose(1, 2), *(part[None, :, :24].contiguous() for part in (up, gate)))
-    for rule in (RotaryRule(), RotaryRule(neighbours=True, angle_of_pair=True, rounds_last=True)):
-        got = rotary(*(each.to(device) for each in heads), rule)
-        pairs.append((rotary_reference(*heads, rule), got))
-    return max(float((want.float() - found.float().cpu()).abs().max()) for want, found in pairs)
-
-
-def _bush(places: int) -> TreeLayout:
-    """A path of half of the places, then branches from its middle, which must not see one another."""
-    import numpy as np
-    import torch
-
-    from calprobe.kernels.tree_layout import BLOCK_PLACES, TreeLayout
-    from calprobe.planning import block_ancestors
-
-    half, place = places // 2, np.arange(places)
-    depth = np.where(place < half, place, half // 2 + (place - half) % _BRANCH)
-    # A place's part ends at the next one that is no deeper.
-    ends = [next((j for j in range(i + 1, places) if depth[j] <= depth[i]), places) for i in range(places)]
-    arrays = (np.array([ends]), depth[None], block_ancestors(depth[None], BLOCK_PLACES))
-    return TreeLayout(*(torch.from_numpy(array).int() for array in arrays))
+    needed = torch.cuda.is_available()
+    command = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
+    said = collect_env.run([command, "--version"])[1] if command else ""  # type: ignore[no-untyped-call]
+    version = said.partition("\n")[0]
+    headers = (Path(sysconfig.get_paths()["include"]) / "Python.h").is_file()
+    facts = {"command": command, "version": version, "python_h": headers}
+    if not version:
+        what = f"{command} does not run" if command else "none"
+        fix = "install a C compiler (gcc), or name it in CC: Triton calls it" if needed else ""
+        return Check("compiler", "note" if needed else "ok", what, fix, facts)
+    if not headers:
+        package = f"python{sys.version_info.major}.{sys.version_info.minor}-dev"
+        fix = f"install Python's headers (apt: {package}): Triton compiles against them" if needed else ""
+        return Check("compiler", "note" if needed else "ok", f"{version}; no Python.h", fix, facts)
+    return Check("compiler", "ok", f"{version}; Python.h is there", facts=facts)
 
 
 MACHINE_LOOKS: tuple[tuple[str, Look], ...] = (
@@ -273,4 +162,4 @@ MACHINE_LOOKS: tuple[tuple[str, Look], ...] = (
     ("memory", _memory),
 )
 DEVICE_LOOKS: tuple[tuple[str, Look], ...] = (("cuda", _gpus),)
-KERNEL_LOOKS: tuple[tuple[str, Look], ...] = (("triton", _kernels),)
+KERNEL_LOOKS: tuple[tuple[str, Look], ...] = (("compiler", _compiler), ("triton", try_kernels))

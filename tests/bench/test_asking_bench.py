@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import asking
@@ -12,10 +14,14 @@ import torch
 from askers.compare import Agreement, labels_agree, rows_of
 from askers.contestants import label_forms, letter_logprobs
 from askers.job import AskJob, prompts_of
-from peers.job import Outcome
+from harness.child import take_part
+from harness.job import Outcome
 from tiny_models import tiny_tokenizer
 
+from calprobe.models.source import resolve
 from calprobe.prompts import load_prompts
+
+TINY_CHAT = resolve("tiny-chat").location
 
 
 def question_file(folder: Path) -> Path:
@@ -40,11 +46,29 @@ def test_prompts_are_those_of_the_audit_question_by_question(tmp_path: Path) -> 
     assert not asked & {part[0] for part in with_shots[0].split("Which\u2028")[1:4]}
 
 
-def test_jobs_go_through_json(tmp_path: Path) -> None:
-    job = AskJob("calprobe", "labels", "folder", ("a", "b", "c"), 1, (4, 8), 2, 1)
-    job.write(tmp_path / "job.json")
-    assert AskJob.read(tmp_path / "job.json") == job
-    assert job.thinned() == ("a", "b")
+def test_a_sample_of_prompts_is_evenly_spread() -> None:
+    assert AskJob("calprobe", (4, 8), 1, "labels", "folder", ("a", "b", "c", "d"), 1, 2).sample() == ("a", "c")
+
+
+@pytest.mark.parametrize("wanted", ["labels", "replies"])
+def test_contestants_give_the_answers_of_a_plain_forward(wanted: str, tmp_path: Path) -> None:
+    """What each child does, in this process."""
+    folder = TINY_CHAT
+    prompts = prompts_of(str(question_file(tmp_path)), 2, 0, "surface_paraphrase")
+    outcomes, longest = {}, 1 if wanted == "labels" else 3
+    for name, sizes in (("calprobe", ()), ("pipeline", (1, 2)), ("one by one", ())):
+        said = io.StringIO()
+        outcomes[name] = take_part(AskJob(name, sizes, 1, wanted, folder, prompts, longest, 2), ["again\n"] * 2, said)
+        assert said.getvalue() == "ready\ndone\ndone\n"
+        assert len(outcomes[name].seconds) == 2
+    assert set(outcomes["pipeline"].trials) == {"1", "2"}
+    if wanted == "labels":
+        assert outcomes["one by one"].sums.shape == (2, 4)
+        assert all(labels_agree(outcomes[name], outcomes["one by one"]).why_not is None for name in outcomes)
+    else:
+        texts = [outcome.facts["texts"] for outcome in outcomes.values()]
+        assert len(texts[0]) == 2
+        assert texts[0] == texts[1] == texts[2]
 
 
 def test_a_letter_is_all_its_tokens() -> None:
@@ -53,6 +77,26 @@ def test_a_letter_is_all_its_tokens() -> None:
     logits = torch.zeros(1, 260)
     logprobs = letter_logprobs(logits, [[5, 6], [7]])
     assert logprobs[0] == pytest.approx(np.log([2 / 260, 1 / 260]))
+
+
+def in_this_process(jobs: Sequence[AskJob], repeats: int) -> dict[str, Outcome]:
+    """As `in_turns`."""
+    return {job.scorer: take_part(job, ["again\n"] * repeats, io.StringIO()) for job in jobs}
+
+
+def test_a_task_from_its_options_to_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "in_turns", in_this_process)
+    options = ["--questions", str(question_file(tmp_path)), "--model", "tiny-chat", "--contestants", "pipeline"]
+    options += ["--max-new-tokens", "3", "--repeats", "2", "--sample", "1", "--threads", "1"]
+    given = asking.options().parse_args(options)
+    prompts = prompts_of(given.questions, 2, 0, "surface_paraphrase")
+    for wanted in ("labels", "replies"):
+        rows = asking.compared(wanted, given, prompts)
+        assert [(row["task"], row["contestant"], row["note"]) for row in rows] == [
+            (wanted, "calprobe", None), (wanted, "pipeline", None)
+        ]  # fmt: skip
+        assert rows[1]["calprobe_is_times_as_fast"] > 0
+        assert (rows[1]["replies"], rows[1]["repeats"], set(rows[1]["trials"])) == (2, 2, {"4", "8", "16", "32"})
 
 
 def test_no_ratio_without_the_same_labels() -> None:

@@ -10,8 +10,8 @@ import pytest
 import torch
 from peers import models
 from peers.calprobe import Calprobe, random_model
-from peers.job import ModelSpec, Piece
 from peers.roof import flop, matrix_peak, weight_shapes
+from peers.statements import ModelSpec, Piece
 from real_models import minilm_mlm
 from tiny_models import save_tiny_masked_model, save_tiny_model, tiny_tokenizer
 
@@ -89,7 +89,7 @@ def test_random_models_are_scored_like_any_other(spec: ModelSpec) -> None:
     assert ours.way is not None
     assert ours.way.path == ("tree" if spec.kind == "causal" else "masked")
     plain = Calprobe(model, ScoreOptions(path="plain"))
-    np.testing.assert_allclose(ours.score([PIECE], None), plain.score([PIECE], None), atol=1e-4)
+    np.testing.assert_allclose(ours.answer([PIECE]).sums, plain.answer([PIECE]).sums, atol=1e-4)
     assert ours.counts([PIECE]) == plain.counts([PIECE])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 import samples
 import torch
+from askers.job import SampleJob
 from askers.sampled_right import Right, sampled_right
-from askers.sampling import SampleJob
-from peers.job import Outcome
+from harness.child import take_part
+from harness.job import Outcome
+
+from calprobe.models.source import resolve
 
 P = torch.tensor([0.5, 0.25, 0.15, 0.1])  # of four tokens, the last of which ends a reply
 END = 3
@@ -68,10 +72,10 @@ def test_log_probabilities_are_computed_again() -> None:
     assert "log-probabilities differ" in (right(own | {"logprobs": exact}).why_not or "")
 
 
-def test_no_ratio_unless_both_are_right(tmp_path: Path) -> None:
+def test_no_ratio_unless_both_are_right() -> None:
     def outcome(name: str, seconds: tuple[float, ...]) -> Outcome:
-        facts = {"processor_seconds": list(seconds), "new_tokens": [100] * len(seconds), "prefill": 30}
-        return Outcome(name, "1", seconds=seconds, peak_mib=1.0, facts=facts)
+        facts = {"new_tokens": [100] * len(seconds), "prefill": [30] * len(seconds)}
+        return Outcome(name, "1", seconds=seconds, processor_seconds=seconds, peak_mib=1.0, facts=facts)
 
     outcomes = {"calprobe": outcome("calprobe", (1.0, 2.0)), "generate": outcome("generate", (3.0, 6.0))}
     checks: dict[str, Any] = {name: (None, {"z": 0.1}) for name in outcomes}
@@ -82,9 +86,38 @@ def test_no_ratio_unless_both_are_right(tmp_path: Path) -> None:
     assert "calprobe_is_times_as_fast" not in samples.rows_of(outcomes, checks, 20)[1]
     faulty = Outcome("llama.cpp server", fault="skipped: xllamacpp is not installed")
     assert samples.rows_of({"llama.cpp server": faulty}, {}, 20)[0]["note"] == faulty.fault
-    job = SampleJob("calprobe", "folder", "file", ("a",), 3, 1.0, 8, (1, 2), 1)
-    job.write(tmp_path / "job.json")
-    assert SampleJob.read(tmp_path / "job.json") == job
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("calprobe", ()), ("generate", (1, 2))])
+def test_what_a_child_counts_of_its_samples(name: str, sizes: tuple[int, ...]) -> None:
+    """In this process."""
+    folder = resolve("tiny-chat").location
+    job = SampleJob(name, sizes, 1, "replies", folder, ("Where?", "Who was it?"), 4, samples=3)
+    found = take_part(job, ["again\n"] * 2, io.StringIO())
+    assert [len(drawn["tokens"]) for drawn in found.facts["drawn"]] == [3, 3]
+    assert all(len(tokens) <= 4 for drawn in found.facts["drawn"] for tokens in drawn["tokens"])
+    assert len(found.facts["new_tokens"]) == len(found.processor_seconds) == len(found.seconds) == 2
+    assert found.facts["new_tokens"][1] == sum(len(t) for drawn in found.facts["drawn"] for t in drawn["tokens"])
+    assert all(prefill > 0 for prefill in found.facts["prefill"])
+    assert len(found.facts["texts"]) == 2
+    assert samples.rows_of({name: found}, {}, 6)[0]["samples"] == 6
+
+
+def test_a_contest_from_its_options_to_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_this_process(jobs: list[SampleJob], repeats: int) -> dict[str, Outcome]:
+        return {job.scorer: take_part(job, ["again\n"] * repeats, io.StringIO()) for job in jobs}
+
+    monkeypatch.setattr(samples, "in_turns", in_this_process)
+    file = tmp_path / "questions.jsonl"
+    file.write_text("".join(f'{{"id": "{n}", "question": "Who {n}?", "answer": ["x"]}}\n' for n in range(3)), "utf-8")
+    options = ["--questions", str(file), "--n", "2", "--samples", "2", "--model", "tiny-chat", "--repeats", "2"]
+    options += ["--max-new-tokens", "4", "--checked", "1", "--contestants", "calprobe", "generate"]
+    record = samples.measured(samples.options().parse_args(options))
+    ours, theirs = record["rows"]
+    assert (ours["contestant"], ours["samples"], ours["note"]) == ("calprobe", 4, None)
+    assert theirs["calprobe_is_times_as_fast"] > 0
+    assert ours["largest_difference"] <= 1e-3
+    assert record["settings"]["samples"] == 2
 
 
 @pytest.mark.parametrize("seconds", [(2.0, 4.0)])

@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 import side_by_side
-from peers import child, scorers
+from harness.child import take_part
+from harness.contestants import CONTESTANTS, Contestant
+from harness.job import Outcome, read, write
+from harness.machine import Company
+from peers.afterwards import scaling
 from peers.compare import achieved, rows_of, why_no_ratio
 from peers.contest import Contest
-from peers.job import Job, ModelSpec, Outcome, Piece
-from peers.machine import Company
 from peers.render import render
-from peers.scaling import scaling
-from peers.slices import scaling_pieces, slice_of
+from peers.statements import ModelSpec, Piece, ScoreJob, scaling_pieces, slice_of
 from tiny_models import save_tiny_masked_model, save_tiny_model
 
 import calprobe
@@ -96,8 +97,8 @@ def test_rows_have_one_schema() -> None:
 
 
 def test_a_peer_without_a_package_is_skipped_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = scorers.Contestant("minicons", "no_such_package_here", "minicons", {"causal": {}})
-    monkeypatch.setitem(scorers.ALL, "minicons", absent)
+    absent = Contestant("peers.minicons:load", "no_such_package_here", "minicons")
+    monkeypatch.setitem(CONTESTANTS["statements"], "minicons", absent)
     spec = ModelSpec("tiny", "causal", "nowhere", None, "nowhere", "float32", "cpu")
     found = contest_of(spec).once("minicons", [PIECE])
     assert found.fault == "skipped: no_such_package_here is not installed (pip install -r bench/requirements.txt)"
@@ -148,8 +149,11 @@ MACHINE |= {"others_used_cores": 0.0}
 
 
 def contest_of(spec: ModelSpec) -> Contest:
-    script = Path(str(side_by_side.__file__))
-    return Contest(script, spec, ("calprobe",), threads=1, repeats=3, sample_statements=3)
+    return Contest(spec, ("calprobe",), threads=1, repeats=3, sample_statements=3)
+
+
+def job_of(spec: ModelSpec, *pieces: Piece, scorer: str = "calprobe", sample: int = 3, then: str = "") -> ScoreJob:
+    return ScoreJob(scorer, (), 1, spec, pieces or (PIECE,), sample, then)
 
 
 def test_texts_are_subject_major() -> None:
@@ -159,12 +163,13 @@ def test_texts_are_subject_major() -> None:
 
 def test_a_sample_is_complete_instances_spread_over_the_pieces() -> None:
     many = [replace(PIECE, relation=name, subjects=tuple("abcdefgh")) for name in ("one", "two")]
-    sample = child.thinned(many, 12)
+    spec = ModelSpec("tiny", "causal", "nowhere", None, "nowhere", "float32", "cpu")
+    sample = job_of(spec, *many, sample=12).sample()
     assert [piece.relation for piece in sample] == ["one", "two"]
     assert [piece.subjects for piece in sample] == [("a", "e"), ("a", "e")]
-    assert child.thinned(many, 3) == (replace(PIECE, relation="one", subjects=("a",)),)
-    assert child.thinned(many, 2)[0].texts() == ["Joyce wrote a.", "Austen wrote a."]
-    assert child.thinned(many, 10**6) == tuple(many)
+    assert job_of(spec, *many).sample() == (replace(PIECE, relation="one", subjects=("a",)),)
+    assert job_of(spec, *many, sample=2).sample()[0].texts() == ["Joyce wrote a.", "Austen wrote a."]
+    assert job_of(spec, *many, sample=10**6).sample() == tuple(many)
 
 
 def test_slices_of_a_probe() -> None:
@@ -205,7 +210,7 @@ def test_what_a_child_does(tmp_path: Path) -> None:
     folder = str(save_tiny_model(tmp_path / "model"))
     spec = ModelSpec("tiny", "causal", folder, None, folder, "float32", "cpu")
     said = io.StringIO()
-    found = child.take_part(Job("calprobe", spec, (PIECE,), (), 3, 1, "analyse"), ["again\n"] * 3, said)
+    found = take_part(job_of(spec, then="analyse"), ["again\n"] * 3, said)
     assert said.getvalue() == "ready\ndone\ndone\ndone\n"
     (row,), reached = rows_of("author", {"calprobe": found}, PIECE.n_statements, "float32"), achieved(found)
     assert (row["note"], row["statements"], row["repeats"], reached["path"]) == (None, 6, 3, "tree")
@@ -220,7 +225,7 @@ def test_a_child_scores_a_masked_model(tmp_path: Path) -> None:
     folder = str(save_tiny_masked_model(tmp_path / "model"))
     spec = ModelSpec("tiny", "masked", folder, None, folder, "float32", "cpu")
     said = io.StringIO()
-    found = child.take_part(Job("calprobe", spec, (PIECE,), (), 3, 1, "analyse"), ["again\n"] * 3, said)
+    found = take_part(job_of(spec, then="analyse"), ["again\n"] * 3, said)
     assert said.getvalue() == "ready\ndone\ndone\ndone\n"
     rows, reached = rows_of("author", {"calprobe": found}, PIECE.n_statements, "float32"), achieved(found)
     assert rows[0]["note"] is None
@@ -272,15 +277,19 @@ def models_of(*arguments: str) -> list[ModelSpec]:
 def test_truth_and_scaling_score_the_same_statements(tmp_path: Path) -> None:
     folder = str(save_tiny_model(tmp_path / "model"))
     spec = ModelSpec("tiny", "causal", folder, None, folder, "float32", "cpu")
-    ours, plain = scorers.ALL["calprobe"].load(spec), scorers.ALL[scorers.TRUTH].load(spec)
-    np.testing.assert_allclose(ours.score([PIECE], None), plain.score([PIECE], None), atol=1e-4)
+    ours, plain = (CONTESTANTS["statements"][name].load(job_of(spec)) for name in ("calprobe", "float32"))
+    np.testing.assert_allclose(*(each.answer([PIECE], None, 0).sums for each in (ours, plain)), atol=1e-4)
     large = replace(PIECE, candidates=tuple(str(number) for number in range(10)))
-    rows = scaling(ours, [large, PIECE])
+    rows = scaling(ours, [large, PIECE])  # type: ignore[arg-type]
     assert [(row["axis"], row["value"]) for row in rows] == [
         ("candidates", 5), ("candidates", 10), ("templates", 1), ("templates", 2)
     ]  # fmt: skip
     assert [row["statements"] for row in rows[:2]] == [10, 20]
     assert rows[0]["forwarded"] < rows[1]["forwarded"] < rows[1]["tokens"]
+    twelve = [
+        replace(piece, subjects=piece.subjects[:1]) for piece in scaling_pieces(calprobe.load_probe("mini"), "month")
+    ]
+    assert len(ours.answer(twelve, None, 0).sums) == sum(piece.n_statements for piece in twelve)  # of several kinds
 
 
 def test_a_child_that_fails_is_a_row_and_no_more(tmp_path: Path) -> None:
@@ -324,11 +333,13 @@ def test_a_wrong_call_is_said_without_a_traceback(
     assert said in capsys.readouterr().err
 
 
-def test_a_job_survives_its_file(tmp_path: Path) -> None:
-    spec = ModelSpec("tiny", "masked", None, "minilm", "folder", "bfloat16", "cuda")
-    job = Job("minicons", spec, (PIECE, PIECE), (8, 16), 120, 2, "analyse")
-    job.write(tmp_path / "job.json")
-    assert Job.read(tmp_path / "job.json") == job
+def test_a_job_and_its_outcome_survive_their_files(tmp_path: Path) -> None:
+    job = ScoreJob("minicons", (8, 16), 2, ModelSpec("tiny", "masked", None, "minilm", "f", "bfloat16", "cuda"), (), 9)
+    write(job, tmp_path / "job")
+    assert read(tmp_path / "job") == job
+    write(outcome("peer", (1.0,), tokens=3), tmp_path / "outcome")
+    found = read(tmp_path / "outcome")
+    assert (found.sums.tolist(), found.seconds, found.facts) == ([-10.0, -20.0, -30.0], (1.0,), {"tokens": 3})
 
 
 def test_a_shared_machine_is_noticed() -> None:

@@ -1,4 +1,4 @@
-"""The timeline on paper: counts and waits by hand, and that it calls itself a simulation."""
+"""The simulated timeline: counts and waits by hand, and that it calls itself a simulation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import simulate
 import torch
-from timeline import BEFORE, PLACES, ROW, counted, main, timeline
+from simulated.timeline import BEFORE, PLACES, ROW, counted, timeline
 from transformers import GemmaConfig, GPT2Config
 
 SMALL = {"n_embd": 32, "n_layer": 3, "n_head": 2, "vocab_size": 100}
@@ -70,8 +71,8 @@ def test_the_card_waits_where_writing_takes_longer() -> None:
 
 def test_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "timeline.json"
-    monkeypatch.setattr(sys, "argv", ["timeline.py", "--probe", "mini", "--tiny", "--out", str(out)])
-    main()
+    monkeypatch.setattr(sys, "argv", ["simulate.py", "timeline", "--probe", "mini", "--tiny", "--out", str(out)])
+    simulate.main()
     assert capsys.readouterr().out.startswith("A SIMULATION: nothing here was measured on a GPU\n")
     figures = json.loads(out.read_text())
     assert figures["simulation"] is True

@@ -5,11 +5,14 @@ from __future__ import annotations
 import builtins
 import importlib
 import json
+import math
+import os
 import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,9 +25,10 @@ from click.testing import CliRunner
 from calprobe.cli.app import cli, main
 from calprobe.doctor import Check, Diagnosis, examine
 from calprobe.doctor.diagnosis import WIDTH, diagnosis_text
-from calprobe.doctor.machine import attention_difference, largest_difference, layer_difference
+from calprobe.doctor.kernel_trials import Trial, trials
+from calprobe.doctor.machine import _compiler
 from calprobe.errors import DataMissingError
-from calprobe.kernels import gated_unit, linear_logprob, rms_norm, tree_attention
+from calprobe.kernels import RotaryRule, gated_unit, gather_reduce, linear_logprob, rms_norm, rotary, tree_attention
 from calprobe.kernels.tree_layout import TreeLayout
 from calprobe.models import memory as model_memory
 from calprobe.runs import Run
@@ -77,8 +81,37 @@ def test_json_has_all_checks(complete: Diagnosis) -> None:
     assert (found["verdict"], found["ready"]) == (complete.verdict, True)
     assert [check["name"] for check in found["checks"]] == [check.name for check in complete.checks]
     memory = only(complete.checks, "memory")
-    assert {"group", "name", "state", "value", "fix", "mend", "facts"} == set(found["checks"][0])
+    assert {"group", "name", "state", "value", "fix", "mend", "facts", "seconds"} == set(found["checks"][0])
     assert memory.facts["free_bytes"] <= memory.facts["total_bytes"]
+    assert sum(check["seconds"] for check in found["checks"] if check["group"] == "self-test") > 0.01
+
+
+def test_what_a_card_needs_is_looked_at_without_one(complete: Diagnosis) -> None:
+    names = [(check.group, check.name) for check in complete.checks]
+    assert {("gpu", "driver"), ("gpu", "toolkit"), ("kernels", "compiler"), ("places", "kernel cache")} <= set(names)
+    assert only(complete.checks, "toolkit").facts["torch"] in only(complete.checks, "toolkit").value
+    if not torch.cuda.is_available():
+        assert re.search("CUDA|NVIDIA", only(complete.checks, "cuda").facts["reason"])
+
+
+def test_a_report_is_the_json_without_names_and_secrets(
+    complete: Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("platform.node", lambda: "gpu-box.lab")
+    facts = {"path": f"{Path.home()}/models", "said": ["gpu-box.lab: out of memory", "not my-gpu-box.lab"], "n": 3}
+    told = Check("hub cache", "ok", "https://me:hf_secret0001@hub on gpu-box.lab", facts=facts, group="places")
+    monkeypatch.setattr("calprobe.doctor.examine", lambda model: replace(complete, checks=(*complete.checks, told)))
+    out = tmp_path / "card.json"
+    main(["doctor", "--report", str(out)])
+    written, printed = out.read_text(), capsys.readouterr()
+    assert printed.err == f"wrote {out}\n"
+    assert printed.out.splitlines()[-1] == f"verdict: {complete.verdict}"
+    content = json.loads(written)
+    assert list(content) == ["calprobe", "verdict", "ready", "checks"]
+    *_, last = content["checks"]
+    assert last["value"] == "https://***@hub on HOST"
+    assert last["facts"] == {"path": "~/models", "said": ["HOST: out of memory", "not my-gpu-box.lab"], "n": 3}
+    assert "gpu-box.lab" not in written.replace("my-gpu-box.lab", "")
 
 
 def diagnosed(*checks: Check) -> Diagnosis:
@@ -303,6 +336,7 @@ def test_cards_that_torch_does_not_see(card: Callable[..., None], monkeypatch: p
     assert found("gpu", "cuda").value == "none: torch sees no GPU (built for CPU)"
     card(None, cuda=None)
     check = found("gpu", "cuda")
+    assert found("gpu", "driver").facts == {"nvidia": "550.54.14"}
     assert check.value == f"a GPU with driver 550.54.14 is there, but this torch ({torch.__version__}) is CPU-only"
     assert "install torch" in check.fix
     card(None)
@@ -313,7 +347,8 @@ def test_cards_that_torch_does_not_see(card: Callable[..., None], monkeypatch: p
 @pytest.mark.parametrize(("capability", "state"), [((9, 0), "ok"), ((8, 0), "ok"), ((7, 5), "note")])
 def test_cards_are_described(capability: tuple[int, int], state: str, card: Callable[..., None]) -> None:
     card(capability)
-    assert found("gpu", "driver").value == "550.54.14; torch is built for CUDA 12.4"
+    assert found("gpu", "driver").value == "550.54.14"
+    assert found("gpu", "toolkit").value.startswith("torch is built for CUDA 12.4")
     check = found("gpu", "cuda:0")
     assert (check.state, check.facts["index"]) == (state, 0)
     assert "compute capability {}.{}, 1.0 GiB free of 2.0".format(*capability) in check.value
@@ -325,16 +360,14 @@ def test_kernels_that_do_not_run_say_why_and_what_it_costs(
     card((9, 0))
     difference: list[Any] = []
 
-    def largest(device: torch.device, dtype: str, rows: int) -> float:
-        if (dtype, rows) != ("bfloat16", 200):
-            return 0.0
+    def tried(trial: Trial, device: torch.device) -> float:
+        if trial.case != "rms_norm in bfloat16, 200 rows":
+            return 1e-9
         if isinstance(difference[-1], Exception):
             raise difference[-1]
         return float(difference[-1])
 
-    monkeypatch.setattr("calprobe.doctor.machine.largest_difference", largest)
-    monkeypatch.setattr("calprobe.doctor.machine.attention_difference", lambda *_: 1e-9)
-    monkeypatch.setattr("calprobe.doctor.machine.layer_difference", lambda *_: 1e-9)
+    monkeypatch.setattr(Trial, "difference", tried)
     for outcome, state, fix in (
         (ImportError("No module named 'triton'"), "note", "pip install triton"),
         (RuntimeError("Failed to find C compiler. Please specify via CC"), "note", "install a C compiler"),
@@ -346,7 +379,47 @@ def test_kernels_that_do_not_run_say_why_and_what_it_costs(
         check = found("kernels", "cuda:0")
         assert (check.state, check.fix.startswith(fix)) == (state, True)
         assert ("the model's own forward scores instead" in check.value) == (state == "note")
-        assert ("(bfloat16, 200 rows" in check.value) == (state == "note" and fix != "pip install triton")
+        assert ("(rms_norm in bfloat16, 200 rows" in check.value) == (state == "note" and fix != "pip install triton")
+    assert check.facts["differences"]["rms_norm in bfloat16, 200 rows"] == 1e-6
+    assert len(check.facts["differences"]) == 6 * 2 * 3  # kernels, dtypes, rows
+
+
+@pytest.mark.parametrize(
+    ("compiler", "headers", "value", "fix"),
+    [
+        (None, True, "none", "install a C compiler (gcc), or name it in CC"),
+        ("/no/such/cc", True, "/no/such/cc does not run", "install a C compiler (gcc), or name it in CC"),
+        ("gcc", False, "gcc 1.2; no Python.h", "install Python's headers (apt: python3."),
+        ("gcc", True, "gcc 1.2; Python.h is there", ""),
+    ],
+)
+def test_what_compiles_the_launchers(
+    compiler: str | None, headers: bool, value: str, fix: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said = "gcc 1.2\nFree software" if compiler == "gcc" else ""
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr(shutil, "which", lambda name: compiler)
+    monkeypatch.setattr("torch.utils.collect_env.run", lambda command: (0, said, ""))
+    monkeypatch.setattr("sysconfig.get_paths", lambda: {"include": str(tmp_path)})
+    if headers:
+        (tmp_path / "Python.h").touch()
+    for there in (False, True):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
+        check = _compiler()
+        assert (check.value, check.state) == (value, "note" if there and fix else "ok")
+        assert check.fix.startswith(fix if there else "")
+        assert bool(check.fix) == (there and bool(fix))
+
+
+def test_a_disk_from_which_nothing_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    assert found("places", "kernel cache").state == "ok"
+    disk = os.statvfs(tmp_path)
+    sizes = {name: getattr(disk, name) for name in ("f_bavail", "f_bfree", "f_blocks", "f_frsize")}
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_NOEXEC, **sizes))
+    check = found("places", "kernel cache")
+    assert (check.state, "mounted noexec" in check.value) == ("note", True)
+    assert check.fix == "set TRITON_CACHE_DIR to a folder on a disk that allows execution"
 
 
 def test_an_old_card_is_said_to_go_without_the_kernels(card: Callable[..., None]) -> None:
@@ -358,11 +431,20 @@ def test_an_old_card_is_said_to_go_without_the_kernels(card: Callable[..., None]
     )
 
 
-def test_the_kernels_own_check_finds_no_difference_where_there_is_none() -> None:
-    assert largest_difference(torch.device("cpu"), "float32", 70) == 0.0
-    assert largest_difference(torch.device("cpu"), "bfloat16", 5) == 0.0
-    assert attention_difference(torch.device("cpu"), "bfloat16", 70) == 0.0
-    assert layer_difference(torch.device("cpu"), "bfloat16", 5) == 0.0
+def differences(dtype: str, rows: int) -> dict[str, float]:
+    """Largest difference of each kernel on the CPU, where the reference computes."""
+    apart: dict[str, float] = {}
+    for trial in trials(dtype, rows):
+        apart[trial.kernel] = max(trial.difference(torch.device("cpu")), apart.get(trial.kernel, 0.0))
+    return apart
+
+
+KERNELS = ("gather_reduce", "gated_unit", "linear_logprob", "rms_norm", "rotary", "tree_attention")
+
+
+@pytest.mark.parametrize(("dtype", "rows"), [("float32", 70), ("bfloat16", 5)])
+def test_no_difference_where_there_is_none(dtype: str, rows: int) -> None:
+    assert differences(dtype, rows) == dict.fromkeys(KERNELS, 0.0)
 
 
 def test_the_kernels_are_tried_in_the_products_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -374,35 +456,35 @@ def test_the_kernels_are_tried_in_the_products_of_runs(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("calprobe.models.placement.float32_products", lambda *_: "tf32x3")
     monkeypatch.setattr("calprobe.kernels.linear_logprob", note)
-    largest_difference(torch.device("cpu"), "float32", 5)
+    differences("float32", 5)
     assert asked == ["tf32x3"]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_attention_that_sees_siblings_is_found(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def of_a_path(query: Any, key: Any, value: Any, layout: TreeLayout, rule: Any) -> torch.Tensor:
-        all_see = TreeLayout(torch.full_like(layout.end, layout.end.shape[1]), layout.depth, layout.ancestors)
-        return tree_attention(query, key, value, all_see, rule)
-
-    monkeypatch.setattr("calprobe.kernels.tree_attention", of_a_path)
-    for places in (40, 200):
-        assert attention_difference(torch.device("cpu"), dtype, places) > 0.2
+def of_a_path(query: Any, key: Any, value: Any, layout: TreeLayout, rule: Any) -> torch.Tensor:
+    """Attention of a place to all before it, those of other branches too."""
+    all_see = TreeLayout(torch.full_like(layout.end, layout.end.shape[1]), layout.depth, layout.ancestors)
+    return tree_attention(query, key, value, all_see, rule)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize(
     ("kernel", "wrong"),
     [
+        ("tree_attention", of_a_path),
         ("rms_norm", lambda x, weight, eps, *_: rms_norm(x, weight, eps)),
         ("gated_unit", lambda gate, up, _: gated_unit(gate, up, "silu")),
+        ("rotary", lambda x, cos, sin, _: rotary(x, cos, sin, RotaryRule())),
+        ("linear_logprob", lambda *given, **_: (linear_logprob(*given[:4])[0] + 1e-3, linear_logprob(*given[:4])[1])),
+        ("gather_reduce", lambda *given: gather_reduce(*given)._replace(sum_answer=given[0].new_full((), math.nan))),
     ],
 )
-def test_norms_and_gates_of_another_formula_are_found(
-    kernel: str, wrong: Callable[..., torch.Tensor], dtype: str, monkeypatch: pytest.MonkeyPatch
+def test_a_kernel_of_another_formula_is_found(
+    kernel: str, wrong: Callable[..., Any], dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"calprobe.kernels.{kernel}", wrong)
-    for rows in (5, 200):
-        assert layer_difference(torch.device("cpu"), dtype, rows) > 0.05
+    for rows in (40, 200):
+        tried = [trial for trial in trials(dtype, rows) if trial.kernel == kernel]
+        assert any(not trial.difference(torch.device("cpu")) <= trial.near_enough for trial in tried)
 
 
 @pytest.fixture

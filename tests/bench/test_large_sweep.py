@@ -1,4 +1,4 @@
-"""The large sweep on paper: sums by hand, and what failures of nodes cost."""
+"""The simulation of a large sweep: sums by hand, and what failures of nodes cost."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import sweep_schedule
-from sweep_schedule import Assumed, Work, seconds_of, simulated, works
+import simulate
+from simulated import large_sweep
+from simulated.large_sweep import Assumed, Work, seconds_of, simulated, works
 
 from calprobe.sweep import Job, Planned
 from calprobe.sweep.costs import Cost
@@ -45,7 +46,7 @@ def test_each_model_has_each_task_on_as_many_cards_as_its_weights_need() -> None
 
 def test_without_failures_the_time_is_that_of_the_jobs() -> None:
     jobs = [work("a", 20), work("b", 90), work("c", 20), work("d", 20, fails=True)]
-    longest, in_order, _ = (simulated(way, jobs, given(), ASSUMED) for way in sweep_schedule.WAYS)
+    longest, in_order, _ = (simulated(way, jobs, given(), ASSUMED) for way in large_sweep.WAYS)
     # Longest first: b to 100 s; beside it a and c to 60 s, d to 70 s, since it fails once loaded.
     assert longest.wall_h * 3600 == pytest.approx(100)
     assert in_order.wall_h * 3600 == pytest.approx(100)
@@ -61,7 +62,7 @@ def test_a_job_of_several_cards_waits_for_one_node() -> None:
 
 def test_what_a_lost_node_had_written_is_not_done_again() -> None:
     jobs = [work(f"j{n}", 400) for n in range(8)]
-    kept, _, anew = (simulated(way, jobs, given(4, 2, mtbf_h=0.1), ASSUMED) for way in sweep_schedule.WAYS)
+    kept, _, anew = (simulated(way, jobs, given(4, 2, mtbf_h=0.1), ASSUMED) for way in large_sweep.WAYS)
     assert kept.node_failures > 0
     assert kept.lost_h < anew.lost_h
     for found in (kept, anew):
@@ -73,10 +74,12 @@ def test_the_command_counts_the_tasks_of_a_sweep(
 ) -> None:
     file, out = tmp_path / "one.toml", tmp_path / "found.json"
     file.write_text(f'out = "{tmp_path}/out"\nmodels = ["tiny-clm"]\nprobes = ["mini"]\n')
-    monkeypatch.setattr(sys, "argv", ["x", "--tasks", str(file), "--models", "20", "--gpus", "8", "--out", str(out)])
-    sweep_schedule.main()
+    monkeypatch.setattr(
+        sys, "argv", ["x", "sweep", "--tasks", str(file), "--models", "20", "--gpus", "8", "--out", str(out)]
+    )
+    simulate.main()
     assert "A SIMULATION" in capsys.readouterr().out
     figures = json.loads(out.read_text())
     assert figures["simulation"] is True
     assert figures["tasks"]["mini"]["counted"]
-    assert [each["way"] for each in figures["outcomes"]] == list(sweep_schedule.WAYS)
+    assert [each["way"] for each in figures["outcomes"]] == list(large_sweep.WAYS)

@@ -1,6 +1,4 @@
-"""A large sweep on paper: a thousand models, many GPUs, and nodes that fail. Nothing in it is measured on a GPU.
-
-    python bench/sweep_schedule.py --tasks FILE.toml .. [--models 1000] [--gpus 64] [--out FILE.json]
+"""A large sweep: a thousand models, many GPUs, and nodes that fail.
 
 What is known: the tokens of each task, counted by the planner for the one model of the sweeps in `--tasks`, whose
 tokenizer is here (replies at their longest), and the order in which `calprobe sweep` starts jobs, which is its own
@@ -16,13 +14,13 @@ from __future__ import annotations
 
 import argparse
 import heapq
-import json
 import random
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from calprobe.cli.sweep_costs import Costs
 from calprobe.cli.sweep_jobs import checked_jobs, options_of
@@ -201,50 +199,43 @@ _LOOKED_AT = 64  # jobs at the head of the queue
 WAYS = ("longest first", "in the order of the file", "without resuming")
 
 
-def main() -> None:
-    """Print what each way takes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
     parser.add_argument("--tasks", type=Path, nargs="+", required=True, metavar="FILE.toml", help="sweeps of one model")
     parser.add_argument("--models", type=int, default=1000)
     parser.add_argument("--gpus", type=int, default=64)
     parser.add_argument("--gpus-each", type=int, default=8, help="of a node (default: 8)")
-    parser.add_argument(
-        "--node-mtbf-h", type=float, default=10.0, help="hours between failures of a node (default: 10)"
-    )
+    parser.add_argument("--node-mtbf-h", type=float, default=10.0, help="hours between failures of a node (10)")
     parser.add_argument("--failing", type=float, default=0.02, help="share of jobs that always fail")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="write the figures as JSON")
-    given = parser.parse_args()
-    assumed, tasks = Assumed(), tasks_of(given.tasks)
-    jobs = works(given.models, tasks, given.failing, assumed, given.seed)
+
+
+def simulate(given: argparse.Namespace) -> dict[str, Any]:
+    """Print and return what each way takes."""
+    assumed = Assumed()
+    tasks = {planned.job.name.rsplit("/", 1)[-1]: planned for planned in tasks_of(given.tasks)}
+    jobs = works(given.models, list(tasks.values()), given.failing, assumed, given.seed)
     outcomes = [simulated(way, jobs, given, assumed) for way in WAYS]
-    print("A SIMULATION: nothing here was measured on a GPU")
-    print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in asdict(assumed).items())}")
-    print(f"{'task':24} {'M tokens':>9} {'M written':>9} {'GPU h':>8}")
-    hours = dict.fromkeys((task.job.name.rsplit("/", 1)[-1] for task in tasks), 0.0)
+    hours = dict.fromkeys(tasks, 0.0)
     for work in jobs:
         hours[work.planned.job.name.rsplit("/", 1)[-1]] += work.cards * (work.load_s + work.left_s) / 3600
-    for task, spent in zip(tasks, hours.values(), strict=True):
-        assert task.cost is not None
-        read, written = task.cost.forwarded / 1e6, task.cost.generated / 1e6
-        print(f"{task.job.name.rsplit('/', 1)[-1]:24} {read:9.2f} {written:9.2f} {spent:8.1f}")
-    for each in outcomes:
+    costs = {name: planned.cost for name, planned in tasks.items() if planned.cost is not None}
+    print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in asdict(assumed).items())}")
+    print(f"{'task':24} {'M tokens':>9} {'M written':>9} {'GPU h':>8}")
+    for name, cost in costs.items():
+        print(f"{name:24} {cost.forwarded / 1e6:9.2f} {cost.generated / 1e6:9.2f} {hours[name]:8.1f}")
+    for outcome in outcomes:
         print(
-            f"{each.way:26} wall {each.wall_h:5.1f} h, {each.card_h:6.0f} GPU h, idle {each.idle:5.1%}, "
-            f"{each.node_failures} failures of nodes cost {each.lost_h:.1f} GPU h, {each.failed_jobs} jobs failed"
+            f"{outcome.way:26} wall {outcome.wall_h:5.1f} h, {outcome.card_h:6.0f} GPU h, idle {outcome.idle:5.1%}, "
+            f"{outcome.node_failures} failures of nodes cost {outcome.lost_h:.1f} GPU h, "
+            f"{outcome.failed_jobs} jobs failed"
         )
-    if given.out:
-        figures = {
-            "simulation": True,
-            "settings": {name: value for name, value in vars(given).items() if name not in ("tasks", "out")},
-            "assumed": asdict(assumed),
-            "sizes_percent": SIZES,
-            "tasks": {task.job.name.rsplit("/", 1)[-1]: asdict(task.cost) for task in tasks if task.cost is not None},
-            "gpu_hours_by_task": {name: round(value, 1) for name, value in hours.items()},
-            "outcomes": [asdict(outcome) for outcome in outcomes],
-        }
-        given.out.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    names = ("models", "gpus", "gpus_each", "node_mtbf_h", "failing", "seed")
+    return {
+        "settings": {name: getattr(given, name) for name in names},
+        "assumed": asdict(assumed),
+        "sizes_percent": SIZES,
+        "tasks": {name: asdict(cost) for name, cost in costs.items()},
+        "gpu_hours_by_task": {name: round(value, 1) for name, value in hours.items()},
+        "outcomes": [asdict(outcome) for outcome in outcomes],
+    }

@@ -1,6 +1,4 @@
-"""A timeline on paper: how long a card works and waits on BEAR. SIMULATED: nothing in it is measured on a GPU.
-
-    python bench/timeline.py --probe DIR --out FILE.json
+"""How long a card works and waits on BEAR, with gpt2 and gemma-7b.
 
 FLOPs and bytes of a batch are counted on tensors without storage, through transformers' own forward without the
 head. Groups are those into which scoring cuts the probe; nodes are those planned for template 0
@@ -19,13 +17,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
-from importlib.util import module_from_spec, spec_from_file_location
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -41,16 +36,7 @@ from calprobe.models.fused_rotary import rotary_forward, rotary_layers_among
 from calprobe.scoring import ScoreOptions
 from calprobe.scoring.scheduling import Group, Schedule, groups_of
 from calprobe.scoring.selection import Selection, select
-
-# bench/ is no package, and must not be on the path: transformers would take bench/kernels.py for a package.
-_SPEC = spec_from_file_location("schedule", Path(__file__).with_name("schedule.py"))
-assert _SPEC is not None
-assert _SPEC.loader is not None
-if "schedule" not in sys.modules:
-    sys.modules["schedule"] = module_from_spec(_SPEC)
-    _SPEC.loader.exec_module(sys.modules["schedule"])
-
-from schedule import HEAD, LAYERS, PLAN, group_tokens  # noqa: E402
+from simulated.many_models import HEAD, LAYERS, PLAN, group_tokens
 
 PLACES = 32768  # of a batch
 ROW = 512
@@ -300,24 +286,18 @@ def simulated(probe: str, template_set: str, tiny: bool = False) -> Iterator[dic
             }
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    from calprobe.models.libraries import quiet_libraries
-
-    with quiet_libraries(True):
-        yield
-
-
-def main() -> None:
-    """Print the timelines, and write them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
     parser.add_argument("--probe", default="bear", help="what `calprobe score --probe` takes (default: bear)")
     parser.add_argument("--template-set", default="calprobe", help="likewise (default: calprobe)")
     parser.add_argument("--tiny", action="store_true", help="a tiny model alone, to try the script")
-    parser.add_argument("--out", type=Path, help="write the figures as JSON")
-    given = parser.parse_args()
-    print("A SIMULATION: nothing here was measured on a GPU")
-    with _quiet():
+
+
+def simulate(given: argparse.Namespace) -> dict[str, Any]:
+    """Print and return the timelines."""
+    from calprobe.models.libraries import quiet_libraries
+
+    with quiet_libraries(True):
         rows = list(simulated(given.probe, given.template_set, given.tiny))
     print("model                  scenario   body   head   att.  elem. batch ms  card s  wall s duty")
     for row in rows:
@@ -325,14 +305,4 @@ def main() -> None:
         times = " ".join(f"{parts[part]:6.1f}" for part in ("body", "head", "attention", "elementwise"))
         print(f"{row['model']:22} {row['scenario']:8} {times} {sum(parts.values()):8.1f} {row['busy_s']:7.1f}", end=" ")
         print(f"{row['wall_s']:7.1f} {row['duty']:.0%}")
-    if given.out:
-        figures = {
-            "simulation": True,
-            "assumed": {name: asdict(rates) for name, rates in SCENARIOS.items()},
-            "rows": rows,
-        }
-        given.out.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    return {"assumed": {name: asdict(rates) for name, rates in SCENARIOS.items()}, "rows": rows}

