@@ -15,6 +15,15 @@ _KEPT = {".": "\ue000", "-": "\ue001", ":": "\ue002"}
 _BACK = {ord(sign): plain for plain, sign in _KEPT.items()}
 _WITHIN = re.compile(r"(?<=[0-9])[.:](?=[0-9])")  # of 10:30 and 1.2.3
 _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
+_UNIT = re.compile(
+    r"(?<=[0-9])(?=(?:[kcmnµμ]?m|[km]?g|[kmg]?hz|[km]?w|k?wh|[km]?j|[km]?v|m?l|kmh|km/h|mph|ft|lbs?|oz|min|mol|°[cf]?)(?![^\W_]))"
+)
+_UNIT = re.compile(
+    r"(?<=[0-9])(?=(?:[kcmnµμ]?m|[km]?g|[kmg]?hz|[km]?w|k?wh|[km]?j|[km]?v|m?l|kmh|km/h|mph|ft|lbs?|oz|min|mol|°[cf]?)(?![^\W_]))"
+)
+_UNIT = re.compile(
+    r"(?<=[0-9])(?=(?:[kcmnµμ]?m|[km]?g|[kmg]?hz|[km]?w|k?wh|[km]?j|[km]?v|m?l|kmh|km/h|mph|ft|lbs?|oz|min|mol|°[cf]?)(?![^\W_]))"
+)
 _CURRENCIES = "$€£¥₹"
 _PERCENT = re.compile(r"(?<=[0-9]) ?(?:%|percent\b|per cent\b)")
 _DOLLARS = re.compile(r"(?<!\S)\$?([^\s$]*[0-9]) (?:us )?dollars?\b")
@@ -23,7 +32,7 @@ _DOLLARS = re.compile(r"(?<!\S)\$?([^\s$]*[0-9]) (?:us )?dollars?\b")
 @lru_cache(maxsize=65_536)  # accepted answers come again with each sample and variant
 def comparable(text: str) -> str:
     """A short answer as it is compared: lower case, without accents, punctuation and articles, single spaces; numbers
-    in digits without groups, dates as year, month and day.
+    in digits without groups, dates as year, month and day; a unit is a word of its own (5km is 5 km).
 
     Decimal points and signs stay, so that 3.5 is neither 35 nor -3.5. Percent and dollars have one form each.
 
@@ -49,7 +58,7 @@ def _with_numbers(text: str) -> str:
         currency = next((sign for sign in own if sign in _CURRENCIES), "")
         parts += [text[end : number.start], currency, _digits(number.value)]
         end = number.end
-    return "".join((*parts, text[end:]))
+    return _UNIT.sub(" ", "".join((*parts, text[end:])))
 
 
 def _digits(value: float) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from calprobe.answers.abstaining import abstains
 from calprobe.answers.comparing import comparable
+from calprobe.answers.denials import is_denied
+from calprobe.answers.denials import is_denied
+from calprobe.answers.denials import is_denied
 from calprobe.answers.rouge import rouge_l
 from calprobe.answers.types import Reading
 from calprobe.answers.units import in_unit
@@ -21,6 +25,9 @@ EXACTLY = 1e-9  # the same of numbers that are equal, for the last bits of float
 ROUGE_THRESHOLD = 0.3  # of semantic entropy (Kuhn et al. 2023)
 # Who decides: names of rules in grades, beside those of graders.
 ABSTENTION, JUDGE, IMPORTED, UNREAD, UNDECIDED = "abstention", "judge", "imported", "unread", "undecided"
+_WITHOUT_APOSTROPHE = re.compile(r"\b(is|was|are|were|does|do|did|would|could|ca|wo)nt\b")  # of comparable texts
+_WITHOUT_APOSTROPHE = re.compile(r"\b(is|was|are|were|does|do|did|would|could|ca|wo)nt\b")  # of comparable texts
+_WITHOUT_APOSTROPHE = re.compile(r"\b(is|was|are|were|does|do|did|would|could|ca|wo)nt\b")  # of comparable texts
 Target = Literal["all", "best", "first"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
@@ -109,10 +116,24 @@ def _exact(reading: Reading, question: Question, rules: GradeRules) -> Grade:
 
 
 def _contains(reading: Reading, question: Question, rules: GradeRules) -> Grade:
-    """The text has an accepted one in it, as complete words; the longest is named."""
-    text = f" {comparable(str(reading.value))} "
-    found = [own for own in rules.accepted(question) if (plain := comparable(own)) and f" {plain} " in text]
-    return Grade(bool(found), "contains", max(found, key=len, default=""))
+    """The text has an accepted one in it, as complete words, and does not deny it; the longest is named."""
+    text = f" {_WITHOUT_APOSTROPHE.sub(_with_not, comparable(str(reading.value)))} "
+    held = [accepted for accepted in rules.accepted(question) if _is_affirmed(text, comparable(accepted))]
+    return Grade(bool(held), "contains", max(held, key=len, default=""))
+
+
+def _with_not(found: re.Match[str]) -> str:
+    return f"{found[1]} not"
+
+
+def _is_affirmed(text: str, accepted: str) -> bool:
+    """Whether the accepted text stands as complete words in a text with blanks around it, and is not denied there."""
+    place = text.find(f" {accepted} ") if accepted else -1
+    while place >= 0:
+        if not is_denied(text, place + 1, place + 1 + len(accepted)):
+            return True
+        place = text.find(f" {accepted} ", place + 1)
+    return False
 
 
 def _rouge(reading: Reading, question: Question, rules: GradeRules) -> Grade:

@@ -26,7 +26,8 @@ def read_short(text: str) -> Reading:
     1. `answer_marker`: what follows "Answer:" or "The answer is" on the last line that begins so, or on the line below;
     2. `first_line`: the first line that has a letter or digit.
 
-    The text is read up to where the model asks itself a new question.
+    The text is read up to where the model asks itself a new question, or within the line goes on as another speaker,
+    with a heading or with an explanation.
 
     >>> [read_short(text).value for text in ('**Paris.**', 'I think of France.\\nAnswer: "Paris"')]
     ['Paris', 'Paris']

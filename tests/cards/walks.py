@@ -1,6 +1,6 @@
 """Runs the product's own functions on networks whose weights are on cards that are not there, and counts what they do.
 
-As a program, `python walks.py FOLDER NAME ..` prints the numbers of the walks of these names and of `known_work` as JSON;
+As a program, `python walks.py FOLDER NAME ..` prints the numbers of these walks and of `known_work` as JSON;
 FOLDER keeps the device guard.
 """
 
