@@ -11,8 +11,6 @@ from typing import Literal, get_args
 from calprobe.answers.abstaining import abstains
 from calprobe.answers.comparing import comparable
 from calprobe.answers.denials import is_denied
-from calprobe.answers.denials import is_denied
-from calprobe.answers.denials import is_denied
 from calprobe.answers.rouge import rouge_l
 from calprobe.answers.types import Reading
 from calprobe.answers.units import in_unit

@@ -57,8 +57,7 @@ def walked(names: tuple[str, ...], guard: Path) -> Counts:
     command = [sys.executable, "-W", "ignore", str(HERE / "walks.py"), str(guard), *names]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
-    found: Counts = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return {name: numbers for line in done.stdout.splitlines() for name, numbers in json.loads(line).items()}
 
 
 def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:

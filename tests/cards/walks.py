@@ -1,7 +1,7 @@
 """Runs the product's own functions on networks whose weights are on cards that are not there, and counts what they do.
 
-As a program, `python walks.py FOLDER NAME ..` prints the numbers of these walks and of `known_work` as JSON;
-FOLDER keeps the device guard.
+As a program, `python walks.py FOLDER NAME ..` prints the numbers of `known_work` and of these walks, each as a
+line of JSON; FOLDER keeps the device guard.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 
 from calprobe.backends import Decoding, Pending
 from calprobe.backends.local import TransformersBackend
+from calprobe.backends.local import backend as backend_module
+from calprobe.backends.local.engine import Engine, NotRagged
 from calprobe.kernels import rms_norm
 from calprobe.models import LoadedModel, fused_rotary, head
 from calprobe.models.flat_attention import AttentionUnusable
@@ -46,9 +48,10 @@ from calprobe.scoring.options import Masking
 from calprobe.scoring.path_choice import executor_of, what_failed
 
 DTYPE = torch.bfloat16
-N_STATEMENTS, BUDGET = 16, 64
+N_STATEMENTS, BUDGET = 10, 40
 N_MASKED, MASKED_BUDGET = 4, 512
-N_DIALOGUES = 8
+N_DIALOGUES = 6
+_BYTES_OF_TOKEN = 256  # of a tiny model's keys and values
 HYBRIDS = TAKES_NO_TREE | HYBRID_CONFIGS.keys()
 # Families beside those of `tiny_models`, by their names in transformers, with what their tiny sizes need.
 _EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
@@ -90,21 +93,24 @@ class Walk(NamedTuple):
 
 
 def walks() -> list[Walk]:
-    """Of all families: each path on one card, and on two those that are taken first."""
+    """Of all families: each path on one card, and on two those that are tried first."""
     found = []
     for family in FAMILIES:
         paths = _paths(family)
         found += [Walk(family, path, 1) for path in paths]
-        found += [Walk(family, path, 2) for path in paths if path not in _SLOWER or len(paths) == 1]
+        found += [Walk(family, path, 2) for path in paths if _is_fastest(family, path)]
     return found
 
 
-_SLOWER = ("tree", "padded")
+def _is_fastest(family: str, path: str) -> bool:
+    return (path != "ask" and path == _paths(family)[0]) or (path == "ask" and family not in _MORE)
 
 
 def _paths(family: str) -> tuple[str, ...]:
     if family in MASKED_CONFIGS:
         return ("masked",)
+    if family in _MORE:
+        return ("flat", "ask")
     return ("padded",) if family in HYBRIDS else ("flat", "tree", "padded", "ask")
 
 
@@ -115,7 +121,7 @@ def walk(name: Walk) -> dict[str, Any]:
         model = _on_cards(twin, name.n_cards)
         try:
             batches = _asked(model, work) if name.path == "ask" else _scored(model, name.path, work)
-        except (AttentionUnusable, head.HeadUnusable, NotAsked, TypeError) as error:
+        except (AttentionUnusable, head.HeadUnusable, NotRagged, TypeError) as error:
             return {"refused": what_failed(error)}
         return {"batches": batches, **work.numbers(), "where": dict(work.places)}
 
@@ -260,18 +266,12 @@ def _rows(n_statements: int) -> TokenRows:
     return TokenRows(tokens, np.zeros(len(tokens), np.int8), np.cumsum([0, *map(len, ids)], dtype=np.int64))
 
 
-class NotAsked(Exception):
-    """The backend asks the model through transformers' `generate`."""
-
-
 def _asked(model: LoadedModel, work: Work) -> int:
     """Ask for letters and short replies; the number of dialogues."""
-    with patch("calprobe.backends.local.check._disagreement", lambda *_: None):  # of arrays without values
-        backend = TransformersBackend(model)
-    if backend.settings()["path"] != "shared":
-        raise NotAsked("its layers are not asked side by side")
+    with patch.object(backend_module, "ragged_engine", lambda model: (Engine(model), _BYTES_OF_TOKEN)):
+        backend = TransformersBackend(model)  # whose check compares values
     texts = [f"Which of these is number {number}? A, B, C or D." for number in range(N_DIALOGUES)]
-    dialogues = [dialogue(text, str(place), labels=LETTERS, decoding=Decoding(3)) for place, text in enumerate(texts)]
+    dialogues = [dialogue(text, str(place), labels=LETTERS, decoding=Decoding(2)) for place, text in enumerate(texts)]
     work.clear()
     assert len(list(backend.replies(Pending(each) for each in dialogues))) == N_DIALOGUES
     return N_DIALOGUES
@@ -279,5 +279,7 @@ def _asked(model: LoadedModel, work: Work) -> int:
 
 if __name__ == "__main__":
     load_guard(Path(sys.argv[1]))
-    known = {"known work": known_work()}
-    print(json.dumps(known | {one.name: walk(one) for one in walks() if one.name in sys.argv[2:]}))
+    print(json.dumps({"known work": known_work()}))
+    for one in walks():
+        if one.name in sys.argv[2:]:
+            print(json.dumps({one.name: walk(one)}), flush=True)
