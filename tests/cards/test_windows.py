@@ -1,4 +1,4 @@
-"""Rows of `ask` over several windows on a device whose memory is counted: what its own caches hold is not lost to it."""
+"""Rows of `ask` over several windows where memory is counted: what its own caches hold is not lost to it."""
 
 from __future__ import annotations
 
