@@ -35,7 +35,7 @@ LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo dist test golden test-dist test-extras test-proofs test-min test-vllm test-trackers test-integrations test-engines test-references test-faults readings test-machines fuzz explore lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
+.PHONY: help install demo dist test golden test-dist test-extras test-proofs test-cards golden-cards test-min test-vllm test-trackers test-integrations test-engines test-references test-faults readings test-machines fuzz explore lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -95,6 +95,16 @@ golden: $(VENV)/.dev ## write the outputs of tests/golden/expected anew; the dif
 
 test-proofs: $(VENV)/.proofs ## the heavy proofs that `make test` leaves out: complete sweeps, real models, several machines
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m proof --numprocesses 2 --dist worksteal --durations=25
+
+# Texts that each self-check is made with.
+CARD_SEEDS ?= 200
+
+test-cards: $(VENV)/.dev ## what can be proven of cards without one: launches and waits, arrays between forbidden pages, tiles, self-checks (CARD_SEEDS=200)
+	CALPROBE_SEEDS=$(CARD_SEEDS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "" --durations=25 tests/cards tests/kernels/test_aot.py \
+		tests/scoring/test_leak_test.py tests/backends/test_local_check.py
+
+golden-cards: $(VENV)/.dev ## write tests/cards/counts.json anew: what each family has a card do
+	CALPROBE_CARDS=write OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet -m "" tests/cards/test_walk.py -k nothing_is_launched
 
 test-references: $(VENV)/.dev ## token scores of the real models against all of the reference files, with the figures of docs/accuracy-of-scores.md
 	CALPROBE_REFERENCES=whole OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/scoring/test_reference_scores.py -m "" -s

@@ -23,6 +23,7 @@ from calprobe.kernels import LogitRule
 from calprobe.models.activations import fast_activations
 from calprobe.models.forwards import has_own_forward, other_forwards
 from calprobe.models.linears import fast_linears
+from calprobe.models.torch_settings import exact_torch
 from calprobe.models.types import Products
 
 
@@ -223,6 +224,7 @@ _BETWEEN = (-50.0, -3.0, 0.0, 1.0, 7.0, 40.0)
 
 
 @torch.inference_mode()
+@exact_torch()
 def _response(network: nn.Module, device: torch.device) -> tuple[float, float | None]:
     """Scale and soft-cap that the model applies to its logits, measured on numbers that go in as logits."""
     given = torch.tensor([_SMALL, _LARGE, *_BETWEEN], dtype=torch.float32, device=device)

@@ -1,0 +1,157 @@
+"""The checks on every load take a right engine, whatever text they are made with, and never one with an error.
+
+`make test-cards` makes each check with CALPROBE_SEEDS=200 texts, a tenth of them with errors; `make test` makes it with
+one and tiny models.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import real_models
+import torch
+from test_local_check import (
+    a_prefix_is_not_copied,
+    positions_are_one_too_large,
+    rows_see_their_padding,
+    the_head_has_another_scale,
+)
+from torch import Tensor
+
+from calprobe.backends.local import check
+from calprobe.backends.local.check import ragged_engine
+from calprobe.models import LoadedModel, LoadOptions, load_model
+from calprobe.planning import TreePlan
+from calprobe.planning.token_rows import TokenRows
+from calprobe.probes import load_probe
+from calprobe.scoring import path_choice, tree
+from calprobe.scoring.path_choice import choose_path
+from calprobe.statements import statements_of
+
+Patch = pytest.MonkeyPatch
+SEEDS = int(os.environ.get("CALPROBE_SEEDS", "1"))
+WRONG_SEEDS = max(1, SEEDS // 10)
+DTYPES = ("float32", "bfloat16", "float16")
+TINY = {"ask": "tiny-chat", "score": "tiny-clm"}
+REAL = ("smollm2", "gemma3")
+N_STATEMENTS = 12
+ASK_ERRORS = (rows_see_their_padding, positions_are_one_too_large, a_prefix_is_not_copied, the_head_has_another_scale)
+
+
+@cache
+def model_of(name: str, dtype: Any) -> LoadedModel:
+    if name == "gemma3":
+        real_models.gemma3()  # or a skip
+        name = str(real_models.gemma3_file())
+    elif name == "smollm2":
+        real_models.smollm2()
+        name = "smollm2-135m"
+    return load_model(name, LoadOptions(dtype=dtype, device="cpu", quiet=True))
+
+
+@cache
+def statements() -> list[str]:
+    """Real text: what the probe `mini` states, with right and wrong answers."""
+    probe = load_probe("mini")
+    templates = [(relation, relation.templates[0]) for relation in probe.relations]
+    return [statement.text for relation, template in templates for statement in statements_of(relation, template)]
+
+
+def texts_of(seed: int, count: int) -> list[str]:
+    return np.random.default_rng(seed).choice(statements(), count, replace=False).tolist()
+
+
+def sample_of(model: LoadedModel, seed: int) -> TokenRows:
+    """Statements that share beginnings, in pairs: one as it is, and one that ends otherwise."""
+    ids = [model.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts_of(seed, N_STATEMENTS // 2)]
+    ids += [[*one[:-2], *other[-2:]] for one, other in zip(ids, ids[1:] + ids[:1], strict=True)]
+    tokens = np.array([token for one in ids for token in one], np.int32)
+    return TokenRows(tokens, np.zeros(len(tokens), np.int8), np.cumsum([0, *map(len, ids)], dtype=np.int64))
+
+
+def is_asked_so(model: LoadedModel, seed: int) -> bool:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(check, "_TEXT", " ".join(texts_of(seed, 40)))
+        return not isinstance(ragged_engine(model), str)
+
+
+def is_scored_so(model: LoadedModel, seed: int) -> bool:
+    return choose_path(model, 256, sample_of(model, seed)) == "tree"
+
+
+CHECKS: dict[str, Callable[[LoadedModel, int], bool]] = {"ask": is_asked_so, "score": is_scored_so}
+
+
+def siblings_are_seen(patch: Patch) -> None:
+    def all_before(network: Any, position_ids: Tensor, end: Tensor, deepest: int) -> Tensor:
+        seen = torch.ones(end.shape[1], end.shape[1], dtype=torch.bool).tril()
+        return tree._additive(seen.expand(len(end), -1, -1), network.dtype)
+
+    patch.setattr(tree, "attention_masks", all_before)
+
+
+def _with_other(patch: Patch, change: Callable[[Any], dict[str, Any]]) -> None:
+    right = TreePlan.batch
+
+    def batch(self: TreePlan, index: int) -> Any:
+        own = right(self, index)
+        return replace(own, **change(own))
+
+    patch.setattr(TreePlan, "batch", batch)
+
+
+def positions_are_places(patch: Patch) -> None:
+    width = "position_ids"
+    _with_other(patch, lambda own: {width: np.arange(own.token_ids.shape[1]) + 0 * own.position_ids})
+
+
+def targets_are_their_neighbours(patch: Patch) -> None:
+    _with_other(patch, lambda own: {"targets": np.roll(own.targets, 1)})
+
+
+def the_scoring_head_has_another_scale(patch: Patch) -> None:
+    right = path_choice.scoring_head
+
+    def scaled(*given: Any) -> Any:
+        head = right(*given)
+        return replace(head, rule=replace(head.rule, scale=1.1 * head.rule.scale))
+
+    patch.setattr(path_choice, "scoring_head", scaled)
+
+
+SCORE_ERRORS = (
+    siblings_are_seen,
+    positions_are_places,
+    targets_are_their_neighbours,
+    the_scoring_head_has_another_scale,
+)
+REAL_CASES = [pytest.param(*case, marks=[pytest.mark.proof, pytest.mark.weights]) for case in product(REAL, DTYPES)]
+
+
+@pytest.mark.parametrize("of", CHECKS)
+@pytest.mark.parametrize(("name", "dtype"), [*product(["tiny"], DTYPES), *REAL_CASES])
+def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str) -> None:
+    model = model_of(TINY.get(of, name) if name == "tiny" else name, dtype)
+    refused = [seed for seed in range(SEEDS) if not CHECKS[of](model, seed)]
+    print(f"{of}, {name} in {dtype}: {len(refused)} of {SEEDS} refused")
+    assert not refused
+
+
+@pytest.mark.parametrize("error", [*ASK_ERRORS, *SCORE_ERRORS], ids=lambda error: error.__name__)
+@pytest.mark.parametrize(("name", "dtype"), [("tiny", "bfloat16"), *REAL_CASES])
+def test_an_engine_with_an_error_is_always_refused(
+    name: str, dtype: str, error: Callable[[Patch], None], monkeypatch: Patch
+) -> None:
+    of = "ask" if error in ASK_ERRORS else "score"
+    model = model_of(TINY[of] if name == "tiny" else name, dtype)
+    error(monkeypatch)
+    taken = [seed for seed in range(WRONG_SEEDS) if CHECKS[of](model, seed)]
+    print(f"{of}, {name} in {dtype}, {error.__name__}: {len(taken)} of {WRONG_SEEDS} taken")
+    assert not taken
