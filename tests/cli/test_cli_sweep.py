@@ -17,15 +17,15 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.overview import OverviewOptions
 from calprobe.cli.app import main
+from calprobe.cli.job_commands import JobCommands
 from calprobe.cli.sweep import command
-from calprobe.cli.sweep_jobs import options_of
-from calprobe.cli.sweep_report import tasks_of_sweep
 from calprobe.metrics import Resampling
 from calprobe.runs import open_run
-from calprobe.sweep import Attempt, read_sweep
+from calprobe.sweep import Attempt, Local, OnRayCluster, read_sweep
 from calprobe.sweep.on_ray import OnRay
 from calprobe.sweep.on_ray.needs import Node
 from calprobe.sweep.record import add_attempt, read_record
+from calprobe.sweep.side_by_side import tasks_of_sweep
 
 JOBS = """
 models = ["tiny-clm"]
@@ -84,7 +84,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
                 write_run(planned.job.out)
             ended(planned.job, Attempt(planned.job.arguments, code, 0.1, "now", "why it failed" if code else ""))
 
-    monkeypatch.setattr("calprobe.sweep.Local.run", run_here)
+    monkeypatch.setattr(Local, "run", run_here)
     return calls
 
 
@@ -100,7 +100,7 @@ def test_the_examples_of_help_and_page_are_sweeps(tmp_path: Path) -> None:
     shown = (command.help or "").split("\b\n")[1].split("\n\n")[0]
     for text, jobs in ((page.split("```toml\n")[1].split("```")[0], 13), (textwrap.dedent(shown), 3)):
         (tmp_path / "paper.toml").write_text(text)
-        sweep = read_sweep(tmp_path / "paper.toml", {name: options_of(name) for name in ("score", "ask")})
+        sweep = read_sweep(tmp_path / "paper.toml", JobCommands().known)
         assert len(sweep.jobs) == jobs
 
 
@@ -131,7 +131,7 @@ def test_a_sweep_refuses_what_the_engine_could_never_run_and_a_dry_run_says_it_o
 ) -> None:
     line: Any = None  # to a driver; nothing is to be run
     cluster = OnRay("auto", (Node("a", 2, 0, 2**20),), line)
-    monkeypatch.setattr("calprobe.cli.sweep.engine_of", lambda name, options: cluster)
+    monkeypatch.setattr(OnRayCluster, "engine", lambda place: cluster)
     file, unfit = write(tmp_path, JOBS), r"(tiny-clm/[a-z-]+) needs 2 cores and .* GiB of memory, and no node of"
     code, out, said = swept(file, capsys, "--on", "ray")
     assert (code, out) == (2, "")
@@ -184,7 +184,7 @@ def test_a_second_call_does_what_is_missing(
     # Nothing is to be done; then one attempt has failed, and that job alone runs.
     assert swept(file, capsys, "--no-report")[0] == 0
     assert len(in_process) == 2
-    job = read_sweep(file, {name: options_of(name) for name in ("score", "ask")}).jobs[0]
+    job = read_sweep(file, JobCommands().known).jobs[0]
     add_attempt(out, job, Attempt(job.arguments, 1, 0.1, "now", "why"))
     shown = swept(file, capsys, "--dry-run")[1]
     assert "failed (1)" in shown
@@ -222,7 +222,7 @@ def test_no_numbers_of_a_run_with_other_options(
     swept(file, capsys)
     (tmp_path / "out" / "tiny-clm" / "months" / "other.txt").write_text("fails")
     write(tmp_path, JOBS.replace('probe = "mini"', 'probe = "mini"\nlimit = 3'))
-    known = {name: options_of(name) for name in ("score", "ask")}
+    known = JobCommands().known
     job, other = read_sweep(file, known).jobs
     record = read_record(tmp_path / "out")
     shown = tasks_of_sweep(read_sweep(file, known), record)
