@@ -6,12 +6,13 @@ import hashlib
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from calprobe.runs.arrow import type_of
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.replies import Reply
 from calprobe.runs.side_files import SideTable
@@ -108,18 +109,7 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-_TYPES = {
-    "paraphrase": pa.int32(),
-    "sample": pa.int32(),
-    "automatic": pa.bool_(),
-    "imported": pa.bool_(),
-    "score": pa.float64(),
-}
-_TABLE = SideTable(
-    "grades",
-    pa.schema([(column.name, _TYPES.get(column.name, pa.string())) for column in fields(StoredGrade)]),
-    "delete the file and run `calprobe grade` again",
-)
+_TABLE = SideTable("grades", pa.schema(list(type_of(StoredGrade))), "delete the file and run `calprobe grade` again")
 
 
 def write_grades(run: Path, grades: StoredGrades) -> None:
