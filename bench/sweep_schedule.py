@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
-from calprobe.cli.job_commands import JobCommands
+from calprobe.cli.job_commands import job_commands
 from calprobe.runs.remembered import Remembered
 from calprobe.sweep import Job, Planned, longest_first, read_sweep
 from calprobe.sweep.commands import checked_jobs
@@ -77,7 +77,7 @@ class Outcome:
 
 def tasks_of(files: Sequence[Path]) -> list[Planned]:
     """The jobs of the files' sweeps with their tokens, counted; each sweep is of one model."""
-    commands = JobCommands()
+    commands = job_commands()
     costs = Costs(Remembered.read("costs.json"), counting=True)
     found = [planned for file in files for planned in checked_jobs(read_sweep(file, commands.known), commands, costs)]
     if guessed := [each.job.name for each in found if each.cost is None or not each.cost.counted]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from calprobe.cli.job_commands import JobCommands
-from calprobe.sweep import Place, SweepOptions, SweepPlan, SweepResult, run_sweep
+from calprobe.cli.job_commands import job_commands
+from calprobe.sweep import Place, SweepOptions, SweepPlan, SweepResult
+from calprobe.sweep.sweeping import run_sweep
 
 
 def sweep(
@@ -45,4 +46,4 @@ def sweep(
     >>> [(planned.job.name, planned.units) for planned in plan.jobs]
     [('tiny-clm/mini', 144)]
     """
-    return run_sweep(definition, out, on, options, JobCommands(), dry_run=dry_run)
+    return run_sweep(definition, out, on, options, job_commands(), dry_run=dry_run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from functools import cached_property
 
 import click
 
@@ -12,34 +11,29 @@ from calprobe.cli.ask import asking_options, backend_options
 from calprobe.cli.question_options import chosen_questions
 from calprobe.cli.score import scoring_options
 from calprobe.errors import UsageError
-from calprobe.sweep.commands import Task
-from calprobe.sweep.definition import COMMANDS, Job, Known
+from calprobe.sweep.commands import Commands, Task
+from calprobe.sweep.definition import COMMANDS, Job
 from calprobe.sweep.workloads import Workload, ask_workload, score_workload
 
 
-class JobCommands:
+def job_commands() -> Commands:
     """`calprobe score` and `calprobe ask`, which parse and check the words of a job."""
+    return Commands({name: _options(_click_command(name)) for name in COMMANDS}, _task)
 
-    @cached_property
-    def known(self) -> Known:
-        """The options of both without dashes in front, and which are flags."""
-        return {name: _options(_click_command(name)) for name in COMMANDS}
 
-    def task(self, job: Job) -> Task:
-        """What the command would do; raises CalprobeError as the command does."""
+def _task(job: Job) -> Task:
+    """What the command would do; raises CalprobeError as the command does."""
+    command, words = _click_command(job.command), list(job.arguments[1:])
+    try:
         # A command keeps the help option of its first context, for all that follow in this process.
-        names = ["-h", "--help"]
-        try:
-            context = _click_command(job.command).make_context(
-                f"calprobe {job.command}", list(job.arguments[1:]), help_option_names=names
-            )
-            with context.scope(cleanup=False):
-                workload = _scored(context) if job.command == "score" else _asked(context)
-        except click.UsageError as error:
-            raise UsageError(error.format_message()) from error
-        given = context.params
-        is_served = given.get("base_url") is not None
-        return Task(workload, given["dtype"], given.get("kind"), is_served, given.get("parameters"))
+        context = command.make_context(f"calprobe {job.command}", words, help_option_names=["-h", "--help"])
+        with context.scope(cleanup=False):
+            workload = _scored(context) if job.command == "score" else _asked(context)
+    except click.UsageError as error:
+        raise UsageError(error.format_message()) from error
+    given = context.params
+    is_served = given.get("base_url") is not None
+    return Task(workload, given["dtype"], given.get("kind"), is_served, given.get("parameters"))
 
 
 def _click_command(name: str) -> click.Command:

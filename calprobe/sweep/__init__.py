@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from calprobe.sweep.commands import Commands, Task
 from calprobe.sweep.definition import Job, Sweep, read_sweep
 from calprobe.sweep.engine import Engine, Misfit
 from calprobe.sweep.engines import PLACES, OnRayCluster, OnSlurmCluster, OnThisMachine, Place
@@ -11,12 +10,11 @@ from calprobe.sweep.order import Planned, expected, longest_first
 from calprobe.sweep.preview import SweepPlan
 from calprobe.sweep.progress import SweepProgress
 from calprobe.sweep.record import Attempt, Record, add_attempt, read_record
-from calprobe.sweep.sweeping import SweepOptions, SweepResult, run_sweep
+from calprobe.sweep.sweeping import SweepOptions, SweepResult
 
 __all__ = [
     "PLACES",
     "Attempt",
-    "Commands",
     "Engine",
     "Job",
     "Local",
@@ -32,11 +30,9 @@ __all__ = [
     "SweepPlan",
     "SweepProgress",
     "SweepResult",
-    "Task",
     "add_attempt",
     "expected",
     "longest_first",
     "read_record",
     "read_sweep",
-    "run_sweep",
 ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.sweep.definition import Job, Known, Sweep
@@ -30,17 +30,12 @@ class Task:
     parameters: int | None = None  # of a model that is served, where an option says it
 
 
-class Commands(Protocol):
-    """`calprobe score` and `calprobe ask`; the command line has the ones that there are."""
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """`calprobe score` and `calprobe ask`, which the command line has."""
 
-    @property
-    def known(self) -> Known:
-        """The options of each command."""
-        ...
-
-    def task(self, job: Job) -> Task:
-        """Read and check the options of a job. Raises CalprobeError as its command does before it loads a model."""
-        ...
+    known: Known  # their options
+    task: Callable[[Job], Task]  # reads and checks the options of a job; CalprobeError as the command itself raises it
 
 
 def checked_jobs(sweep: Sweep, commands: Commands, costs: Costs) -> list[Planned]:

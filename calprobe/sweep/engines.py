@@ -9,7 +9,6 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import no_such
@@ -30,14 +29,6 @@ _TAKEN = {
 }
 
 
-class Place(Protocol):
-    """Where the jobs of a sweep run."""
-
-    def engine(self) -> Engine:
-        """What runs them there; raises CalprobeError where a package is missing, or the place cannot be reached."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class OnThisMachine:
     """Processes of this machine, one on each visible GPU or one after the other on a CPU.
@@ -49,7 +40,7 @@ class OnThisMachine:
     jobs: int | None = None
 
     def engine(self) -> Engine:
-        """See `Place`."""
+        """What runs the jobs there; raises CalprobeError where a package is missing or nothing answers."""
         import torch
 
         from calprobe.models.memory import free_bytes
@@ -84,7 +75,7 @@ class OnRayCluster:
     cpus: int | None = None
 
     def engine(self) -> Engine:
-        """See `Place`."""
+        """What runs the jobs there; raises CalprobeError where a package is missing or nothing answers."""
         from calprobe.sweep.on_ray import connected
 
         return connected(self.address, jobs=self.jobs, cpus=self.cpus)
@@ -130,7 +121,7 @@ class OnSlurmCluster:
             raise UsageError(f"on slurm: {self.mem!r} is no memory such as 64G")
 
     def engine(self) -> Engine:
-        """See `Place`."""
+        """What runs the jobs there; raises CalprobeError where a package is missing or nothing answers."""
         from calprobe.sweep.on_slurm import OnSlurm, Slurm
 
         if importlib.util.find_spec("submitit") is None:
@@ -146,11 +137,8 @@ class OnSlurmCluster:
         )
 
 
-PLACES: Mapping[str, type[OnThisMachine | OnRayCluster | OnSlurmCluster]] = {
-    "local": OnThisMachine,
-    "ray": OnRayCluster,
-    "slurm": OnSlurmCluster,
-}
+Place = OnThisMachine | OnRayCluster | OnSlurmCluster
+PLACES: Mapping[str, type[Place]] = {"local": OnThisMachine, "ray": OnRayCluster, "slurm": OnSlurmCluster}
 
 
 def place_of(on: str | Place) -> Place:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,6 @@ from calprobe.messages import counted
 from calprobe.runs.lock import locked
 from calprobe.runs.remembered import Remembered
 from calprobe.sweep.commands import Commands, checked_jobs
-from calprobe.sweep.costs import REMEMBERED
 from calprobe.sweep.definition import Job, Sweep, read_sweep
 from calprobe.sweep.engine import Engine
 from calprobe.sweep.engines import Place, place_of
@@ -24,10 +23,11 @@ from calprobe.sweep.preview import SweepPlan, plan_of_sweep
 from calprobe.sweep.progress import SweepProgress
 from calprobe.sweep.record import Attempt, Record, add_attempt, log_path, read_record
 from calprobe.sweep.side_by_side import is_shown, show_side_by_side
-from calprobe.sweep.workloads import Costs
+from calprobe.sweep.workloads import REMEMBERED, Costs
 
 if TYPE_CHECKING:
     from calprobe.analysis.overview import Overview
+    from calprobe.sweep.run_log import RunLog
     from calprobe.trackers import Trackers
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,8 @@ def run_sweep(
         return plan_of_sweep(sweep, planned, engine)
     _refuse_misfits(sweep, planned, engine)
     sweep.out.mkdir(parents=True, exist_ok=True)
-    with saying_how_to_resume("between jobs"), locked(sweep.out), _logging_runs(sweep, trackers, project) as log_run:
+    with saying_how_to_resume("between jobs"), locked(sweep.out), _run_log(sweep, trackers, project) as run_log:
+        log_run = (lambda job: None) if run_log is None else run_log.add
         has_run = _run_missing(sweep, planned, engine, log_run, quiet=options.quiet)
     record = read_record(sweep.out)
     complete = tuple(job for job in sweep.jobs if record.is_done(job))
@@ -147,13 +148,9 @@ def _failed(sweep: Sweep, record: Record, complete: Sequence[Job]) -> dict[str, 
     return failed
 
 
-@contextmanager
-def _logging_runs(sweep: Sweep, trackers: Trackers | None, project: str) -> Iterator[Callable[[Job], None]]:
-    """What takes each complete run, in the block; it does nothing without trackers."""
+def _run_log(sweep: Sweep, trackers: Trackers | None, project: str) -> AbstractContextManager[RunLog | None]:
     if trackers is None:
-        yield lambda job: None
-        return
+        return nullcontext()
     from calprobe.sweep.run_log import RunLog
 
-    with RunLog(sweep.out, project, trackers) as run_log:
-        yield run_log.add
+    return RunLog(sweep.out, project, trackers)

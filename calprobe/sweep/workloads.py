@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.remembered import Remembered
-from calprobe.sweep.costs import Cost, keep, recalled
+from calprobe.sweep.costs import Cost
 
 if TYPE_CHECKING:
     from calprobe.asking.plan import Plan
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from calprobe.words import ModelKind
 
 log = logging.getLogger(__name__)
+
+REMEMBERED = "costs.json"  # in the user's cache
 
 
 @dataclass(frozen=True)
@@ -100,11 +104,13 @@ class Costs:
         if files is None:
             return self._guessed(model, kind, workload)
         key = f"{files[:16]} {kind or ''} {workload.content}"
-        cost = recalled(self.store, key)
+        cost: Cost | None = None
+        with suppress(DecodeError):
+            cost = decode(Cost, self.store.recall(key))
         if cost is None and self.counting:
             cost = self._counted(model, kind, files, workload)
             if cost is not None:
-                keep(self.store, key, cost)
+                self.store.keep(key, asdict(cost))
         return cost or self._guessed(model, kind, workload)
 
     def _counted(self, model: str, kind: ModelKind | None, files: str, workload: Workload) -> Cost | None:

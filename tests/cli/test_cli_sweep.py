@@ -17,7 +17,7 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.overview import OverviewOptions
 from calprobe.cli.app import main
-from calprobe.cli.job_commands import JobCommands
+from calprobe.cli.job_commands import job_commands
 from calprobe.cli.sweep import command
 from calprobe.metrics import Resampling
 from calprobe.runs import open_run
@@ -100,7 +100,7 @@ def test_the_examples_of_help_and_page_are_sweeps(tmp_path: Path) -> None:
     shown = (command.help or "").split("\b\n")[1].split("\n\n")[0]
     for text, jobs in ((page.split("```toml\n")[1].split("```")[0], 13), (textwrap.dedent(shown), 3)):
         (tmp_path / "paper.toml").write_text(text)
-        sweep = read_sweep(tmp_path / "paper.toml", JobCommands().known)
+        sweep = read_sweep(tmp_path / "paper.toml", job_commands().known)
         assert len(sweep.jobs) == jobs
 
 
@@ -184,7 +184,7 @@ def test_a_second_call_does_what_is_missing(
     # Nothing is to be done; then one attempt has failed, and that job alone runs.
     assert swept(file, capsys, "--no-report")[0] == 0
     assert len(in_process) == 2
-    job = read_sweep(file, JobCommands().known).jobs[0]
+    job = read_sweep(file, job_commands().known).jobs[0]
     add_attempt(out, job, Attempt(job.arguments, 1, 0.1, "now", "why"))
     shown = swept(file, capsys, "--dry-run")[1]
     assert "failed (1)" in shown
@@ -222,7 +222,7 @@ def test_no_numbers_of_a_run_with_other_options(
     swept(file, capsys)
     (tmp_path / "out" / "tiny-clm" / "months" / "other.txt").write_text("fails")
     write(tmp_path, JOBS.replace('probe = "mini"', 'probe = "mini"\nlimit = 3'))
-    known = JobCommands().known
+    known = job_commands().known
     job, other = read_sweep(file, known).jobs
     record = read_record(tmp_path / "out")
     shown = tasks_of_sweep(read_sweep(file, known), record)

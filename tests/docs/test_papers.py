@@ -15,7 +15,7 @@ from sources import ROOT
 
 from calprobe.cli.app import cli, main
 from calprobe.cli.ask import asking_options
-from calprobe.cli.job_commands import JobCommands
+from calprobe.cli.job_commands import job_commands
 from calprobe.cli.report import TABLES
 from calprobe.cli.report_asked import TABLES as TABLES_OF_REPLIES
 from calprobe.models.aliases import ALIASES
@@ -52,7 +52,7 @@ def parsed(command: list[str]) -> click.Context:
 
 
 def swept(name: str) -> Sweep:
-    return read_sweep(FOLDER / f"{name}.toml", JobCommands().known)
+    return read_sweep(FOLDER / f"{name}.toml", job_commands().known)
 
 
 def test_every_command_of_the_page_parses(monkeypatch: pytest.MonkeyPatch) -> None:

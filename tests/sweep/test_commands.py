@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from calprobe.cli.job_commands import JobCommands
+from calprobe.cli.job_commands import job_commands
 from calprobe.errors import UsageError
 from calprobe.models.sizes import folder_of
 from calprobe.models.source import resolve
 from calprobe.runs.remembered import Remembered
 from calprobe.sweep import Planned, read_sweep
 from calprobe.sweep.commands import checked_jobs
-from calprobe.sweep.costs import REMEMBERED
-from calprobe.sweep.workloads import Costs
+from calprobe.sweep.workloads import REMEMBERED, Costs
 
 ASKED = """
 [questions.mini]
@@ -39,7 +38,7 @@ def planned(folder: Path, text: str) -> list[Planned]:
     path = folder / "some.toml"
     path.write_text(f'out = "{folder}/out"\n{text}')
     costs = Costs(Remembered.read(REMEMBERED), counting=True)
-    commands = JobCommands()
+    commands = job_commands()
     found = checked_jobs(read_sweep(path, commands.known), commands, costs)
     costs.store.write()
     return found

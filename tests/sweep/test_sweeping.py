@@ -10,25 +10,23 @@ from run_samples import write_run
 
 import calprobe
 from calprobe.errors import UsageError
-from calprobe.sweep import Attempt, Job, Local, OnThisMachine, SweepOptions, SweepPlan, SweepResult, Task, run_sweep
+from calprobe.sweep import Attempt, Job, Local, OnThisMachine, SweepOptions, SweepPlan, SweepResult
+from calprobe.sweep.commands import Commands, Task
 from calprobe.sweep.costs import Cost
-from calprobe.sweep.definition import Known
+from calprobe.sweep.sweeping import run_sweep
 from calprobe.sweep.workloads import Workload
 
 DEFINITION = {"models": ("a", "b"), "probes": {"mini": {"limit": 3}}}
 
 
-class MadeCommands:
-    """Commands without a command line: a job has 7 statements, and the limit 9 is refused."""
+def task(job: Job) -> Task:
+    """A job has 7 statements; the limit 9 is refused."""
+    if job.options["limit"] == 9:
+        raise UsageError("9 are too many")
+    return Task(Workload(7, lambda: "made", lambda model: Cost(1), lambda kind: Cost(5, counted=False)))
 
-    @property
-    def known(self) -> Known:
-        return {"score": {"model": False, "probe": False, "limit": False}, "ask": {}}
 
-    def task(self, job: Job) -> Task:
-        if job.options["limit"] == 9:
-            raise UsageError("9 are too many")
-        return Task(Workload(7, lambda: "made", lambda model: Cost(1), lambda kind: Cost(5, counted=False)))
+MADE = Commands({"score": {"model": False, "probe": False, "limit": False}, "ask": {}}, task)
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +54,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def swept(out: Path, definition: Any = DEFINITION, dry_run: bool = False) -> SweepPlan | SweepResult:
     options = SweepOptions(report=False, quiet=True)
-    return run_sweep(definition, out, OnThisMachine(), options, MadeCommands(), dry_run=dry_run)
+    return run_sweep(definition, out, OnThisMachine(), options, MADE, dry_run=dry_run)
 
 
 def test_a_plan_has_each_job_and_writes_nothing(tmp_path: Path) -> None:
