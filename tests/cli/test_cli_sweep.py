@@ -24,8 +24,7 @@ from calprobe.runs import open_run
 from calprobe.sweep import Attempt, Local, OnRayCluster, read_sweep
 from calprobe.sweep.on_ray import OnRay
 from calprobe.sweep.on_ray.needs import Node
-from calprobe.sweep.record import add_attempt, read_record
-from calprobe.sweep.side_by_side import tasks_of_sweep
+from calprobe.sweep.record import add_attempt
 
 JOBS = """
 models = ["tiny-clm"]
@@ -212,29 +211,6 @@ def test_a_job_that_fails_is_named_at_the_end(
     assert said.index("months failed: ") < said.index("wrote ")
     assert "why it failed" in (tmp_path / "out" / "report.html").read_text()
     assert said.endswith("1 job failed; to try again, run the same command again\n")
-
-
-def test_no_numbers_of_a_run_with_other_options(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], in_process: list[tuple[str, ...]]
-) -> None:
-    """The old run is another one: its job fails, and its numbers are not shown as the new job's."""
-    file = write(tmp_path, JOBS)
-    swept(file, capsys)
-    (tmp_path / "out" / "tiny-clm" / "months" / "other.txt").write_text("fails")
-    write(tmp_path, JOBS.replace('probe = "mini"', 'probe = "mini"\nlimit = 3'))
-    known = job_commands().known
-    job, other = read_sweep(file, known).jobs
-    record = read_record(tmp_path / "out")
-    shown = tasks_of_sweep(read_sweep(file, known), record)
-    assert [task.missing for task in shown] == [{"tiny-clm": "made with other options, and not again yet"}, {}]
-    add_attempt(tmp_path / "out", job, Attempt(job.arguments, 2, 0.1, "now", "calprobe: it contains a different run"))
-    months, questions = tasks_of_sweep(read_sweep(file, known), read_record(tmp_path / "out"))
-    why = f"it contains a different run; delete {job.out} to make it anew, or rename its table"
-    assert (months.missing, months.runs) == ({"tiny-clm": why}, {})
-    assert questions.runs == {"tiny-clm": str(other.out)}
-    # A job that failed in the middle has a partial run, which is shown as such.
-    add_attempt(tmp_path / "out", job, Attempt(job.arguments, 1, 0.1, "now", "calprobe: no"))
-    assert tasks_of_sweep(read_sweep(file, known), read_record(tmp_path / "out"))[0].runs == {"tiny-clm": str(job.out)}
 
 
 @pytest.mark.parametrize(
