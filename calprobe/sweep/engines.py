@@ -39,6 +39,9 @@ class OnThisMachine:
 
     jobs: int | None = None
 
+    def __post_init__(self) -> None:
+        _refuse_too_small(jobs=(self.jobs, 1))
+
     def engine(self) -> Engine:
         """What runs the jobs there; raises CalprobeError where a package is missing or nothing answers."""
         import torch
@@ -74,6 +77,9 @@ class OnRayCluster:
     address: str | None = None
     cpus: int | None = None
 
+    def __post_init__(self) -> None:
+        _refuse_too_small(jobs=(self.jobs, 1), cpus=(self.cpus, 1))
+
     def engine(self) -> Engine:
         """What runs the jobs there; raises CalprobeError where a package is missing or nothing answers."""
         from calprobe.sweep.on_ray import connected
@@ -108,6 +114,7 @@ class OnSlurmCluster:
     options: Mapping[str, str | bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        _refuse_too_small(jobs=(self.jobs, 1), gpus=(self.gpus, 0), cpus=(self.cpus, 1))
         minutes_of(self.time)
         for name in self.options:
             if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
@@ -168,6 +175,13 @@ def minutes_of(time: str) -> int:
     if not 0 < total <= _MOST_MINUTES:
         raise UsageError(f"on slurm: {time!r} is not between a minute and a year")
     return total
+
+
+def _refuse_too_small(**counts: tuple[int | None, int]) -> None:
+    """Raise UsageError for a count, by its name, that is below the least that it may be."""
+    for name, (count, least) in counts.items():
+        if count is not None and count < least:
+            raise UsageError(f"{name} of a sweep must be {least} or more; got {count}")
 
 
 def _cards_of(planned: Planned, count: int, card_bytes: int) -> int:

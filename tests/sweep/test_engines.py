@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import pytest
 from sweep_script import planned
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.sweep import Local, OnSlurmCluster, OnThisMachine
+from calprobe.sweep import Local, OnRayCluster, OnSlurmCluster, OnThisMachine, Place
 from calprobe.sweep.engines import minutes_of, place_of
 from calprobe.sweep.on_slurm import OnSlurm, Slurm
 
@@ -78,3 +79,16 @@ def test_options_reach_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine.options == {"partition": "p", "mem": "9G", "qos": "long", "exclusive": True}
     assert engine.cluster[0] == 90  # type: ignore[index]
     assert not OnSlurmCluster().engine().is_limited  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("place", "counts", "said"),
+    [
+        (OnThisMachine, {"jobs": 0}, "jobs of a sweep must be 1 or more; got 0"),
+        (OnRayCluster, {"cpus": -1}, "cpus of a sweep must be 1 or more; got -1"),
+        (OnSlurmCluster, {"gpus": -1}, "gpus of a sweep must be 0 or more; got -1"),
+    ],
+)
+def test_a_count_that_cannot_be_is_refused(place: Callable[..., Place], counts: dict[str, int], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        place(**counts)
