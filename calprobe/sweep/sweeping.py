@@ -19,10 +19,10 @@ from calprobe.sweep.definition import Job, Sweep, read_sweep
 from calprobe.sweep.engine import Engine
 from calprobe.sweep.engines import Place, place_of
 from calprobe.sweep.order import Planned
+from calprobe.sweep.overview_files import is_shown, show_side_by_side
 from calprobe.sweep.preview import SweepPlan, plan_of_sweep
 from calprobe.sweep.progress import SweepProgress
 from calprobe.sweep.record import Attempt, Record, add_attempt, log_path, read_record
-from calprobe.sweep.side_by_side import is_shown, show_side_by_side
 from calprobe.sweep.workloads import REMEMBERED, Costs
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from run_samples import write_run
 
 from calprobe.sweep import Attempt, Sweep, add_attempt, read_record, read_sweep
 from calprobe.sweep.definition import Known
-from calprobe.sweep.side_by_side import PAGE, is_shown, tasks_of_sweep
+from calprobe.sweep.overview_files import PAGE, is_shown, tasks_of_sweep
 
 KNOWN: Known = {"score": {"model": False, "probe": False, "limit": False}, "ask": {}}
 
