@@ -10,6 +10,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from calprobe.version import __version__
+
 if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions as AskedOptions
     from calprobe.analysis import FourWaysOptions as FourWaysOptions
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from calprobe.asking import ask as ask
     from calprobe.backends import BackendOptions as BackendOptions
     from calprobe.confidence import confidences as confidences
+    from calprobe.entrance import sweep as sweep
     from calprobe.grading import GradeOptions as GradeOptions
     from calprobe.grading import grade as grade
     from calprobe.models import LoadOptions as LoadOptions
@@ -32,8 +35,7 @@ if TYPE_CHECKING:
     from calprobe.scoring import ScoreOptions as ScoreOptions
     from calprobe.scoring.score import preview as preview
     from calprobe.scoring.score import score as score
-
-__version__ = "0.1.0"
+    from calprobe.sweep import SweepOptions as SweepOptions
 
 _HOME = {
     "AskedOptions": "calprobe.analysis",
@@ -44,6 +46,7 @@ _HOME = {
     "LoadOptions": "calprobe.models",
     "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
+    "SweepOptions": "calprobe.sweep",
     "answers": "calprobe.analysis",
     "asked_confidences": "calprobe.analysis",
     "ask": "calprobe.asking",
@@ -57,6 +60,7 @@ _HOME = {
     "readings": "calprobe.analysis",
     "report": "calprobe.analysis",
     "score": "calprobe.scoring",
+    "sweep": "calprobe.entrance",
 }
 __all__ = [
     "AskOptions",
@@ -67,6 +71,7 @@ __all__ = [
     "LoadOptions",
     "ReportOptions",
     "ScoreOptions",
+    "SweepOptions",
     "__version__",
     "answers",
     "ask",
@@ -81,6 +86,7 @@ __all__ = [
     "readings",
     "report",
     "score",
+    "sweep",
 ]
 
 

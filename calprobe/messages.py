@@ -8,6 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+# Control characters other than tab and line feed (escape sequences begin with one), characters that change the
+# writing direction, and surrogates, which cannot be encoded.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+(?=@)")  # https://USER:TOKEN@HOST; up to the last @
 _TOKEN = re.compile(r"\bhf_\w{8,}")
 _BEARER = re.compile(r"((?i:bearer)\s+)(?!hf_)\S+")
@@ -97,3 +100,52 @@ def shown(text: str) -> str:
     # A home of `/` would match every path. One of `/root` is not in /srv/root: it stands where a path begins.
     within = r"(?<![\w.~-])" + re.escape(home) + r"(?!\.?[\w~-])"  # a dot may end a sentence
     return without_secrets(text if home == "/" else re.sub(within, "~", text))
+
+
+def printable(text: str) -> str:
+    r"""The text with each character that would control a terminal, or cannot be printed, as a Python escape.
+
+    >>> print(printable("\x1b[31mRome\u202e"))
+    \x1b[31mRome\u202e
+    """
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def cleaned(text: str) -> str:
+    r"""The text with `\ufffd` for each such character: its length stays the same, for tables.
+
+    >>> cleaned("\x1b[31mRome") == "\ufffd[31mRome"
+    True
+    """
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def printable_json(text: str) -> str:
+    r"""JSON with such characters as JSON escapes: it parses to the same value.
+
+    >>> print(printable_json('"a\u202e"'))
+    "a\u202e"
+    """
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def listing(rows: Sequence[Sequence[str]], align: str) -> str:
+    """Rows as plain text, in columns two blanks apart, each flush left (`<`) or right (`>`).
+
+    Raises ValueError for a row with a length different from `align`.
+
+    >>> print(listing([("probe", "facts"), ("mini", "583")], "<>"))
+    probe  facts
+    mini     583
+    """
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = []
+        for side, width, text in zip(align, widths, row, strict=True):
+            padding = " " * (width - cell_len(text))
+            cells.append(text + padding if side == "<" else padding + text)
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)

@@ -36,7 +36,7 @@ KNOWS: dict[str, set[str]] = {
     "confidence": {"answers", "questions", "runs"},
     "analysis": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
     "trackers": set(),
-    "sweep": {"analysis", "runs", "trackers"},
+    "sweep": {"analysis", "asking", "heap", "models", "runs", "scoring", "trackers"},
     # Inside other tools, each module of which only its tool's users import.
     "integrations": {"answers", "metrics", "runs"},
     # These two stand at the other end, where nothing knows them.
@@ -45,7 +45,7 @@ KNOWS: dict[str, set[str]] = {
 }
 # What any stage may use and what uses none: checks of arrays, errors, the cache's folders, signals, messages, progress,
 # the words of the domain.
-EVERYBODYS = {"arrays", "errors", "folders", "interrupts", "messages", "progress", "words"}
+EVERYBODYS = {"arrays", "errors", "folders", "interrupts", "messages", "progress", "version", "words"}
 NO_TORCH = (
     *("probes", "statements", "planning", "questions", "prompts", "runs", "answers", "interop"),
     *("confidence", "metrics", "analysis"),

@@ -22,11 +22,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from calprobe.cli.sweep_costs import Costs
-from calprobe.cli.sweep_jobs import checked_jobs, options_of
+from calprobe.cli.job_commands import job_commands
 from calprobe.runs.remembered import Remembered
 from calprobe.sweep import Job, Planned, longest_first, read_sweep
-from calprobe.sweep.definition import Known
+from calprobe.sweep.commands import checked_jobs
+from calprobe.sweep.workloads import Costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class Outcome:
 
 def tasks_of(files: Sequence[Path]) -> list[Planned]:
     """The jobs of the files' sweeps with their tokens, counted; each sweep is of one model."""
-    known: Known = {"score": options_of("score"), "ask": options_of("ask")}
+    commands = job_commands()
     costs = Costs(Remembered.read("costs.json"), counting=True)
-    found = [planned for file in files for planned in checked_jobs(read_sweep(file, known), costs)]
+    found = [planned for file in files for planned in checked_jobs(read_sweep(file, commands.known), commands, costs)]
     if guessed := [each.job.name for each in found if each.cost is None or not each.cost.counted]:
         raise SystemExit(f"{guessed[0]}: its tokens cannot be counted; name a model whose tokenizer is here")
     return found

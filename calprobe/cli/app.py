@@ -11,12 +11,12 @@ from contextlib import suppress
 
 import click
 
-from calprobe import __version__
 from calprobe.cli.common import NearestGroup
-from calprobe.cli.terminal_text import printable, say
+from calprobe.cli.terminal_text import say
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import INTERRUPTED
-from calprobe.messages import did_you_mean, without_secrets
+from calprobe.messages import did_you_mean, printable, without_secrets
+from calprobe.version import __version__
 
 # Name on the command line -> module in calprobe.cli, in the order of use. The module's attribute `command` is the
 # click command; nothing heavier than click is imported at its top.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.output import listing, print_result
+from calprobe.cli.output import print_result
+from calprobe.messages import listing
 
 if TYPE_CHECKING:
     from calprobe.models.aliases import Alias

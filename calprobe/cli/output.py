@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import click
 
 from calprobe.cli.arguments import output_file
-from calprobe.cli.terminal_text import cleaned, printable, printable_json, say
+from calprobe.cli.terminal_text import say
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.messages import reason
+from calprobe.messages import cleaned, printable, printable_json, reason
 
 if TYPE_CHECKING:
     from calprobe.analysis.tables import Table
@@ -70,28 +70,6 @@ def tables_text(tables: Sequence[Table]) -> str:
     text = io.StringIO()
     print_tables(tables, CleanConsole(file=text, force_terminal=True if sys.stdout.isatty() else None))
     return text.getvalue().removesuffix("\n")
-
-
-def listing(rows: Sequence[Sequence[str]], align: str) -> str:
-    """Rows as plain text, in columns two blanks apart, each flush left (`<`) or right (`>`).
-
-    Works without importing `calprobe.analysis`. Raises ValueError for a row with a length different from `align`.
-
-    >>> print(listing([("probe", "facts"), ("mini", "583")], "<>"))
-    probe  facts
-    mini     583
-    """
-    from rich.cells import cell_len
-
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = []
-        for side, width, text in zip(align, widths, row, strict=True):
-            padding = " " * (width - cell_len(text))
-            cells.append(text + padding if side == "<" else padding + text)
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def printed_json(found: _Result) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.output import listing, print_result
+from calprobe.cli.output import print_result
+from calprobe.messages import counted, listing, printable, printable_json
 
 if TYPE_CHECKING:
     from calprobe.probes import Probe
@@ -21,7 +22,6 @@ GET = {"bear": "calprobe fetch bear", "bear-big": "calprobe fetch bear", "factor
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(probe: str | None, as_json: bool) -> None:
     """List the known probes, or show the contents of a probe and the irregularities of its files."""
-    from calprobe.cli.terminal_text import printable, printable_json
     from calprobe.probes import load_probe
 
     if probe is None:
@@ -91,8 +91,6 @@ def _content(probe: Probe) -> dict[str, Any]:
 
 
 def _content_text(probe: Probe) -> str:
-    from calprobe.messages import counted
-
     header = ("relation", "instances", "candidates", "cardinality", "statements", "own templates", "domains")
     rows = [
         (

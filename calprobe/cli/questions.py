@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calprobe.cli.arguments import refuse_typed
-from calprobe.cli.output import listing, print_result
+from calprobe.cli.output import print_result
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
+from calprobe.messages import counted, listing, printable, printable_json
 
 if TYPE_CHECKING:
     from calprobe.questions import QuestionSet
@@ -36,7 +37,6 @@ def command(context: click.Context, /, questions: str | None, seed: int, as_json
         calprobe questions mine.jsonl
         calprobe questions bear --as open
     """
-    from calprobe.cli.terminal_text import printable, printable_json
     from calprobe.questions import load_questions
     from calprobe.questions.summary import summary_of
 
@@ -102,8 +102,6 @@ def _source(loaded: QuestionSet) -> dict[str, Any]:
 
 
 def _text(loaded: QuestionSet, summary: SetSummary) -> str:
-    from calprobe.messages import counted
-
     source = loaded.source
     taken = "" if source.rule == "all" else f" of {source.available:,} ({_rule(source.rule, source.seed)})"
     lines = [f"{loaded.name}: {counted(summary.questions, 'question')}{taken}", *_origin(loaded), ""]

@@ -15,9 +15,9 @@ import click
 from calprobe.cli.arguments import joined_option, list_option, typed
 from calprobe.cli.output import print_result
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
-from calprobe.cli.terminal_text import printable, printable_json, say
+from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
-from calprobe.messages import counted
+from calprobe.messages import counted, printable, printable_json
 from calprobe.words import ModelKind, PllMetric, Precision, ScoringPath, WordSplit
 
 if TYPE_CHECKING:

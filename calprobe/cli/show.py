@@ -20,7 +20,7 @@ from calprobe.cli.common import (
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import print_result, printed_json
 from calprobe.cli.report_asked import refuse_runs_of_replies
-from calprobe.cli.terminal_text import cleaned, printable
+from calprobe.messages import cleaned, printable
 
 if TYPE_CHECKING:
     from calprobe.analysis.answers import Shown

@@ -4,70 +4,108 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import Number, refuse_typed
-from calprobe.cli.output import print_result
+from calprobe.cli.arguments import Number, each_once_option, refuse_typed
+from calprobe.cli.output import print_result, tables_text
 from calprobe.cli.run_options import quiet_option
-from calprobe.cli.sweep_costs import Costs
-from calprobe.cli.sweep_engines import ENGINES, EngineOptions, engine_of
-from calprobe.cli.sweep_jobs import checked_jobs, options_of
-from calprobe.cli.sweep_log import log_option, logging_runs, project_option, trackers_of
-from calprobe.cli.sweep_preview import sweep_preview
-from calprobe.cli.sweep_ray import ray_options
-from calprobe.cli.sweep_report import is_reported, report_sweep
-from calprobe.cli.sweep_slurm import slurm_options
 from calprobe.cli.terminal_text import say
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import CalprobeError
 from calprobe.messages import counted
 
 if TYPE_CHECKING:
-    from calprobe.cli.sweep_log import RunLogging
-    from calprobe.sweep import Attempt, Engine, Job, Misfit, Planned, Sweep
+    from calprobe.sweep import SweepPlan, SweepResult
 
-MOST_JOBS = 1024  # at once
+_MOST_JOBS, _MOST_GPUS, _MOST_CPUS = 1024, 64, 1024  # at once; of a node
 
 
 @click.command(short_help="Make many runs by one file: models x probes, models x questions x studies.")
 @click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
 @click.option(
     "--on",
-    "engine_name",
-    type=click.Choice(list(ENGINES)),
+    type=click.Choice(["local", "ray", "slurm"]),
     default="local",
     show_default=True,
     help="What runs the jobs: this machine, a Ray cluster or a Slurm cluster.",
 )
 @click.option(
     "--jobs",
-    type=Number(1, MOST_JOBS),
+    type=Number(1, _MOST_JOBS),
     metavar="N",
     help="Runs at once, as far as memory goes.  [default: one for each visible GPU; on a CPU, one; on Slurm, no limit]",
 )
 @click.option("--dry-run", is_flag=True, help="Run nothing: check all jobs, print costs and schedule.")
 @click.option("--report/--no-report", default=True, help="Leave out the pages and tables over all runs at the end.")
-@log_option
-@project_option
+@each_once_option(
+    "--log",
+    "log_to",
+    metavar="TRACKER,..",
+    help="Log each complete run with its configuration and figures: wandb, trackio, mlflow, tensorboard.",
+)
+@click.option(
+    "--project", metavar="NAME", help="With --log: project or experiment of the runs.  [default: the file's name]"
+)
 @quiet_option
-@ray_options
-@slurm_options
+@click.option(
+    "--ray-address",
+    metavar="ADDRESS",
+    help="Ray: the cluster, as auto, HOST:PORT or ray://HOST:PORT.  [default: RAY_ADDRESS; without it, one that is "
+    "started on this machine]",
+)
+@click.option(
+    "--ray-cpus",
+    type=Number(1, _MOST_CPUS),
+    metavar="N",
+    help="Ray: cores of a job.  [default: those of the smallest node, or of its GPUs' share, at most 8]",
+)
+@click.option("--slurm-partition", metavar="P", help="Slurm: partition of the jobs.  [default: the cluster's]")
+@click.option("--slurm-account", metavar="A", help="Slurm: account that pays.  [default: yours]")
+@click.option(
+    "--slurm-time",
+    default="4:00:00",
+    show_default=True,
+    envvar="SBATCH_TIMELIMIT",
+    metavar="TIME",
+    help="Slurm: time limit of a job, which then starts again and goes on.",
+)
+@click.option(
+    "--slurm-gpus",
+    type=Number(0, _MOST_GPUS),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Slurm: GPUs of a job that spreads its model over them (device-map, tensor-parallel); any other has one.",
+)
+@click.option(
+    "--slurm-cpus",
+    type=Number(1, _MOST_CPUS),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Slurm: cores of a job.",
+)
+@click.option("--slurm-mem", metavar="SIZE", help="Slurm: memory of a job (64G).  [default: by the size of its model]")
+@click.option(
+    "--slurm-option",
+    "slurm_options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Slurm: any other option of sbatch, as qos=long or constraint=a100; may be repeated.",
+)
 @click.pass_context
 def command(
     context: click.Context,
     /,
     file: Path,
-    engine_name: str,
+    on: str,
     jobs: int | None,
     dry_run: bool,
-    report: bool,
     log_to: tuple[str, ...] | None,
-    project: str | None,
-    quiet: bool,
-    **own: Any,
+    **given: Any,
 ) -> None:
     """Score each probe with each model, and ask each question set under each study, as FILE.toml says.
 
@@ -89,78 +127,47 @@ def command(
     All is checked before the first begins. A job that fails stops no other. To make what is missing, run the same
     command again. At the end OUT/report.html and OUT/report/ show all runs side by side, task by task.
     """
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch is imported, as in `calprobe score`
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.runs.remembered import Remembered
-    from calprobe.sweep import read_record, read_sweep
-    from calprobe.sweep.costs import REMEMBERED
+    from calprobe.entrance import sweep
+    from calprobe.sweep import PLACES, SweepOptions, SweepPlan
 
-    log_to_stderr(quiet)
-    foreign = [name for name in own if not name.startswith(f"{engine_name}_")]
-    refuse_typed(context, foreign, f"has no meaning with --on {engine_name}; leave it out")
-    sweep = read_sweep(file, {name: options_of(name) for name in ("score", "ask")})
-    costs = Costs(Remembered.read(REMEMBERED), counting=dry_run)
-    planned = checked_jobs(sweep, costs)
-    costs.store.write()
-    engine = engine_of(engine_name, EngineOptions(jobs, own))
-    record = read_record(sweep.out)
-    misfits = engine.misfits([each for each in planned if not record.is_done(each.job)])
-    if misfits and not dry_run:
-        first = misfits[0]
-        raise UsageError(f"{sweep.path}: {' '.join(first.job.tables)}: {first.job.name} {first.why}\n{first.remedy}")
-    trackers = trackers_of(sweep, log_to, project)
-    if dry_run:
-        _warn(misfits)
-        print_result(sweep_preview(sweep, planned, engine))
-    else:
-        _run(sweep, planned, engine, quiet, logging_runs(sweep, trackers, project), with_report=report)
+    log_to_stderr(given["quiet"])
+    of_places = {name: value for name, value in given.items() if name.partition("_")[0] in PLACES}
+    foreign = [name for name in of_places if not name.startswith(f"{on}_")]
+    refuse_typed(context, foreign, f"has no meaning with --on {on}; leave it out")
+    place = PLACES[on](jobs=jobs, **_of_place(on, of_places))
+    options = SweepOptions(log_to=log_to or (), **{name: given[name] for name in ("report", "project", "quiet")})
+    result = sweep(file, on=place, dry_run=dry_run, options=options)
+    _show_plan(result) if isinstance(result, SweepPlan) else _show_result(result)
 
 
-def _warn(misfits: Sequence[Misfit]) -> None:
-    """Say on stderr what could not run here; a plan may be made on a smaller machine."""
-    for each in misfits:
-        say(f"{each.job.name} {each.why}")
-    if misfits:
-        say(f"without --dry-run, {counted(len(misfits), 'such job')} would be refused here")
+def _of_place(on: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the place that `--on` names, by the names that they have there."""
+    fields = {name.removeprefix(f"{on}_"): value for name, value in given.items() if name.startswith(f"{on}_")}
+    if "options" in fields:
+        pairs = (text.strip().removeprefix("--").partition("=") for text in fields["options"])
+        fields["options"] = {name: value if sign else True for name, sign, value in pairs}
+    return fields
 
 
-def _run(
-    sweep: Sweep, planned: Sequence[Planned], engine: Engine, quiet: bool, logging: RunLogging, *, with_report: bool
-) -> None:
-    """Run what is missing, then say what became of it; exit 1 where a job failed."""
-    from calprobe.interrupts import saying_how_to_resume
-    from calprobe.runs.lock import locked
-    from calprobe.sweep import SweepProgress, add_attempt, read_record
-    from calprobe.sweep.record import log_path
+def _show_plan(plan: SweepPlan) -> None:
+    """Print the plan. What could not run here is said on stderr: a plan may be made on a smaller machine."""
+    for misfit in plan.misfits:
+        say(f"{misfit.job.name} {misfit.why}")
+    if plan.misfits:
+        say(f"without --dry-run, {counted(len(plan.misfits), 'such job')} would be refused here")
+    print_result(str(plan))
 
-    sweep.out.mkdir(parents=True, exist_ok=True)
-    with saying_how_to_resume("between jobs"), locked(sweep.out), logging as log_run:
-        record = read_record(sweep.out)
-        missing: list[Planned] = []
-        for each in planned:
-            if record.is_done(each.job):
-                log_run(each.job)
-            else:
-                missing.append(each)
-        if done := len(planned) - len(missing):
-            say(f"{sweep.out}: {counted(done, 'job')} of {len(planned):,} done before")
 
-        def ended(job: Job, attempt: Attempt) -> None:
-            add_attempt(sweep.out, job, attempt)
-            shown.ended(job, attempt)
-            if not attempt.exit_code:
-                log_run(job)
+def _show_result(result: SweepResult) -> None:
+    """Print the runs side by side, and what is next; raises CalprobeError where a job failed."""
+    if result.overview is not None:
+        from calprobe.analysis.tables.overview import overview_tables
 
-        with SweepProgress.shown(missing, quiet=quiet) as shown:
-            engine.run(missing, sweep.out, shown.started, ended)
-    record = read_record(sweep.out)
-    failed = [each.job for each in planned if not record.is_done(each.job)]
-    for job in failed:
-        said = record.attempts[job.name].said.splitlines() or ["without a word"]
-        say(f"{job.name} failed: {said[0]}\n  all that it said: {log_path(sweep.out, job)}")
-    if with_report and (missing or not is_reported(sweep)):  # after the failures: it may take minutes
-        report_sweep(sweep, record)
-    runs = counted(len(planned) - len(failed), "run")
-    say(f"{sweep.out}: {runs} of {len(planned):,} complete; next: calprobe runs {shlex.quote(str(sweep.out))}")
-    if failed:
-        raise CalprobeError(f"{counted(len(failed), 'job')} failed; to try again, run the same command again")
+        print_result(tables_text(overview_tables(result.overview)))
+    n_complete, n_failed = len(result.complete), len(result.failed)
+    runs = f"{counted(n_complete, 'run')} of {n_complete + n_failed:,}"
+    say(f"{result.out}: {runs} complete; next: calprobe runs {shlex.quote(str(result.out))}")
+    if n_failed:
+        raise CalprobeError(f"{counted(n_failed, 'job')} failed; to try again, run the same command again")

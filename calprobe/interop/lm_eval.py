@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from calprobe import __version__
 from calprobe.errors import UsageError
 from calprobe.interop.lm_eval_files import summary_beside, task_name
 from calprobe.interop.lm_eval_samples import Question, read_questions, refuse_other_file
@@ -34,6 +33,7 @@ from calprobe.runs.manifest_records import (
     TemplateRecord,
 )
 from calprobe.runs.pieces import REDUCTIONS, PieceScores
+from calprobe.version import __version__
 from calprobe.words import ModelKind
 
 SOURCE = "lm-eval"

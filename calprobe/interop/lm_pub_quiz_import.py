@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calprobe import __version__
 from calprobe.errors import ProbeFormatError
 from calprobe.interop.lm_pub_quiz_export import RESULTS_SUFFIX
 from calprobe.interop.lm_pub_quiz_metadata import FLAT, Common, domains, read_metadata, wordings
@@ -34,6 +33,7 @@ from calprobe.runs.manifest_records import (
 )
 from calprobe.runs.pieces import REDUCTIONS, PieceScores
 from calprobe.statements.template_sets import kind_of
+from calprobe.version import __version__
 from calprobe.words import ModelKind
 
 

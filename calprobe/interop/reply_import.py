@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from calprobe import __version__
 from calprobe.interop.reply_lines import STATED, ReplyLine, read_reply_lines
 from calprobe.messages import counted, did_you_mean, shown
 from calprobe.prompts.types import PromptSet, Stated, Variant
@@ -24,6 +23,7 @@ from calprobe.runs.folder import RecordFolder
 from calprobe.runs.replies import Finish
 from calprobe.runs.reply_json import whole, whole_texts
 from calprobe.runs.thoughts import Split, without_thought
+from calprobe.version import __version__
 
 log = logging.getLogger(__name__)
 

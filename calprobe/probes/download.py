@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from calprobe import __version__
 from calprobe.probes.datasets import DataFile, Dataset
+from calprobe.version import __version__
 
 BASE_URL = "https://raw.githubusercontent.com"
 CONNECTIONS = 6

@@ -42,15 +42,39 @@ def fetch(dataset: Dataset, root: Path, on_file: Callable[[DataFile], None] = la
     """
     if not damaged_files(dataset, root):
         return []
+    with arriving(root, dataset.name) as temporary:
+        wanted = damaged_files(dataset, root)  # the fetch that we waited for may have brought them
+        try:
+            download_files(dataset, wanted, temporary, on_file)
+        except DownloadError as error:
+            raise DataMissingError(f"cannot fetch {dataset.name}: {error}\n{by_hand(dataset)}") from error
+        _move_in(dataset, temporary, root, wanted)
+    return wanted
+
+
+@contextmanager
+def arriving(root: Path, name: str) -> Iterator[Path]:
+    """A folder below the root for files on their way in, in the block; no other fetch of that name runs meanwhile.
+
+    It is removed at the end, whatever happens; remains of a fetch that was killed are removed first.
+
+    Raises:
+        CalprobeError: the root cannot be written to, or another fetch does not end.
+    """
+    prefix = f".fetch-{name}-"
     try:
         root.mkdir(parents=True, exist_ok=True)
-        with _alone(dataset, root):
-            wanted = damaged_files(dataset, root)  # the fetch that we waited for may have brought them
-            if wanted:
-                _fetch_alone(dataset, root, wanted, on_file)
-            return wanted
-    except DownloadError as error:
-        raise DataMissingError(f"cannot fetch {dataset.name}: {error}\n{by_hand(dataset)}") from error
+        with FileLock(root / f".{name}.lock", timeout=OTHER_FETCH_S):  # the system lets it go if this process dies
+            for remains in root.glob(f"{prefix}*"):
+                shutil.rmtree(remains, ignore_errors=True)
+            temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=root))
+            try:
+                yield temporary
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
+    except Timeout as error:
+        what = f"another fetch of {name} into {root} has not ended in {OTHER_FETCH_S:.0f} s"
+        raise CalprobeError(f"{what}; end it and run `calprobe fetch {name}` again") from error
     except OSError as error:
         what = f"cannot write below {root} ({reason(error)})"
         raise CalprobeError(f"{what}; set CALPROBE_DATA to a folder that can be written to") from error
@@ -61,18 +85,6 @@ def by_hand(dataset: Dataset) -> str:
     return f"By hand: get https://github.com/{dataset.repository} at {dataset.commit}. {dataset.use}"
 
 
-def _fetch_alone(dataset: Dataset, root: Path, wanted: Sequence[DataFile], on_file: Callable[[DataFile], None]) -> None:
-    prefix = f".fetch-{dataset.name}-"
-    for remains in root.glob(f"{prefix}*"):  # of a fetch that was killed: no other runs now
-        shutil.rmtree(remains, ignore_errors=True)
-    temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=root))
-    try:
-        download_files(dataset, wanted, temporary, on_file)
-        _move_in(dataset, temporary, root, wanted)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
 def _move_in(dataset: Dataset, temporary: Path, root: Path, files: Sequence[DataFile]) -> None:
     if not (root / dataset.folder).exists():
         (temporary / dataset.folder).rename(root / dataset.folder)
@@ -80,21 +92,6 @@ def _move_in(dataset: Dataset, temporary: Path, root: Path, files: Sequence[Data
     for file in files:
         (root / file.path).parent.mkdir(parents=True, exist_ok=True)
         (temporary / file.path).replace(root / file.path)
-
-
-@contextmanager
-def _alone(dataset: Dataset, root: Path) -> Iterator[None]:
-    """Holds the data set's lock, which the system lets go if this process dies."""
-    lock = FileLock(root / f".{dataset.name}.lock")
-    try:
-        lock.acquire(timeout=OTHER_FETCH_S)
-    except Timeout as error:
-        what = f"another fetch of {dataset.name} into {root} has not ended in {OTHER_FETCH_S:.0f} s"
-        raise CalprobeError(f"{what}; end it and run `calprobe fetch {dataset.name}` again") from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _sha256(path: Path) -> str | None:

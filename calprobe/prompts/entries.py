@@ -113,6 +113,18 @@ class Entry:
             self.fail(f"must be a whole number of at least 1; got {_shown(self.value)}")
         return self.value
 
+    def families(self, names: Sequence[str], noun: str) -> dict[str, tuple[str, ...]]:
+        """Lists of two or more of these names, by names of their own; empty where the entry is not given."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in self if self.given else ():
+            family = self.child(name)
+            family.check_name(name)
+            members = family.value
+            if not isinstance(members, list) or len(set(map(str, members)) & set(names)) < max(2, len(members)):
+                family.fail(f"must be a list of two or more of the {noun} {', '.join(names)}, each once")
+            found[name] = tuple(map(str, members))
+        return found
+
     def _object(self) -> dict[str, Any]:
         if not isinstance(self.value, dict):
             self.fail(f"must be an object {{..}}; got {_shown(self.value)}")

@@ -179,19 +179,13 @@ def _format_changes(root: Entry, variants: tuple[str, ...], budgets: Mapping[str
 
 
 def _perturbations(entry: Entry, variants: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Families of variants that change a question alike, two or more each, by name."""
-    if not entry.given:
-        return {}
-    found: dict[str, tuple[str, ...]] = {}
-    for name in entry:
-        own = entry.child(name)
-        own.check_name(name)
-        if not isinstance(own.value, list) or len(own.value) < 2 or not set(map(str, own.value)) <= set(variants):
-            own.fail("must be a list of two variants or more")
-        if name in variants or any(set(own.value) & set(others) for others in found.values()):
-            own.fail("must have a name that no variant has, and no variant of another family")
-        found[name] = tuple(own.value)
-    return found
+    """Families of variants that change a question alike, by name."""
+    families = entry.families(variants, "variants")
+    members = [member for family in families.values() for member in family]
+    for name, family in families.items():
+        if name in variants or any(members.count(member) > 1 for member in family):
+            entry.child(name).fail("must have a name that no variant has, and no variant of another family")
+    return families
 
 
 def _budgets(root: Entry) -> dict[str, int]:

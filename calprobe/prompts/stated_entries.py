@@ -39,7 +39,8 @@ def read_stated_part(root: Entry, budget: int) -> StatedPart:
     table = _table(root.child("expressions"))
     entries = root.one_of("stated", "verbal", "prompts")
     prompts = tuple(_prompt(entries.child(name), name, budget, table) for name in entries) if entries.given else ()
-    return StatedPart(prompts, _groups(root.child("groups"), [each.name for each in prompts]), _abstentions(root))
+    groups = root.child("groups").families([prompt.name for prompt in prompts], "prompts")
+    return StatedPart(prompts, groups, _abstentions(root))
 
 
 def _prompt(entry: Entry, name: str, budget: int, table: Mapping[str, float]) -> Stated:
@@ -102,20 +103,6 @@ def _table(entry: Entry) -> Mapping[str, float]:
         found[expression] = float(value)
     if len(found) < 2:
         entry.fail("must have two expressions or more: {EXPRESSION: NUMBER}")
-    return found
-
-
-def _groups(entry: Entry, prompts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    if not entry.given:
-        return {}
-    found: dict[str, tuple[str, ...]] = {}
-    for name in entry:
-        group = entry.child(name)
-        group.check_name(name)
-        members = group.value
-        if not isinstance(members, list) or len(set(map(str, members)) & set(prompts)) < max(2, len(members)):
-            group.fail(f"must be a list of two or more of the prompts {', '.join(prompts)}, each once")
-        found[name] = tuple(map(str, members))
     return found
 
 

@@ -7,15 +7,13 @@ the commit and the SHA-256 of each file as it came. A repair gets the same files
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
-from calprobe.errors import CalprobeError, DataMissingError
-from calprobe.messages import reason, without_secrets
+from calprobe.errors import DataMissingError
+from calprobe.messages import without_secrets
+from calprobe.probes.fetching import arriving
 from calprobe.questions.named_sets import NamedSet
 from calprobe.questions.pools import sha256_of
 from calprobe.questions.stored_sets import FETCHED, FetchedSet, damaged, fetched_set, folder_of, record_text
@@ -62,24 +60,10 @@ def fetch_set(entry: NamedSet, remote: RemoteFiles, on_file: OnFile = lambda nam
 
     Raises:
         DataMissingError: a file cannot be had, or is not the one that was fetched before under this commit.
-        CalprobeError: the data root cannot be written to.
+        CalprobeError: the data root cannot be written to, or another fetch of the set does not end.
     """
-    folder = folder_of(entry)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder.parent / f".{entry.name}.lock"):
-            for remains in folder.parent.glob(f".fetch-{entry.name}-*"):  # of a fetch that was killed: none runs now
-                shutil.rmtree(remains, ignore_errors=True)
-            temporary = Path(tempfile.mkdtemp(prefix=f".fetch-{entry.name}-", dir=folder.parent))
-            try:
-                return _fetched_into(temporary, entry, remote, on_file)
-            finally:
-                shutil.rmtree(temporary, ignore_errors=True)
-    except DataMissingError:
-        raise
-    except OSError as error:
-        what = f"cannot write below {folder.parent} ({reason(error)})"
-        raise CalprobeError(f"{what}; set CALPROBE_DATA to a folder that can be written to") from error
+    with arriving(folder_of(entry).parent, entry.name) as temporary:
+        return _fetched_into(temporary, entry, remote, on_file)
 
 
 def is_complete(entry: NamedSet) -> bool:

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from calprobe.errors import CalprobeError
-from calprobe.messages import reason
 from calprobe.questions.types import Question, QuestionSet, SetSource
-from calprobe.runs import atomic
 from calprobe.runs.asked_records import QuestionSetRecord, questions_fingerprint
 from calprobe.runs.decode import DecodeError, decode
+from calprobe.runs.side_files import SideObject
 
-FILE_NAME = "questions.json"
-FORMAT = 1
-_FIX = "restore the file, or ask again into another folder"
+_FILE = SideObject("questions", "restore the file, or ask again into another folder")
+FILE_NAME = _FILE.file_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,31 +116,16 @@ def write_questions(folder: Path, sets: Sequence[StoredSet]) -> None:
 
     Raises CalprobeError if the file cannot be written.
     """
-    path = folder / FILE_NAME
-    fields = {"sets": [asdict(stored) for stored in sets]}
-    text = json.dumps({"calprobe_questions": FORMAT} | fields | {"checksum": _checksum(fields)}, ensure_ascii=False)
-    try:
-        if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text + "\n":
-            atomic.write_text(path, text + "\n")
-    except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; fix this and run the same again") from error
+    _FILE.write(folder, {"sets": [asdict(stored) for stored in sets]})
 
 
 def read_questions(folder: Path) -> tuple[StoredSet, ...]:
     """The questions in a run folder. Raises CalprobeError if the file is missing or damaged."""
-    path = folder / FILE_NAME
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise CalprobeError(f"{path}: is missing; run the same `calprobe ask` again, or restore the file") from error
-    except OSError as error:
-        raise CalprobeError(f"{path}: cannot be read: {reason(error)}; {_FIX}") from error
-    except (ValueError, RecursionError) as error:
-        raise CalprobeError(f"{path}: damaged, not JSON; {_FIX}") from error
-    try:
-        return _checked(content)
-    except DecodeError as error:
-        raise CalprobeError(f"{path}: damaged: {error}; {_FIX}") from error
+    sets = _FILE.read(folder, _checked)
+    if sets is None:
+        missing = "is missing; run the same `calprobe ask` again, or restore the file"
+        raise CalprobeError(f"{folder / FILE_NAME}: {missing}")
+    return sets
 
 
 def keep_questions(sources: Iterable[Path], folder: Path) -> None:
@@ -159,16 +141,8 @@ def _unquoted(question: Question) -> Question:
     return replace(question, text="", options=("",) * len(question.options), context="", paraphrases=())
 
 
-def _checksum(fields: Mapping[str, Any]) -> str:
-    return f"{zlib.crc32(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode('utf-8')):08x}"
-
-
-def _checked(content: Any) -> tuple[StoredSet, ...]:
-    if not isinstance(content, dict) or content.pop("calprobe_questions", None) != FORMAT:
-        raise DecodeError(f"not the questions of a run, or of another format than {FORMAT}")
-    if content.pop("checksum", None) != _checksum(content):
-        raise DecodeError("its checksum is wrong")
-    sets = decode(_Content, content).sets
+def _checked(fields: Any) -> tuple[StoredSet, ...]:
+    sets = decode(_Content, fields).sets
     for stored in sets:
         if len(stored.hashes) != len(stored.questions) or len(stored.by_id) < len(stored.questions):
             raise DecodeError(f"set {stored.name!r:.60}: a question is there twice, or has no hash")

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from calprobe.errors import CalprobeError
-from calprobe.messages import reason
-from calprobe.runs import atomic
+from calprobe.runs.arrow import type_of
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.replies import Reply
+from calprobe.runs.side_files import SideTable
 
 log = logging.getLogger(__name__)
 
 FILE_NAME = "grades.parquet"
-FORMAT = 1
-_HOW = b"calprobe.grades"
 _OF_THE_FOLDER = ("graded", "judge_replies")  # keys of `how` that say nothing of the way
-_FIX = "delete the file and run `calprobe grade` again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +109,7 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-_TYPES = {"paraphrase": pa.int32(), "sample": pa.int32(), "automatic": pa.bool_(), "imported": pa.bool_()}
-_SCHEMA = pa.schema(
-    [
-        pa.field(own.name, pa.float64() if own.name == "score" else _TYPES.get(own.name, pa.string()))
-        for own in fields(StoredGrade)
-    ]
-)
+_TABLE = SideTable("grades", pa.schema(list(type_of(StoredGrade))), "delete the file and run `calprobe grade` again")
 
 
 def write_grades(run: Path, grades: StoredGrades) -> None:
@@ -129,15 +117,9 @@ def write_grades(run: Path, grades: StoredGrades) -> None:
 
     Raises CalprobeError if the file cannot be written.
     """
-    columns = [pa.array([getattr(row, own.name) for row in grades.rows], own.type) for own in _SCHEMA]
-    how = json.dumps({"format": FORMAT, "how": dict(grades.how)}, ensure_ascii=False)
-    table = pa.Table.from_arrays(columns, schema=_SCHEMA).replace_schema_metadata({_HOW: how.encode()})
-    path = run / FILE_NAME
-    try:
-        with atomic.replacing(path) as temporary:
-            pq.write_table(table, temporary, compression="zstd", write_page_checksum=True, write_statistics=False)
-    except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; fix this and run the same again") from error
+    schema = _TABLE.schema
+    columns = [pa.array([getattr(row, column.name) for row in grades.rows], column.type) for column in schema]
+    _TABLE.write(run / FILE_NAME, pa.Table.from_arrays(columns, schema=schema), {"how": dict(grades.how)})
 
 
 def read_grades(run: Path) -> StoredGrades | None:
@@ -146,19 +128,7 @@ def read_grades(run: Path) -> StoredGrades | None:
     Raises CalprobeError if the file is damaged or of a later version.
     """
     path = run / FILE_NAME
-    if not path.is_file():
-        return None
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            table = file.read(use_threads=False)
-            table.validate(full=True)
-        how = _how((table.schema.metadata or {}).get(_HOW))
-        if list(table.schema) != list(_SCHEMA):
-            raise DecodeError("its columns are not those of grades")
-        rows = tuple(decode(StoredGrade, row) for row in table.to_pylist())
-    except (pa.ArrowException, OSError, ValueError, TypeError, IndexError, MemoryError) as error:
-        raise CalprobeError(f"{path}: cannot be read: {str(error).strip()[:100]}; {_FIX}") from error
-    return StoredGrades(rows, how)
+    return _TABLE.read(path, _grades) if path.is_file() else None
 
 
 def keep_grades(sources: Iterable[Path], folder: Path) -> None:
@@ -175,11 +145,8 @@ def keep_grades(sources: Iterable[Path], folder: Path) -> None:
         write_grades(folder, StoredGrades(tuple(rows.values()), ways[0]))
 
 
-def _how(metadata: bytes | None) -> Mapping[str, str]:
-    content: Any = json.loads(metadata) if metadata else None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DecodeError(f"not the grades of a run, or of another format than {FORMAT}")
-    how = content.get("how")
+def _grades(table: pa.Table, told: Mapping[str, Any]) -> StoredGrades:
+    how = told.get("how")
     if not isinstance(how, dict) or not all(isinstance(value, str) for value in how.values()):
         raise DecodeError("it does not say how it was graded")
-    return how
+    return StoredGrades(tuple(decode(StoredGrade, row) for row in table.to_pylist()), how)

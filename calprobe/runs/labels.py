@@ -5,22 +5,14 @@ The file does not depend on which relations, instances and templates are scored,
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from calprobe.errors import CalprobeError
-from calprobe.messages import reason
 from calprobe.probes.types import Instance, Probe, Relation
-from calprobe.runs import atomic
 from calprobe.runs.decode import DecodeError, decode
-
-FILE_NAME = "labels.json"
-FORMAT = 1
-_FIX = "delete the file, and name the probe with --probe"
+from calprobe.runs.side_files import SideObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +36,29 @@ class _Labels:
     relations: Mapping[str, _Relation]
 
 
+_FILE = SideObject(
+    "labels",
+    "delete the file, and name the probe with --probe",
+    "fix this, or leave the labels out with --no-save-labels",
+    indent=1,
+    is_escaped=True,
+)
+FILE_NAME = _FILE.file_name
+
+
 def write_labels(folder: Path, probe: Probe) -> None:
     """Write all labels of a probe into a run folder, atomically, unless they are there already.
 
     Raises CalprobeError if the file cannot be written.
     """
-    path = folder / FILE_NAME
-    text = _text(probe)
-    try:
-        if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
-            atomic.write_text(path, text)
-    except OSError as error:
-        fix = "fix this, or leave the labels out with --no-save-labels"
-        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; {fix}") from error
+    relations = {
+        relation.name: {
+            "candidates": relation.candidates,
+            "instances": [_json(one) for one in relation.instances],
+        }
+        for relation in probe.relations
+    }
+    _FILE.write(folder, {"probe": probe.name, "fingerprint": probe.fingerprint or None, "relations": relations})
 
 
 def read_labels(folder: Path) -> Probe | None:
@@ -64,19 +66,7 @@ def read_labels(folder: Path) -> Probe | None:
 
     The fingerprint is empty for an import that does not know its probe. Raises CalprobeError if the file is damaged.
     """
-    path = folder / FILE_NAME
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise CalprobeError(f"{path}: cannot be read: {reason(error)}") from error
-    except (ValueError, RecursionError) as error:
-        raise CalprobeError(f"{path}: damaged, not JSON; {_FIX}") from error
-    try:
-        return _probe(_checked(content))
-    except DecodeError as error:
-        raise CalprobeError(f"{path}: damaged: {error}; {_FIX}") from error
+    return _FILE.read(folder, _probe)
 
 
 def keep_labels(sources: Iterable[Path], folder: Path) -> None:
@@ -86,51 +76,20 @@ def keep_labels(sources: Iterable[Path], folder: Path) -> None:
         write_labels(folder, found)
 
 
-def _text(probe: Probe) -> str:
-    relations = {
-        relation.name: _Relation(
-            relation.candidates,
-            tuple(_Instance(i.index, i.subject, i.answer_idx, i.candidates) for i in relation.instances),
-        )
-        for relation in probe.relations
-    }
-    fields = asdict(_Labels(probe.name, probe.fingerprint or None, relations))
-    for relation in fields["relations"].values():
-        for instance in relation["instances"]:
-            if instance["candidates"] is None:
-                del instance["candidates"]
-    complete = {"calprobe_labels": FORMAT} | fields | {"checksum": _checksum(fields)}
-    return json.dumps(complete, indent=1, ensure_ascii=False) + "\n"
+def _json(instance: Instance) -> dict[str, Any]:
+    content = {"instance": instance.index, "subject": instance.subject, "answer_idx": instance.answer_idx}
+    return content if instance.candidates is None else content | {"candidates": instance.candidates}
 
 
-def _checked(content: Any) -> _Labels:
-    """The content of the file. Raises DecodeError for anything that `_text` does not write."""
-    if not isinstance(content, dict) or content.get("calprobe_labels") != FORMAT:
-        raise DecodeError(f"no labels of format {FORMAT}")
-    fields = {key: value for key, value in content.items() if key not in ("calprobe_labels", "checksum")}
-    if content.get("checksum") != _checksum(fields):
-        raise DecodeError("the texts changed since calprobe wrote them")
+def _probe(fields: Any) -> Probe:
+    """The probe. Raises DecodeError for anything that `write_labels` does not write."""
     labels = decode(_Labels, fields)
+    relations = []
     for name, relation in labels.relations.items():
         for one in relation.instances:
             n_candidates = len(relation.candidates if one.candidates is None else one.candidates)
             if not 0 <= one.answer_idx < n_candidates:
                 raise DecodeError(f"{name}, instance {one.instance}: answer_idx {one.answer_idx} of {n_candidates}")
-    return labels
-
-
-def _probe(labels: _Labels) -> Probe:
-    relations = (
-        Relation(
-            name,
-            relation.candidates,
-            tuple(Instance(i.instance, i.subject, i.answer_idx, candidates=i.candidates) for i in relation.instances),
-        )
-        for name, relation in labels.relations.items()
-    )
+        instances = (Instance(i.instance, i.subject, i.answer_idx, candidates=i.candidates) for i in relation.instances)
+        relations.append(Relation(name, relation.candidates, tuple(instances)))
     return Probe(labels.probe, tuple(relations), labels.fingerprint or "")
-
-
-def _checksum(fields: Any) -> str:
-    """CRC-32 (hex) of a JSON value, however it is laid out."""
-    return f"{zlib.crc32(json.dumps(fields, sort_keys=True, ensure_ascii=True).encode()):08x}"

@@ -6,6 +6,7 @@ which of them reports read. The hash is of what decides the numbers: weights, to
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,16 +16,15 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from calprobe.arrays import Floats
 from calprobe.errors import CalprobeError
-from calprobe.messages import reason
 from calprobe.runs import atomic
 from calprobe.runs.file_names import file_name
+from calprobe.runs.side_files import FORMAT, SideTable
 from calprobe.words import ENTAILMENT_ALONE
 
-FOLDER, CURRENT, FORMAT = "meanings", "current.json", 1
+FOLDER, CURRENT = "meanings", "current.json"
 CLAIMS = "ccp_"  # begins the kinds of judged alternatives, and goes on with their context
 # Judged answers, embeddings of answers, judged alternatives of tokens within their sentence and alone.
 Kind = Literal["nli", "embed", "ccp_sentence", "ccp_token"]
@@ -32,10 +32,12 @@ Pair = tuple[str, str]  # premise and hypothesis
 _FIX = "delete it and run `calprobe grade` again"
 _TEXTS = ("set", "question", "premise", "hypothesis")
 _RELATIONS = ("entail", "neutral", "contradict")
-_OF_PAIRS = pa.schema(
-    [*(pa.field(name, pa.string()) for name in _TEXTS), *(pa.field(name, pa.float32()) for name in _RELATIONS)]
+_PAIRS = SideTable(
+    "meanings",
+    pa.schema([*((name, pa.string()) for name in _TEXTS), *((name, pa.float32()) for name in _RELATIONS)]),
+    _FIX,
 )
-_OF_POINTS = pa.schema([pa.field("text", pa.string()), pa.field("embedding", pa.list_(pa.float32()))])
+_POINTS = SideTable("meanings", pa.schema([("text", pa.string()), ("embedding", pa.list_(pa.float32()))]), _FIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,6 @@ class Source:
     @property
     def folder(self) -> str:
         """The name of its folder."""
-        import hashlib
-
         decides = f"{self.kind}\n{self.fingerprint}\n{self.form}\n{FORMAT}"
         return file_name(
             f"{self.kind}-{Path(self.model).name or 'model'}-{hashlib.sha256(decides.encode()).hexdigest()[:12]}"
@@ -184,11 +184,11 @@ def read_meanings(run: Path) -> StoredMeanings | None:
         return None
     by_kind = {source.kind: source for source in sources}
     nli, embed = by_kind.get("nli"), by_kind.get("embed")
-    pairs = None if nli is None else StoredPairs(_table(run, nli, _OF_PAIRS))
-    points = {} if embed is None else _points(_table(run, embed, _OF_POINTS))
+    pairs = None if nli is None else read_pairs(run, nli)
+    points = {} if embed is None else read_points(run, embed)
     claims = {
-        name.removeprefix(CLAIMS): StoredPairs(_table(run, own, _OF_PAIRS))
-        for name, own in by_kind.items()
+        name.removeprefix(CLAIMS): read_pairs(run, source)
+        for name, source in by_kind.items()
         if name.startswith(CLAIMS)
     }
     return StoredMeanings(pairs, points, claims, sources)
@@ -201,12 +201,14 @@ def place_of_claim(set_name: str, question: str, context: str) -> tuple[str, str
 
 def read_pairs(run: Path, source: Source) -> StoredPairs:
     """The pairs that a source has judged already. Raises as `read_meanings`."""
-    return StoredPairs(_table(run, source, _OF_PAIRS))
+    return StoredPairs(_table(run, source))
 
 
 def read_points(run: Path, source: Source) -> dict[str, Floats]:
     """The embeddings that a source has given already. Raises as `read_meanings`."""
-    return _points(_table(run, source, _OF_POINTS))
+    table = _table(run, source)
+    texts, points = table["text"].to_pylist(), table["embedding"].to_pylist()
+    return {text: np.array(point, np.float64) for text, point in zip(texts, points, strict=True)}
 
 
 def write_pairs(run: Path, source: Source, places: Sequence[Pair], pairs: Sequence[Pair], said: Floats) -> None:
@@ -217,13 +219,13 @@ def write_pairs(run: Path, source: Source, places: Sequence[Pair], pairs: Sequen
     texts = [*zip(*places, strict=True), *zip(*pairs, strict=True)]
     columns = [pa.array(own, pa.string()) for own in texts]
     columns += [pa.array(said[:, place], pa.float32()) for place in range(3)]
-    _write(run, source, pa.Table.from_arrays(columns, schema=_OF_PAIRS))
+    _write(run, source, pa.Table.from_arrays(columns, schema=_PAIRS.schema))
 
 
 def write_points(run: Path, source: Source, texts: Sequence[str], points: Floats) -> None:
     """Write a part: texts with their embeddings [texts, dimensions]. Raises as `write_pairs`."""
     columns = [pa.array(texts, pa.string()), pa.array(list(points.astype(np.float32)), pa.list_(pa.float32()))]
-    _write(run, source, pa.Table.from_arrays(columns, schema=_OF_POINTS))
+    _write(run, source, pa.Table.from_arrays(columns, schema=_POINTS.schema))
 
 
 def make_current(run: Path, sources: Iterable[Source]) -> None:
@@ -252,7 +254,7 @@ def keep_meanings(sources: Iterable[Path], folder: Path) -> None:
     for run in sources:
         for source in current_sources(run):
             for path in _parts(run, source):
-                _write(folder, source, _checked(path, _OF_POINTS if source.kind == "embed" else _OF_PAIRS))
+                _write(folder, source, _file(source).read(path, _as_it_is))
             make_current(folder, [source])
 
 
@@ -264,37 +266,20 @@ def _parts(run: Path, source: Source) -> list[Path]:
     return sorted((run / FOLDER / source.folder).glob("part-*.parquet"))
 
 
-def _table(run: Path, source: Source, schema: pa.Schema) -> pa.Table:
-    tables = [_checked(path, schema) for path in _parts(run, source)]
-    return pa.concat_tables(tables) if tables else schema.empty_table()
+def _file(source: Source) -> SideTable:
+    return _POINTS if source.kind == "embed" else _PAIRS
 
 
-def _checked(path: Path, schema: pa.Schema) -> pa.Table:
-    """The table of a part. Raises CalprobeError for one that is damaged or has other columns."""
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            table = file.read(use_threads=False)
-        table.validate(full=True)
-        if table.schema.remove_metadata() != schema:
-            raise ValueError("its columns are other ones")
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise CalprobeError(f"{path}: cannot be read: {str(error).strip()[:100]}; {_FIX}") from error
-    return table.replace_schema_metadata(None)
+def _table(run: Path, source: Source) -> pa.Table:
+    file = _file(source)
+    tables = [file.read(path, _as_it_is) for path in _parts(run, source)]
+    return pa.concat_tables(tables) if tables else file.schema.empty_table()
+
+
+def _as_it_is(table: pa.Table, _told: Mapping[str, Any]) -> pa.Table:
+    return table
 
 
 def _write(run: Path, source: Source, table: pa.Table) -> None:
-    folder = run / FOLDER / source.folder
     number = 1 + max((int(path.stem.removeprefix("part-")) for path in _parts(run, source)), default=-1)
-    path = folder / f"part-{number:06}.parquet"
-    told = {b"calprobe.meanings": json.dumps({"format": FORMAT} | _json(source)).encode()}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with atomic.replacing(path) as temporary:
-            pq.write_table(table.replace_schema_metadata(told), temporary, compression="zstd", write_page_checksum=True)
-    except OSError as error:
-        raise CalprobeError(f"{path}: cannot be written: {reason(error)}; fix this and run the same again") from error
-
-
-def _points(table: pa.Table) -> dict[str, Floats]:
-    texts, lists = table["text"].to_pylist(), table["embedding"].to_pylist()
-    return {text: np.array(own, np.float64) for text, own in zip(texts, lists, strict=True)}
+    _file(source).write(run / FOLDER / source.folder / f"part-{number:06}.parquet", table, _json(source))

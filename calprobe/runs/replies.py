@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -105,3 +106,8 @@ class Reply:
     def is_too_long(self) -> bool:
         """Whether the request failed because the model's context has no room for its prompt: it always will."""
         return self.error.startswith(TOO_LONG)
+
+
+# Fields that came later, with the values that say nothing: they are left out of JSON then, so that checksums of earlier
+# replies hold.
+LATER: Mapping[str, object] = {"given": None, "thought_tokens": 0, "alternatives": None}

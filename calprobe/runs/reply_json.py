@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -12,11 +12,9 @@ import numpy as np
 from calprobe.arrays import Floats
 from calprobe.runs.alternatives import alternatives_from_json, alternatives_json
 from calprobe.runs.decode import DecodeError, decode
-from calprobe.runs.replies import LabelScores, Reply
+from calprobe.runs.replies import LATER, LabelScores, Reply
 
 _NAMES = tuple(field.name for field in fields(Reply))
-# Fields that came later are left out where they say nothing, so that checksums of earlier replies hold.
-_LATER: Mapping[str, Any] = {"given": None, "thought_tokens": 0, "alternatives": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ def reply_json(reply: Reply) -> str:
     values = {name: getattr(reply, name) for name in _NAMES}
     values["label_scores"] = None if reply.label_scores is None else stored_label_scores(reply.label_scores)
     values["alternatives"] = None if reply.alternatives is None else alternatives_json(reply.alternatives)
-    for name, nothing in _LATER.items():
+    for name, nothing in LATER.items():
         if values[name] == nothing:
             del values[name]
     return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

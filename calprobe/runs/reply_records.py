@@ -5,61 +5,30 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
-from typing import Any
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 
 from calprobe.runs.alternatives import ALTERNATIVES, alternatives_column, alternatives_row
-from calprobe.runs.arrow import to_numbers
+from calprobe.runs.arrow import to_numbers, type_of
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.records import OtherColumnsError, Piece, RecordKind, Shard, ShardError
-from calprobe.runs.replies import Reply
-from calprobe.runs.reply_json import label_scores_of, reply_json, stored_label_scores
+from calprobe.runs.replies import LATER, Reply
+from calprobe.runs.reply_json import StoredLabelScores, label_scores_of, reply_json, stored_label_scores
 from calprobe.runs.stages import ONCE
 
 _CRC = b"calprobe.replies_crc32"
-_LABEL_SCORES = pa.struct(
-    [
-        pa.field("labels", pa.list_(pa.string())),
-        pa.field("forms", pa.list_(pa.list_(pa.int32()))),
-        pa.field("positions", pa.list_(pa.int32())),
-        pa.field("logprobs", pa.list_(pa.list_(pa.float64()))),
-        pa.field("least", pa.list_(pa.float64())),
-        pa.field("starts", pa.list_(pa.int32())),
-        pa.field("ranks", pa.list_(pa.list_(pa.int32()))),
-    ]
-)
+_HINTS = get_type_hints(Reply) | {"label_scores": StoredLabelScores}
 _SCHEMA = pa.schema(
     [
-        pa.field("set", pa.string()),
-        pa.field("question", pa.string()),
-        pa.field("variant", pa.string()),
-        pa.field("paraphrase", pa.int32()),
-        pa.field("stage", pa.string()),
-        pa.field("sample", pa.int32()),
-        pa.field("key", pa.string()),
-        pa.field("text", pa.string()),
-        pa.field("finish", pa.string()),
-        pa.field("error", pa.string()),
-        pa.field("reasoning", pa.string()),
-        pa.field("reasoning_is_open", pa.bool_()),
-        pa.field("correct", pa.bool_()),
-        pa.field("tokens_in", pa.int32()),
-        pa.field("tokens_out", pa.int32()),
-        pa.field("prompt", pa.string()),
-        pa.field("prompt_ids", pa.list_(pa.int32())),
-        pa.field("token_ids", pa.list_(pa.int32())),
-        pa.field("logprobs", pa.list_(pa.float64())),
-        pa.field("label_scores", _LABEL_SCORES),
-        pa.field("given", pa.string()),
-        pa.field("thought_tokens", pa.int32()),
-        pa.field("alternatives", ALTERNATIVES),
+        (field.name, ALTERNATIVES if field.name == "alternatives" else type_of(_HINTS[field.name]))
+        for field in fields(Reply)
     ]
 )
-_LATER = ("given", "thought_tokens", "alternatives")  # columns that shards of earlier versions lack, or the last two
-_EARLIER = tuple(pa.schema([own for own in _SCHEMA if own.name not in _LATER[start:]]) for start in (1, 0))
+# Shards of earlier versions lack columns that came later: the last two, or all.
+_EARLIER = tuple(pa.schema([field for field in _SCHEMA if field.name not in tuple(LATER)[start:]]) for start in (1, 0))
 _LISTS = ("prompt_ids", "token_ids", "logprobs")
 
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-
-from calprobe.runs.decode import DecodeError, decode
-from calprobe.runs.remembered import Remembered
-
-REMEMBERED = "costs.json"  # in the user's cache
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +18,3 @@ class Cost:
     def tokens(self) -> int:
         """All that go through the model."""
         return self.forwarded + self.generated
-
-
-def recalled(store: Remembered, key: str) -> Cost | None:
-    """A cost that was counted before; None where it is not known."""
-    found = store.recall(key)
-    try:
-        return decode(Cost, found) if isinstance(found, Mapping) else None
-    except DecodeError:
-        return None
-
-
-def keep(store: Remembered, key: str, cost: Cost) -> None:
-    """Remember a cost."""
-    store.keep(key, asdict(cost))

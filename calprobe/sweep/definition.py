@@ -1,4 +1,4 @@
-"""A sweep as a TOML file defines it: tables of models, probes, question sets and studies, and the jobs they make.
+"""A sweep as a TOML file or a dictionary defines it: models, probes, question sets, studies, and the jobs they make.
 
     out = "runs/paper"
 
@@ -24,7 +24,7 @@ and `calprobe ask`, without their dashes in front.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -69,7 +69,7 @@ class Table:
     def value(self) -> str:
         """The model, probe, question set or study; several question sets are joined by commas."""
         given = self.options[KINDS[self.kind]]
-        return ",".join(map(str, given)) if isinstance(given, list) else str(given)
+        return ",".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,115 +93,119 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What a file asks for."""
+    """What a definition asks for."""
 
-    path: Path
+    source: str  # as messages name it: the path of its file, or `the sweep`
+    path: Path | None  # of its file
     out: Path
     jobs: tuple[Job, ...]  # in the order of the file: models first
 
 
-def read_sweep(path: str | Path, known: Known) -> Sweep:
-    """Read a sweep's file.
+def read_sweep(definition: str | Path | Mapping[str, Any], known: Known, out: str | Path | None = None) -> Sweep:
+    """Read what a sweep is to do.
 
     Args:
-        path: the TOML file.
+        definition: a TOML file, or what such a file has, as a dictionary.
         known: the options of each command, without dashes in front, and which are flags; of a flag that can be switched
             off, `no-NAME` too.
+        out: the folder of all runs; None: that of the definition, else `runs/` with the name of the file.
     Raises:
         UsageError: no such file, no TOML, a table or an option that nothing knows, two jobs with one folder, no job.
     """
-    place = Path(path)
-    content = _content(place)
+    path = None if isinstance(definition, Mapping) else Path(definition)
+    source = "the sweep" if path is None else str(path)
+    content = definition if isinstance(definition, Mapping) else _content(Path(definition))
     unknown = next((name for name in content if name not in (*KINDS, "out", "options")), None)
     if unknown is not None:
         raise UsageError(
-            f"{place}: no [{unknown}]{did_you_mean(unknown, KINDS) or '; give some of ' + ', '.join(KINDS)}"
+            f"{source}: no [{unknown}]{did_you_mean(unknown, KINDS) or '; give some of ' + ', '.join(KINDS)}"
         )
-    tables = {kind: tuple(_tables(place, kind, content.get(kind, {}), known)) for kind in KINDS}
-    general = _checked(place, "[options]", _mapping(place, "options", content.get("options", {})), COMMANDS, known)
-    out = content.get("out", str(Path("runs") / place.stem))
-    if not isinstance(out, str) or not out:
-        raise UsageError(f"{place}: out is the folder of all runs, a text; got {out!r}")
-    _refuse_unknown_names(place, tables)
+    tables = {kind: tuple(_tables(source, kind, content.get(kind, {}), known)) for kind in KINDS}
+    general = _checked(source, "[options]", _mapping(source, "options", content.get("options", {})), COMMANDS, known)
+    folder = content.get("out", f"runs/{'sweep' if path is None else path.stem}") if out is None else str(out)
+    if not isinstance(folder, str) or not folder:
+        raise UsageError(f"{source}: out is the folder of all runs, a text; got {folder!r}")
+    place = Path(folder).expanduser()
+    _refuse_unknown_names(source, tables)
     if tables["studies"] and not tables["questions"]:
-        raise UsageError(f"{place}: studies need questions; give [questions]")
-    jobs = tuple(_jobs(Path(out).expanduser(), tables, general, known))
+        raise UsageError(f"{source}: studies need questions; give [questions]")
+    jobs = tuple(_jobs(place, tables, general, known))
     if not jobs:
-        raise UsageError(f"{place}: no jobs; give [models], and [probes] or [questions]")
-    _refuse_same_folders(place, jobs)
-    return Sweep(place, Path(out).expanduser(), jobs)
+        raise UsageError(f"{source}: no jobs; give [models], and [probes] or [questions]")
+    _refuse_same_folders(source, jobs)
+    return Sweep(source, path, place, jobs)
 
 
-def _content(place: Path) -> dict[str, Any]:
+def _content(path: Path) -> dict[str, Any]:
     try:
-        with place.open("rb") as stream:
+        with path.open("rb") as stream:
             return tomllib.load(stream)
     except OSError as error:
-        raise UsageError(f"{place}: cannot be read: {reason(error)}; give the TOML file of a sweep") from error
+        raise UsageError(f"{path}: cannot be read: {reason(error)}; give the TOML file of a sweep") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{place}: not TOML: {error}") from error
+        raise UsageError(f"{path}: not TOML: {error}") from error
 
 
-def _mapping(place: Path, what: str, found: object) -> dict[str, Any]:
-    if not isinstance(found, dict):
+def _mapping(source: str, what: str, found: object) -> dict[str, Any]:
+    if not isinstance(found, Mapping):
         form = "a list of names or a table for each" if what in KINDS else "a table of options"
-        raise UsageError(f"{place}: {what} is {form}, got {found!r}; see `calprobe sweep --help`")
-    return found
+        raise UsageError(f"{source}: {what} is {form}, got {found!r}; see `calprobe sweep --help`")
+    return dict(found)
 
 
-def _tables(place: Path, kind: str, found: object, known: Known) -> Iterator[Table]:
+def _tables(source: str, kind: str, found: object, known: Known) -> Iterator[Table]:
     """The tables of a kind; a list of names stands for tables without options."""
-    if isinstance(found, list):
-        found = {name: {} for name in _names(place, kind, found)}
-    named = _mapping(place, kind, found)
+    if isinstance(found, list | tuple):
+        found = {name: {} for name in _names(source, kind, found)}
+    named = _mapping(source, kind, found)
     for name, options in named.items():
         heading = f"[{kind}.{name}]"
-        given = dict(_mapping(place, heading, options))
+        given = dict(_mapping(source, heading, options))
         only = given.pop("only", None) if kind == "models" else None
-        if only is not None and not (isinstance(only, list) and all(isinstance(each, str) for each in only)):
+        if only is not None and not (isinstance(only, list | tuple) and all(isinstance(each, str) for each in only)):
             raise UsageError(
-                f"{place}: {heading}: only is a list of names of probes, questions or studies, got {only!r}"
+                f"{source}: {heading}: only is a list of names of probes, questions or studies, got {only!r}"
             )
         own = given.pop(KINDS[kind], name)
-        checked = _checked(place, heading, given, _OF_COMMAND[kind], known)
+        checked = _checked(source, heading, given, _OF_COMMAND[kind], known)
         yield Table(kind, name, {KINDS[kind]: own, **checked}, None if only is None else frozenset(only))
 
 
-def _names(place: Path, kind: str, found: list[object]) -> list[str]:
+def _names(source: str, kind: str, found: Sequence[object]) -> list[str]:
     names = [each for each in found if isinstance(each, str)]
     if len(names) < len(found):
         odd = next(each for each in found if not isinstance(each, str))
-        raise UsageError(f"{place}: {kind} is a list of names or a table for each, got {odd!r} in the list")
+        raise UsageError(f"{source}: {kind} is a list of names or a table for each, got {odd!r} in the list")
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"{place}: {kind} names {twice} twice")
+        raise UsageError(f"{source}: {kind} names {twice} twice")
     return names
 
 
-def _checked(place: Path, heading: str, given: Options, commands: Collection[Command], known: Known) -> dict[str, Any]:
+def _checked(source: str, heading: str, given: Options, commands: Collection[Command], known: Known) -> dict[str, Any]:
     """The options with dashes in their names; raise UsageError for one that none of the commands has so."""
     found = {name.replace("_", "-").lstrip("-"): value for name, value in given.items()}
     takes = {name for command in commands for name in known[command]} - _OWN
     for name, value in found.items():
         if name in _OWN:
-            raise UsageError(f"{place}: {heading}: {name} is not set here; a sweep sets it for each job")
+            raise UsageError(f"{source}: {heading}: {name} is not set here; a sweep sets it for each job")
         if name not in takes:
             of = " or ".join(f"`calprobe {command}`" for command in commands)
-            raise UsageError(f"{place}: {heading}: {of} has no --{name}{did_you_mean(name, takes)}")
+            raise UsageError(f"{source}: {heading}: {of} has no --{name}{did_you_mean(name, takes)}")
         is_flag = any(known[command].get(name, False) for command in commands)
         if is_flag and not isinstance(value, bool):
-            raise UsageError(f"{place}: {heading}: {name} is true or false, got {value!r}")
-        if not is_flag and (isinstance(value, bool) or not isinstance(value, str | int | float | list)):
+            raise UsageError(f"{source}: {heading}: {name} is true or false, got {value!r}")
+        if not is_flag and (isinstance(value, bool) or not isinstance(value, str | int | float | list | tuple)):
             got = str(value).lower() if isinstance(value, bool) else f"{value}"
-            raise UsageError(f"{place}: {heading}: {name} is a text, a number or a list, got {got}")
+            raise UsageError(f"{source}: {heading}: {name} is a text, a number or a list, got {got}")
     return found
 
 
-def _refuse_unknown_names(place: Path, tables: Mapping[str, tuple[Table, ...]]) -> None:
+def _refuse_unknown_names(source: str, tables: Mapping[str, tuple[Table, ...]]) -> None:
     names = {table.name for kind in KINDS if kind != "models" for table in tables[kind]}
     for model in tables["models"]:
         for name in sorted((model.only or frozenset()) - names):
             meant = did_you_mean(name, names) or f"; there are {', '.join(sorted(names))}"
-            raise UsageError(f"{place}: {model.heading}: only: no table {name!r}{meant}")
+            raise UsageError(f"{source}: {model.heading}: only: no table {name!r}{meant}")
 
 
 def _jobs(out: Path, tables: Mapping[str, tuple[Table, ...]], general: Options, known: Known) -> Iterator[Job]:
@@ -242,20 +246,20 @@ def _folder(name: str) -> str:
     return file_name(shown(name).removeprefix("~").lstrip("/").replace("/", "--"))
 
 
-def _refuse_same_folders(place: Path, jobs: tuple[Job, ...]) -> None:
+def _refuse_same_folders(source: str, jobs: tuple[Job, ...]) -> None:
     seen: dict[str, Job] = {}
     for job in jobs:
         other = seen.setdefault(job.name.lower(), job)
         if other is not job:
             where = " and ".join(" x ".join(each.tables) for each in (other, job))
-            raise UsageError(f"{place}: {where} have one folder, {job.out}; rename a table")
+            raise UsageError(f"{source}: {where} have one folder, {job.out}; rename a table")
 
 
 def _typed(name: str, value: object) -> Iterator[str]:
     """An option as it is typed; false types `--no-NAME`."""
     if isinstance(value, bool):
         yield f"--{name}" if value else f"--no-{name}"
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         yield f"--{name}={','.join(map(str, value))}"
     else:
         yield f"--{name}={value}"

@@ -17,15 +17,14 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.overview import OverviewOptions
 from calprobe.cli.app import main
+from calprobe.cli.job_commands import job_commands
 from calprobe.cli.sweep import command
-from calprobe.cli.sweep_jobs import options_of
-from calprobe.cli.sweep_report import tasks_of_sweep
 from calprobe.metrics import Resampling
 from calprobe.runs import open_run
-from calprobe.sweep import Attempt, read_sweep
+from calprobe.sweep import Attempt, Local, OnRayCluster, read_sweep
 from calprobe.sweep.on_ray import OnRay
 from calprobe.sweep.on_ray.needs import Node
-from calprobe.sweep.record import add_attempt, read_record
+from calprobe.sweep.record import add_attempt
 
 JOBS = """
 models = ["tiny-clm"]
@@ -84,7 +83,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
                 write_run(planned.job.out)
             ended(planned.job, Attempt(planned.job.arguments, code, 0.1, "now", "why it failed" if code else ""))
 
-    monkeypatch.setattr("calprobe.sweep.Local.run", run_here)
+    monkeypatch.setattr(Local, "run", run_here)
     return calls
 
 
@@ -100,7 +99,7 @@ def test_the_examples_of_help_and_page_are_sweeps(tmp_path: Path) -> None:
     shown = (command.help or "").split("\b\n")[1].split("\n\n")[0]
     for text, jobs in ((page.split("```toml\n")[1].split("```")[0], 13), (textwrap.dedent(shown), 3)):
         (tmp_path / "paper.toml").write_text(text)
-        sweep = read_sweep(tmp_path / "paper.toml", {name: options_of(name) for name in ("score", "ask")})
+        sweep = read_sweep(tmp_path / "paper.toml", job_commands().known)
         assert len(sweep.jobs) == jobs
 
 
@@ -131,7 +130,7 @@ def test_a_sweep_refuses_what_the_engine_could_never_run_and_a_dry_run_says_it_o
 ) -> None:
     line: Any = None  # to a driver; nothing is to be run
     cluster = OnRay("auto", (Node("a", 2, 0, 2**20),), line)
-    monkeypatch.setattr("calprobe.cli.sweep.engine_of", lambda name, options: cluster)
+    monkeypatch.setattr(OnRayCluster, "engine", lambda place: cluster)
     file, unfit = write(tmp_path, JOBS), r"(tiny-clm/[a-z-]+) needs 2 cores and .* GiB of memory, and no node of"
     code, out, said = swept(file, capsys, "--on", "ray")
     assert (code, out) == (2, "")
@@ -184,7 +183,7 @@ def test_a_second_call_does_what_is_missing(
     # Nothing is to be done; then one attempt has failed, and that job alone runs.
     assert swept(file, capsys, "--no-report")[0] == 0
     assert len(in_process) == 2
-    job = read_sweep(file, {name: options_of(name) for name in ("score", "ask")}).jobs[0]
+    job = read_sweep(file, job_commands().known).jobs[0]
     add_attempt(out, job, Attempt(job.arguments, 1, 0.1, "now", "why"))
     shown = swept(file, capsys, "--dry-run")[1]
     assert "failed (1)" in shown
@@ -212,29 +211,6 @@ def test_a_job_that_fails_is_named_at_the_end(
     assert said.index("months failed: ") < said.index("wrote ")
     assert "why it failed" in (tmp_path / "out" / "report.html").read_text()
     assert said.endswith("1 job failed; to try again, run the same command again\n")
-
-
-def test_no_numbers_of_a_run_with_other_options(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], in_process: list[tuple[str, ...]]
-) -> None:
-    """The old run is another one: its job fails, and its numbers are not shown as the new job's."""
-    file = write(tmp_path, JOBS)
-    swept(file, capsys)
-    (tmp_path / "out" / "tiny-clm" / "months" / "other.txt").write_text("fails")
-    write(tmp_path, JOBS.replace('probe = "mini"', 'probe = "mini"\nlimit = 3'))
-    known = {name: options_of(name) for name in ("score", "ask")}
-    job, other = read_sweep(file, known).jobs
-    record = read_record(tmp_path / "out")
-    shown = tasks_of_sweep(read_sweep(file, known), record)
-    assert [task.missing for task in shown] == [{"tiny-clm": "made with other options, and not again yet"}, {}]
-    add_attempt(tmp_path / "out", job, Attempt(job.arguments, 2, 0.1, "now", "calprobe: it contains a different run"))
-    months, questions = tasks_of_sweep(read_sweep(file, known), read_record(tmp_path / "out"))
-    why = f"it contains a different run; delete {job.out} to make it anew, or rename its table"
-    assert (months.missing, months.runs) == ({"tiny-clm": why}, {})
-    assert questions.runs == {"tiny-clm": str(other.out)}
-    # A job that failed in the middle has a partial run, which is shown as such.
-    add_attempt(tmp_path / "out", job, Attempt(job.arguments, 1, 0.1, "now", "calprobe: no"))
-    assert tasks_of_sweep(read_sweep(file, known), read_record(tmp_path / "out"))[0].runs == {"tiny-clm": str(job.out)}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from run_samples import write_run
 
 from calprobe.cli.app import main
-from calprobe.sweep import Attempt
+from calprobe.sweep import Attempt, Local
 
 JOBS = 'models = ["tiny-clm"]\n[probes.months]\nprobe = "mini"\nrelations = ["month"]\n'
 
@@ -24,7 +24,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             write_run(planned.job.out)
             ended(planned.job, Attempt(planned.job.arguments, 0, 0.1, "now"))
 
-    monkeypatch.setattr("calprobe.sweep.Local.run", run_here)
+    monkeypatch.setattr(Local, "run", run_here)
     path = tmp_path / "paper.toml"
     path.write_text(f'out = "{tmp_path}/out"\n{JOBS}')
     return path

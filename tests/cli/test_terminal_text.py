@@ -14,8 +14,8 @@ from run_samples import make_manifest, make_piece, without_tokens
 
 from calprobe.cli import output
 from calprobe.cli.app import main
-from calprobe.cli.terminal_text import cleaned, message, printable, printable_json
-from calprobe.messages import without_secrets
+from calprobe.cli.terminal_text import message
+from calprobe.messages import cleaned, printable, printable_json, without_secrets
 from calprobe.runs import RunFolder
 
 # Colour, the window's title, a link (OSC 8), the C1 form of "clear the screen", a line written backwards.

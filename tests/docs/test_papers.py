@@ -16,9 +16,9 @@ from sources import ROOT
 
 from calprobe.cli.app import cli, main
 from calprobe.cli.ask import asking_options
+from calprobe.cli.job_commands import job_commands
 from calprobe.cli.report import TABLES
 from calprobe.cli.report_asked import TABLES as TABLES_OF_REPLIES
-from calprobe.cli.sweep_jobs import options_of
 from calprobe.models.aliases import ALIASES
 from calprobe.questions import NAMED_SETS, Question, QuestionOptions, load_questions
 from calprobe.questions.stored_sets import FetchedSet, record_text
@@ -54,7 +54,7 @@ def parsed(command: list[str]) -> click.Context:
 
 
 def swept(name: str) -> Sweep:
-    return read_sweep(FOLDER / f"{name}.toml", {command: options_of(command) for command in ("score", "ask")})
+    return read_sweep(FOLDER / f"{name}.toml", job_commands().known)
 
 
 def test_every_command_of_the_page_parses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,6 +174,10 @@ WRONG = [
     ({"variants": {"a": PLAIN}, "layout": "{label}"}, "layout lacks {option}"),
     ({"variants": {"a": PLAIN}, "labels": "numbers"}, "labels must be one of own, letters, words; got 'numbers'"),
     ({"variants": {"a": PLAIN}, "final_cue": 3}, "final_cue must be a text; got 3"),
+    (
+        {"variants": {"a": PLAIN, "b": PLAIN}, "perturbations": {"p": ["a", "a"]}},
+        "perturbations.p must be a list of two or more of the variants a, b, each once",
+    ),
 ]
 
 

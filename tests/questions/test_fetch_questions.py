@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from commands import calprobe
+from filelock import FileLock
 from hub_server import COMMIT, HubServer, serving_hub
 from public_rows import repository_files
 
+from calprobe.probes import fetching
 from calprobe.questions import NAMED_SETS, load_questions
 from calprobe.questions.stored_sets import FETCHED
 
@@ -165,3 +167,13 @@ def test_a_folder_that_cannot_be_written_to(hub: HubServer, tmp_path: Path, monk
     done = calprobe("fetch", "mmlu")
     assert done.returncode == 1
     assert "set CALPROBE_DATA to a folder that can be written to" in done.stderr
+
+
+def test_another_fetch_that_never_ends_is_named(hub: HubServer, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "OTHER_FETCH_S", 0.05)
+    (root / "questions").mkdir(parents=True)
+    with FileLock(root / "questions" / ".mmlu.lock"):
+        done = calprobe("fetch", "mmlu")
+    assert done.returncode == 1
+    assert f"another fetch of mmlu into {root}/questions has not ended in 0 s; end it and run" in done.stderr
+    assert calprobe("fetch", "mmlu").returncode == 0

@@ -16,7 +16,7 @@ import pytest
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
 from calprobe.runs.lock import locked
-from calprobe.sweep import Attempt, Job, Local, Planned, expected, longest_first, tether
+from calprobe.sweep import Attempt, Job, Local, Planned, expected, local, longest_first, tether
 from calprobe.sweep.order import Fitting
 from calprobe.sweep.record import add_attempt, log_path, read_record
 
@@ -243,7 +243,7 @@ def test_a_run_that_a_killed_sweep_still_writes_to_is_waited_for(
             assert log.read_text() == "True\n"
         # Another process that does not end: the job begins after a while, and says who that is.
         with locked(mine.job.out):
-            monkeypatch.setattr("calprobe.sweep.local._PATIENCE_S", 0.1)
+            monkeypatch.setattr(local, "_PATIENCE_S", 0.1)
             assert run([mine], tmp_path)[-1] == ("ends", "m/a", 0)
         former.write("more of them")
     assert log.read_text() == "True\n"

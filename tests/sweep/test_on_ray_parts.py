@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from sweep_script import planned
 
-from calprobe.cli.sweep_engines import EngineOptions, engine_of
 from calprobe.errors import CalprobeError
 from calprobe.runs.lock import SweepStart
-from calprobe.sweep import tether
+from calprobe.sweep import OnRayCluster, tether
+from calprobe.sweep.on_ray import engine as ray_engine
 from calprobe.sweep.on_ray import folders
 from calprobe.sweep.on_ray.driver import Driver, _Job
 from calprobe.sweep.on_ray.needs import Needs, Node, misfits_of, needs_of, places
@@ -183,6 +183,6 @@ def test_a_process_ends_with_the_one_that_holds_its_tether(tmp_path: Path, stays
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr("calprobe.sweep.on_ray.engine.find_spec", lambda name: None if name == "ray" else find(name))
+    monkeypatch.setattr(ray_engine, "find_spec", lambda name: None if name == "ray" else find(name))
     with pytest.raises(CalprobeError, match=r"--on ray needs the package ray: pip install 'calprobe\[ray\]'"):
-        engine_of("ray", EngineOptions(own={"ray_address": None, "ray_cpus": None}))
+        OnRayCluster().engine()

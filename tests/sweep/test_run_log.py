@@ -13,7 +13,7 @@ from run_samples import make_manifest, make_piece, without_tokens, write_run
 
 from calprobe.errors import CalprobeError
 from calprobe.runs import RunFolder
-from calprobe.sweep import Job
+from calprobe.sweep import Job, run_log
 from calprobe.sweep.run_log import FILE_NAME, RunLog
 from calprobe.trackers import TrackedRun, Trackers
 
@@ -101,7 +101,7 @@ def test_a_run_that_cannot_be_read_or_is_partial_stops_nothing(
 def test_waiting_for_a_slow_tracker_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("calprobe.sweep.run_log._SECONDS_UNSAID", 0.0)
+    monkeypatch.setattr(run_log, "_SECONDS_UNSAID", 0.0)
     write_run(tmp_path / "a")
     with caplog.at_level(logging.INFO, "calprobe"):
         logged(tmp_path, ["a"], wandb=Kept())

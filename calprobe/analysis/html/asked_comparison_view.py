@@ -16,7 +16,7 @@ from calprobe.analysis.tables.asked.compared import compared_heading, compared_n
 
 def asked_comparison_page(comparison: AskedComparison) -> str:
     """The page as HTML."""
-    from calprobe import __version__
+    from calprobe.version import __version__
 
     where = "variants of a run" if comparison.within else "runs"
     models = list(dict.fromkeys(run.model for run in comparison.runs))

@@ -41,7 +41,7 @@ def asked_page(report: AskedReport, pictures: dict[str, Pictures]) -> str:
 
 
 def _page(report: AskedReport, pictures: dict[str, Pictures]) -> PageView:
-    from calprobe import __version__
+    from calprobe.version import __version__
 
     tables = asked_tables(report)
     runs = tuple(

@@ -33,7 +33,7 @@ def four_ways_page(found: FourWays) -> str:
 
 
 def _page(found: FourWays) -> PageView:
-    from calprobe import __version__
+    from calprobe.version import __version__
 
     tables = {table.label: replace(table, heading=(), lead=(), general=()) for table in four_ways_tables(found)}
     figures = _figures(way_pictures(found))

@@ -50,7 +50,7 @@ def task_page(report: Report | AskedReport, options: OverviewOptions) -> str:
 
 
 def _page(found: Overview, options: OverviewOptions, links: Mapping[str, str]) -> PageView:
-    from calprobe import __version__
+    from calprobe.version import __version__
 
     sections = (*_all(found), *(_task(task, at, found, links) for at, task in enumerate(found.tasks)))
     labels = dict.fromkeys(side.label for task in found.tasks for side in task.sides)

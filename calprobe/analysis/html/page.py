@@ -44,7 +44,7 @@ class Inline:
 
 def render(template: str, page: PageView) -> str:
     """The page's HTML. Equal views give equal bytes; what is not valid Unicode is written as \\udcff."""
-    from calprobe import __version__
+    from calprobe.version import __version__
 
     style, script = Inline.of(stylesheet()), Inline.of(_packaged("page.js"))
     html = _environment().get_template(template).render(page=page, style=style, script=script, version=__version__)

@@ -37,7 +37,7 @@ def big_numbers(run: RunReport) -> tuple[BigNumber, ...]:
 
 def options_made(options: ReportOptions) -> tuple[tuple[str, str], ...]:
     """The options that the numbers depend on."""
-    from calprobe import __version__
+    from calprobe.version import __version__
 
     resampling = options.resampling
     drawn = f"{resampling.n_resamples:,} resamples of {DRAWN[options.cluster]}"

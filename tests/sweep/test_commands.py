@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from calprobe.cli.sweep_costs import Costs
-from calprobe.cli.sweep_jobs import checked_jobs, options_of
+from calprobe.cli.job_commands import job_commands
 from calprobe.errors import UsageError
 from calprobe.models.sizes import folder_of
 from calprobe.models.source import resolve
 from calprobe.runs.remembered import Remembered
 from calprobe.sweep import Planned, read_sweep
-from calprobe.sweep.costs import REMEMBERED
+from calprobe.sweep.commands import checked_jobs
+from calprobe.sweep.workloads import REMEMBERED, Costs
 
 ASKED = """
 [questions.mini]
@@ -38,7 +38,8 @@ def planned(folder: Path, text: str) -> list[Planned]:
     path = folder / "some.toml"
     path.write_text(f'out = "{folder}/out"\n{text}')
     costs = Costs(Remembered.read(REMEMBERED), counting=True)
-    found = checked_jobs(read_sweep(path, {name: options_of(name) for name in ("score", "ask")}), costs)
+    commands = job_commands()
+    found = checked_jobs(read_sweep(path, commands.known), commands, costs)
     costs.store.write()
     return found
 

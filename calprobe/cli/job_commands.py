@@ -1,0 +1,71 @@
+"""The commands that a sweep's jobs call, as the command line has them; see `calprobe.sweep.commands.Commands`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+import click
+
+from calprobe.cli.ask import asking_options, backend_options
+from calprobe.cli.question_options import chosen_questions
+from calprobe.cli.score import scoring_options
+from calprobe.errors import UsageError
+from calprobe.sweep.commands import Commands, Task
+from calprobe.sweep.definition import COMMANDS, Job
+from calprobe.sweep.workloads import Workload, ask_workload, score_workload
+
+
+def job_commands() -> Commands:
+    """`calprobe score` and `calprobe ask`, which parse and check the words of a job."""
+    return Commands({name: _options(_click_command(name)) for name in COMMANDS}, _task)
+
+
+def _task(job: Job) -> Task:
+    """What the command would do; raises CalprobeError as the command does."""
+    command, words = _click_command(job.command), list(job.arguments[1:])
+    try:
+        # A command keeps the help option of its first context, for all that follow in this process.
+        context = command.make_context(f"calprobe {job.command}", words, help_option_names=["-h", "--help"])
+        with context.scope(cleanup=False):
+            workload = _scored(context) if job.command == "score" else _asked(context)
+    except click.UsageError as error:
+        raise UsageError(error.format_message()) from error
+    given = context.params
+    is_served = given.get("base_url") is not None
+    return Task(workload, given["dtype"], given.get("kind"), is_served, given.get("parameters"))
+
+
+def _click_command(name: str) -> click.Command:
+    command: click.Command = importlib.import_module(f"calprobe.cli.{name}").command
+    return command
+
+
+def _options(command: click.Command) -> Mapping[str, bool]:
+    """The options of a command, and which are flags; of one that can be switched off, both."""
+    parameters = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    typed = ((name, option.is_flag) for option in parameters for name in (*option.opts, *option.secondary_opts))
+    return {name.removeprefix("--"): is_flag for name, is_flag in typed if name.startswith("--")}
+
+
+def _scored(context: click.Context) -> Workload:
+    """What a `score` scores."""
+    from calprobe.models.aliases import default_probe
+    from calprobe.probes import load_probe
+    from calprobe.scoring import select
+
+    given = context.params
+    probe = load_probe(given["probe"] or default_probe(given["model"]))
+    options = scoring_options(given, quiet=True)
+    return score_workload(select(probe, options), options)
+
+
+def _asked(context: click.Context) -> Workload:
+    """What an `ask` asks."""
+    from calprobe.asking import plan_of
+
+    given = context.params
+    backend_options(context)
+    options = asking_options(given, quiet=True)
+    chosen = chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"])
+    return ask_workload(plan_of(list(given["questions"]), options, chosen))
