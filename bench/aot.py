@@ -221,9 +221,7 @@ def _partial_lse(dtype: torch.dtype, precision: Precision, tiles: Tiles, flag: b
     return Variant("_partial_lse_kernel", TYPE_NAMES[dtype], constants, warps, stages)
 
 
-def _tree_attention(
-    dtype: torch.dtype, block_dim: int, softcap: bool, window: bool, on_hip: bool = False
-) -> Variant:
+def _tree_attention(dtype: torch.dtype, block_dim: int, softcap: bool, window: bool, on_hip: bool = False) -> Variant:
     tiles = tree.attention_tiles(dtype, block_dim, on_hip)
     options = tiles.launch_options()
     warps, stages = options.pop("num_warps"), options.pop("num_stages")

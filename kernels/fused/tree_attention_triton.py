@@ -37,8 +37,10 @@ class AttentionTiles:
 # program keeps [queries, head size] sums in float32 and as many queries in registers; these sizes spill on no card, and
 # fit 99 KB of shared memory.
 _HALF = {64: AttentionTiles(64, 32, 4, 2), 128: AttentionTiles(64, 32, 8, 2), 256: AttentionTiles(64, 32, 8, 2)}
-_HALF_OF_HIP = _HALF | {256: AttentionTiles(32, 32, 8, 2)}  # 64 queries spill on AMD's cards
 _FLOAT32 = {64: AttentionTiles(64, 32, 8, 2), 128: AttentionTiles(32, 32, 8, 2), 256: AttentionTiles(16, 32, 8, 2)}
+# AMD's warps have 64 threads: four of them, one on each unit of a processor, have 512 registers a thread, eight 256.
+_HIP_HALF = {64: AttentionTiles(64, 32, 4, 2), 128: AttentionTiles(64, 32, 4, 2), 256: AttentionTiles(32, 32, 4, 2)}
+_HIP_FLOAT32 = {64: AttentionTiles(64, 32, 4, 2), 128: AttentionTiles(32, 32, 4, 2), 256: AttentionTiles(16, 16, 4, 2)}
 
 
 BLOCK_DIMS = tuple(_HALF)
@@ -46,9 +48,8 @@ BLOCK_DIMS = tuple(_HALF)
 
 def attention_tiles(dtype: torch.dtype, block_dim: int, is_hip: bool = False) -> AttentionTiles:
     """The tiles for heads of up to `block_dim` values, 64, 128 or 256, on an NVIDIA card or an AMD one."""
-    if dtype == torch.float32:
-        return _FLOAT32[block_dim]
-    return (_HALF_OF_HIP if is_hip else _HALF)[block_dim]
+    half, float32 = (_HIP_HALF, _HIP_FLOAT32) if is_hip else (_HALF, _FLOAT32)
+    return (float32 if dtype == torch.float32 else half)[block_dim]
 
 
 # What differs from batch to batch: a row's stride is a multiple of its places.

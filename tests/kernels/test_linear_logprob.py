@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from calprobe.kernels import LogitRule, linear_logprob, linear_logprob_reference
 from calprobe.kernels.arguments import triton_takes
-from calprobe.kernels.linear_logprob import TILE_ROWS, TILE_VOCAB
+from calprobe.kernels.linear_logprob import CPU_TILES
 from calprobe.kernels.linear_logprob_triton import linear_logprob_triton
 from calprobe.kernels.tiles import TileSet, choose_tiles, tile_choices
 
@@ -248,7 +248,7 @@ def test_reference_never_holds_rows_by_vocabulary(dtype: torch.dtype) -> None:
     case = head(1500, 9000, 16, dtype)  # 13.5 M logits
     with Largest() as largest:
         case.run(linear_logprob_reference)
-    assert largest.elements <= TILE_ROWS * TILE_VOCAB
+    assert largest.elements <= CPU_TILES.rows * CPU_TILES.vocab
 
 
 def test_the_switch_for_bf16_products_is_put_back() -> None:
