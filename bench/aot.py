@@ -381,7 +381,8 @@ def _arch(text: str) -> Arch:
 
 
 def _line(usage: Usage) -> str:
-    head = f"{usage.arch if is_hip(usage.arch) else f'sm_{usage.arch}'} {usage.dtype} {usage.kernel.strip('_'):22} {usage.label:36}"
+    card = usage.arch if is_hip(usage.arch) else f"sm_{usage.arch}"
+    head = f"{card} {usage.dtype} {usage.kernel.strip('_'):22} {usage.label:36}"
     sizes = f"regs {usage.registers:3} stack {usage.stack} local {usage.local} shared {usage.shared:6}"
     instructions = f"wgmma {usage.wgmma:2} mma {usage.mma:3} tcgen05 {usage.tcgen05:2} copies {usage.async_copies:2}"
     return f"{head} {sizes} {instructions} {'; '.join(usage.faults())}".rstrip()

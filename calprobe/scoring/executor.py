@@ -83,7 +83,7 @@ class Batches(Protocol):
 def score_batches(
     plan: Batches, score_batch: Callable[[Any], Tensor], device: torch.device, after_batch: AfterBatch
 ) -> EdgeScores:
-    """Scores of the planned rows on `device`, to which those that `score_batch` gives of a batch's edges go together."""
+    """Scores of the planned rows on `device`; `score_batch` gives those of a batch's edges, there or elsewhere."""
     (edge_of_token,) = uploaded([plan.edge_of_token], device)
     logprobs = []
     with exact_torch():

@@ -7,6 +7,8 @@ in the place of some of them: a kernel that cannot be compiled there, or is wron
 from __future__ import annotations
 
 import logging
+import pathlib
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -170,7 +172,8 @@ def checked_path(
 def _warn_of_parts(model: LoadedModel, setup: Setup, reasons: list[str]) -> None:
     if setup.by_torch and reasons:
         parts = _shown(setup.by_torch)
-        log.warning("%s: torch computes %s in the place of a kernel (%s)", model.name, parts, reasons[0][:200])
+        what = "%s: torch computes %s in the place of a kernel (%s): right, but slower; calprobe doctor says more"
+        log.warning(what, model.name, parts, reasons[0][:200])
 
 
 def executor_of(
@@ -292,7 +295,10 @@ def _why_not_in_long_rows(executor: TreeExecutor, truth: _Truth, seen: Attention
 
 
 def what_failed(error: BaseException) -> str:
-    """The error's type and the first line of its message."""
+    """The error's type and the first line of its message; of a program that was called, what it is and needs."""
+    if isinstance(error, subprocess.CalledProcessError):  # its message is a command of a thousand letters
+        program = pathlib.Path(str(error.cmd[0] if isinstance(error.cmd, list) else error.cmd)).name
+        return f"{program} ended with {error.returncode}: Triton needs a C compiler, Python's headers and the driver"
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
 
 
