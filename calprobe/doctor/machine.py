@@ -26,7 +26,7 @@ _WIDTH, _WORDS = 96, 1000
 _NEAR_ENOUGH = 1e-4
 _ROUNDED_NEAR_ENOUGH = {"float32": 1e-4, "bfloat16": 0.05}
 _BRANCH = 7  # places below one another in a branch of the tree that attention is tried on
-_SLOWER = "the model's own forward scores instead: correct, but slower"
+_SLOWER = "torch computes in their place: correct, but slower"
 
 
 def _system() -> Check:

@@ -77,9 +77,10 @@ def manifest_of(
 
 
 def _precision(model: LoadedModel, path: Path) -> str | None:
-    """How float32 is multiplied on a card; the plain path has none of calprobe's products."""
-    own = model.device.type == "cuda" and model.dtype == "float32" and path != "plain"
-    return model.precision if own else None
+    """How float32 is multiplied on a card; on the plain path as float32, never in TF32 (`exact_torch`)."""
+    if model.device.type != "cuda" or model.dtype != "float32":
+        return None
+    return model.precision if path != "plain" else "ieee"
 
 
 def _head(model: LoadedModel, path: Path) -> str | None:
