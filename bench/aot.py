@@ -1,12 +1,12 @@
 """Compile every kernel ahead of time, without a card, and say what each takes of one.
 
-    python bench/aot.py [--arch 80 90 gfx942 ..] [--few | --tiles] [--json] [--out FILE]
+    python bench/aot.py [--arch 80 90 gfx942 ..] [--few | --tiles] [--json] [--out FILE] [--beside FILE]
 
 A line a kernel, architecture, dtype and choice of tiles and flags: registers a thread, stack (spills lie there), local
 memory, shared memory, matrix instructions and asynchronous copies in the PTX. `--few` compiles the largest tile of
-bf16, and one of rotary positions; `--tiles` each tile with all flags alone. Exit status 1 when a kernel spills, needs
-more shared memory than a block may have, multiplies bf16 or fp16 without matrix units, does not pipeline its loads, or
-does not round what it must, on a card that takes the kernels.
+bf16, and one of rotary positions; `--tiles` the tiles of head and attention in bf16 and float32. Exit status 1 when a
+kernel spills, needs more shared memory than a block may have, multiplies bf16 or fp16 without matrix units, does not
+pipeline its loads, or does not round what it must, on a card that takes the kernels.
 
 Another Triton is taken from the front of the path: unpack its wheel, and set PYTHONPATH (`make aot-versions`).
 """
@@ -70,6 +70,7 @@ MODULES = {
     "_tree_attention_kernel": tree, "_rms_norm_kernel": norm, "_gated_unit_kernel": gate,
     "_rotary_kernel": rotary,
 }  # fmt: skip
+MULTIPLY = ("_partial_lse_kernel", "_tree_attention_kernel")
 # Heads, the states of gemma-7b, the widest row in one part, and one in three; gates of gemma-7b, and a narrow one.
 NORM_WIDTHS = (64, 3072, WIDEST_NORM, 2 * WIDEST_NORM + 8)
 GATE_WIDTHS = (24_576, 768)
@@ -143,7 +144,7 @@ class Usage:
         if self.shared > SHARED_LIMIT[self.arch]:
             found.append(f"shared memory {self.shared} of {SHARED_LIMIT[self.arch]} bytes")
         on_tensor_cores = self.wgmma + self.mma + self.tcgen05 > 0
-        multiplies = self.kernel in ("_partial_lse_kernel", "_tree_attention_kernel")
+        multiplies = self.kernel in MULTIPLY
         if multiplies and self.dtype != "fp32" and not on_tensor_cores:
             found.append("no tensor-core instruction")
         if multiplies and not is_hip(self.arch) and not self.async_copies and not self.label.endswith("ONES"):
@@ -164,7 +165,8 @@ def takes_kernels(arch: Arch) -> bool:
 
 
 def variants(arch: Arch, few: bool, tiles: bool = False) -> Iterator[Variant]:
-    """What a launch may choose on that architecture: every variant, or `few`, or each tile once."""
+    """What a launch may choose on that architecture: every variant, or `few`, or each tile once; `tiles`: of those that
+    multiply, with flags or without."""
     chosen = "hip" if isinstance(arch, str) else tile_set(arch // 10, SHARED_LIMIT[arch])
     if few:
         yield _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee", chosen)[-1], False)
@@ -173,7 +175,8 @@ def variants(arch: Arch, few: bool, tiles: bool = False) -> Iterator[Variant]:
         return
     for variant in every_variant(chosen):
         is_one_of_a_tile = dict(variant.constants).get("HAS_SOFTCAP", True) and variant.dtype != "fp16"
-        if not (tiles or arch in LIKE_ANOTHER) or (is_one_of_a_tile and not variant.has_ones):
+        is_asked = variant.kernel in MULTIPLY and variant.dtype != "fp16" if tiles else is_one_of_a_tile
+        if not (tiles or arch in LIKE_ANOTHER) or (is_asked and not variant.has_ones):
             yield variant
 
 
@@ -360,8 +363,11 @@ def main() -> int:
     parser.add_argument("--arch", type=_arch, nargs="+", default=list(SHARED_LIMIT), choices=list(SHARED_LIMIT))
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of the table")
     parser.add_argument("--few", action="store_true", help="one tile for each architecture")
-    parser.add_argument("--tiles", action="store_true", help="each tile with all flags")
+    parser.add_argument("--tiles", action="store_true", help="the tiles of head and attention")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the table as JSON")
+    parser.add_argument(
+        "--beside", type=Path, metavar="FILE", help="the same, in a file that has those of other Tritons"
+    )
     options = parser.parse_args()
     usages: list[Usage] = []
     with ProcessPoolExecutor(os.cpu_count()) as pool:
@@ -369,6 +375,10 @@ def main() -> int:
             for usage in pool.map(partial(compile_variant, arch=arch), variants(arch, options.few, options.tiles)):
                 usages.append(usage)
                 print(json.dumps(asdict(usage) | {"faults": usage.faults()}) if options.json else _line(usage))
+    if options.beside is not None:
+        tables = json.loads(options.beside.read_text()) if options.beside.is_file() else {}
+        tables[triton.__version__] = [asdict(usage) | {"faults": usage.faults()} for usage in usages]
+        options.beside.write_text(json.dumps(tables, indent=1) + "\n")
     if options.out is not None:
         rows = [asdict(usage) | {"faults": usage.faults()} for usage in usages]
         table = {"triton": triton.__version__, "shared_limit_bytes": SHARED_LIMIT, "kernels": rows}
