@@ -291,7 +291,7 @@ def compile_variant(variant: Variant, arch: Arch) -> Usage:
             "enable_fp_fusion": variant.fuses_products,
         },
     )
-    named = {"kernel": variant.kernel, "arch": arch, "dtype": variant.dtype, "label": variant.label}
+    named: dict[str, Any] = {"kernel": variant.kernel, "arch": arch, "dtype": variant.dtype, "label": variant.label}
     if is_hip(arch):
         return _usage_on_amd(compiled.asm["amdgcn"], named, compiled.metadata.shared, variant.fuses_products)
     resources = _resources(compiled.asm["cubin"])

@@ -126,8 +126,8 @@ def find_way(model: LoadedModel, selection: Selection, options: ScoreOptions) ->
     """
     checked = check_paths(model, selection, options)
     way = _with_budget(model, checked, options)
-    seen = {"attention_kernel": checked.attention_kernel, "by_torch": checked.by_torch}
-    return replace(way, **seen, steps_down=options.path is None)
+    way = replace(way, attention_kernel=checked.attention_kernel, by_torch=checked.by_torch)
+    return replace(way, steps_down=options.path is None)
 
 
 def _with_budget(model: LoadedModel, checked: CheckedPath, options: ScoreOptions) -> Way:

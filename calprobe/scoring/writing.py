@@ -81,8 +81,8 @@ class _Share:
     def take_way(self, scored: ScoredGroup) -> None:
         """Record a smaller budget, or a path or kernels that are not the manifest's, before their first scores."""
         way = scored.taken(self.folder.manifest.settings.path)
-        now = {"batch_tokens": way.batch_tokens, "later_path": way.later_path, "later_by_torch": way.later_by_torch}
-        taken = replace(self.spent, **now)
+        taken = replace(self.spent, batch_tokens=way.batch_tokens, later_path=way.later_path)
+        taken = replace(taken, later_by_torch=way.later_by_torch)
         if taken != self.spent:
             self.spent = taken
             self.record()

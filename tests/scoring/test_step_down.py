@@ -7,17 +7,19 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 import torch
+from proofs import few_of
 from scored_samples import PROBE
 from statement_rows import random_rows
 from tiny_models import loaded, save_tiny_model, tiny_causal, tiny_masked
 from tolerances import TINY_SCORE, TINY_SUM
+from torch.distributed import HashStore
 
 from calprobe.kernels import linear_logprob, rms_norm, tree_attention
 from calprobe.models import LoadedModel, load_model
@@ -25,7 +27,10 @@ from calprobe.runs import open_run
 from calprobe.scoring import ScoreOptions, score
 from calprobe.scoring.engine import Engine
 from calprobe.scoring.executor import score_rows
+from calprobe.scoring.fit import find_way
 from calprobe.scoring.path_choice import Setup, checked_path, executor_of, setups_of, what_failed
+from calprobe.scoring.score import _requested, _take_part
+from calprobe.scoring.workers import Workers
 
 ALL = ("flat", "tree", "padded", "plain")
 CHILD = Path(__file__).with_name("card_without_kernels.py")
@@ -49,7 +54,7 @@ class Broken:
 
 
 @pytest.fixture
-def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Broken]]:
+def kernels(monkeypatch: pytest.MonkeyPatch) -> dict[str, Broken]:
     """The kernels of head, layers and flat attention, as on a card that has them."""
     monkeypatch.setattr("calprobe.scoring.path_choice.triton_takes", lambda array: True)
     monkeypatch.setattr("calprobe.models.fused_layers.triton_takes", lambda array: True)
@@ -58,7 +63,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Broken]]:
     monkeypatch.setattr("calprobe.models.head.linear_logprob", broken["head"])
     monkeypatch.setattr("calprobe.models.fused_layers.rms_norm", broken["layers"])
     monkeypatch.setattr("calprobe.models.flat_attention.tree_attention", broken["attention"])
-    yield broken
+    return broken
 
 
 def model_of_card() -> LoadedModel:
@@ -201,7 +206,7 @@ def program(file: Path, does: str) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
+@pytest.mark.parametrize("environment", few_of(ENVIRONMENTS, ("no triton", "no compiler").__contains__))
 def test_a_card_on_which_triton_fails_keeps_the_tree(environment: str, tmp_path: Path) -> None:
     pytest.importorskip("triton", reason="Triton exists for Linux on x86-64 only")
     without, changes, reason = ENVIRONMENTS[environment]
@@ -236,3 +241,34 @@ def test_a_program_that_failed_is_named_without_its_command() -> None:
     error = subprocess.CalledProcessError(1, ["/usr/bin/gcc", "driver.c", "-O3", *["-I/a/long/folder"] * 50])
     assert what_failed(error) == "gcc ended with 1: Triton needs a C compiler, Python's headers and the driver"
     assert what_failed(torch.OutOfMemoryError("no room\nat all")) == "OutOfMemoryError: no room"
+
+
+def test_the_first_process_compiles_what_the_check_takes_before_others_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    way, send = find_way, Workers.send
+
+    def noted(*given: Any) -> Any:
+        order.append("kernels tried")
+        return way(*given)
+
+    def sent(self: Workers, name: str, text: str) -> None:
+        order.append(f"{name} sent")
+        send(self, name, text)
+
+    def received(self: Workers, name: str) -> NoReturn:
+        order.append(f"{name} awaited")
+        raise TimeoutError
+
+    monkeypatch.setattr("calprobe.scoring.score.find_way", noted)
+    monkeypatch.setattr(Workers, "send", sent)
+    model = load_model(str(save_tiny_model(tmp_path / "model")))
+    score(model, PROBE, tmp_path / "run", ScoreOptions(templates="0", quiet=True))
+    assert order[:2] == ["kernels tried", "folder sent"]
+    order.clear()
+    monkeypatch.setattr(Workers, "receive", received)
+    request = _requested(model, PROBE, tmp_path / "run", ScoreOptions(templates="0"))
+    with pytest.raises(TimeoutError):
+        _take_part(Workers(1, 2, HashStore()), request, model, 0.0)
+    assert order == ["folder awaited"]

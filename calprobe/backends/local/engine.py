@@ -222,7 +222,8 @@ def _products(hidden: Tensor, weight: Tensor) -> Tensor:
     if weight.dtype == torch.float32:
         return F.linear(hidden, weight) if len(hidden) < _FEW_ROWS else linear(hidden, weight)
     if gives_float32(hidden):
-        return wide_products(hidden, weight)
+        products: Tensor = wide_products(hidden, weight)
+        return products
     dots = torch.empty(len(hidden), len(weight), device=weight.device)
     wide = hidden.float()
     for start in range(0, len(weight), _WORDS_AT_ONCE):
