@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calprobe.kernels.tree_layout import TreeLayout
 
 GIB = 1024**3
-# The oldest card that the tests compile the kernels for; on older ones, torch computes the head.
+# The oldest card of NVIDIA that takes the kernels; on older ones torch computes in their place.
 _OLDEST_CAPABILITY = (8, 0)
 # What runs multiply, on recent cards each of these with another tile. Sizes that leave a rest in every block; float32
 # sums of 96 products differ by far less than this. The others give their inputs' dtype: bfloat16 rounds values up to 4.
@@ -133,9 +133,12 @@ def _on_card(device: torch.device) -> Check:
     """The kernels compiled and run on a card, held to the reference on the CPU, in the dtypes and tiles of runs."""
     import torch
 
-    if torch.cuda.get_device_capability(device) < _OLDEST_CAPABILITY:
+    from calprobe.kernels.arguments import compiles_for
+
+    if not compiles_for(device):
         oldest = ".".join(map(str, _OLDEST_CAPABILITY))
-        return Check(str(device), "note", f"not used on cards older than {oldest}: plain torch computes the head")
+        others = "AMD's cards but MI200 and MI300" if torch.version.hip else f"cards older than {oldest}"
+        return Check(str(device), "note", f"not used on {others}: plain torch computes in their place")
     started = time.perf_counter()
     differences: dict[str, tuple[float, float]] = {}  # and what is near enough
     for dtype, rows in _TRIED:

@@ -82,7 +82,9 @@ def _refuse_older_than_torch(device: torch.device) -> None:
 def _warn_of_amd(device: torch.device) -> None:
     if torch.version.hip and not compiles_for(device):
         name = torch.cuda.get_device_properties(device).gcnArchName.partition(":")[0]
-        log.warning("%s (%s) is no AMD Instinct card: torch computes without calprobe's kernels, slower", device, name)
+        log.warning(
+            "%s (%s) is no AMD Instinct MI200 or MI300: torch computes without calprobe's kernels", device, name
+        )
 
 
 def _multiplies_bfloat16() -> bool:

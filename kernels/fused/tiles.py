@@ -16,7 +16,7 @@ TileSet = Literal["wide", "narrow", "tensor_memory", "hip"]
 FUSING = {"enable_fp_fusion": True}
 WIDE_SHARED = 163 * 1024  # bytes that a block may have
 OLDEST_CAPABILITY = 8  # on older cards Triton multiplies without tensor cores, and larger tiles spill
-CDNA = ("gfx90a", "gfx942", "gfx950")  # AMD's cards with matrix units; on RDNA (gfx10, gfx11, gfx12) all tiles spill
+CDNA = ("gfx90a", "gfx942")  # of AMD; on RDNA (gfx10, gfx11, gfx12) all tiles spill
 
 # Parts of the vocabulary that run side by side even when there are rows enough to fill the card: the rows in flight
 # are then few enough for their hidden states to stay in the L2 cache (16 blocks of 128 rows on 132 processors: 12 MiB

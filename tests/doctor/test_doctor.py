@@ -367,7 +367,7 @@ def test_an_old_card_is_said_to_go_without_the_kernels(card: Callable[..., None]
     check = found("kernels", "cuda:0")
     assert (check.state, check.value) == (
         "note",
-        "not used on cards older than 8.0: plain torch computes the head",
+        "not used on cards older than 8.0: plain torch computes in their place",
     )
 
 
