@@ -112,4 +112,4 @@ def test_keys_of_an_earlier_wave_that_are_seen_by_a_hair_are_found_without_toler
     monkeypatch.setattr(check, "_disagreement", lambda *_: None)
     assert not isinstance(ragged_engine(model), str)
     monkeypatch.setattr(Engine, "_additive", thin)
-    assert "with the tokens of another" in str(ragged_engine(model))
+    assert "with the tokens of others" in str(ragged_engine(model))

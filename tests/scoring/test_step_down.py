@@ -261,11 +261,11 @@ def test_the_first_process_compiles_what_the_check_takes_before_others_do(
         order.append(f"{name} awaited")
         raise TimeoutError
 
-    monkeypatch.setattr("calprobe.scoring.score.find_way", noted)
+    monkeypatch.setattr(sys.modules[_take_part.__module__], "find_way", noted)
     monkeypatch.setattr(Workers, "send", sent)
     model = load_model(str(save_tiny_model(tmp_path / "model")))
     score(model, PROBE, tmp_path / "run", ScoreOptions(templates="0", quiet=True))
-    assert order[:2] == ["kernels tried", "folder sent"]
+    assert order.index("kernels tried") < order.index("folder sent")
     order.clear()
     monkeypatch.setattr(Workers, "receive", received)
     request = _requested(model, PROBE, tmp_path / "run", ScoreOptions(templates="0"))
