@@ -35,7 +35,7 @@ LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
-.PHONY: help install demo dist test golden test-dist test-extras test-proofs test-cards golden-cards test-min test-vllm test-trackers test-integrations test-engines test-references test-faults readings test-machines fuzz explore lint format docs docs-reference bench bench-gpu bench-asking bench-confidence clean
+.PHONY: help install demo dist test golden test-dist test-extras test-proofs test-cards golden-cards test-min test-vllm test-trackers test-integrations test-engines test-references test-faults readings test-machines fuzz explore lint format docs docs-reference aot-versions bench bench-gpu bench-asking bench-confidence clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -253,6 +253,16 @@ bench: $(BENCH_VENV)/.installed ## calprobe and its peers side by side, about 30
 	$(BENCH_VENV)/bin/python bench/side_by_side.py --bear $(BEAR) --out $(BENCH_OUT)
 	$(BENCH_VENV)/bin/python bench/side_by_side.py --bear $(BEAR) --out $(BENCH_MASKED_OUT) --random minilm xlm-r-mini \
 		--slices P36:2 P30:10 mixed:1:3 --sample 18 --scaling ""
+
+# The last of each release before that of constraints.txt; a wheel of 150 to 200 MB each.
+TRITONS ?= 3.3.1 3.4.0 3.5.1 3.6.0 3.7.1
+TRITONS_AT ?= .tritons
+AOT_OUT ?= bench/results/kernels_aot_versions.json
+
+aot-versions: $(VENV)/.dev ## each tile of the kernels compiled by older Tritons, without a card (1 GB)
+	set -e; for version in $(TRITONS); do \
+		test -d $(TRITONS_AT)/$$version || $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --target $(TRITONS_AT)/$$version triton==$$version; \
+		PYTHONPATH=$(TRITONS_AT)/$$version $(BIN)/python bench/aot.py --arch 80 --tiles --beside $(AOT_OUT); done
 
 bench-gpu: $(BENCH_VENV)/.installed ## what to measure first on a GPU: profiles, plans, both precisions, kernels, peers (exit 2 without one)
 	$(BENCH_VENV)/bin/python bench/gpu.py --bear $(BEAR) --out $(BENCH_RESULTS)/gpu.json

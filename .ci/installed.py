@@ -26,6 +26,7 @@ OTHER_CONSTRAINTS = "tests/constraints/newer-python.txt"
 TORCH = "torch==2.13.0"
 # What extras and other tools bring: modules that import one of these need not be importable.
 OF_EXTRAS = (
+    "triton",  # torch's builds for cards bring it
     *("inspect_ai", "lm_eval", "mlflow", "openai", "peft", "ray", "submitit", "tensorboard", "trackio", "vllm"),
     "wandb",
 )

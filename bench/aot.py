@@ -1,11 +1,14 @@
 """Compile every kernel ahead of time, without a card, and say what each takes of one.
 
-    python bench/aot.py [--arch 80 86 89 90 100 120] [--few] [--json] [--out FILE]
+    python bench/aot.py [--arch 80 90 gfx942 ..] [--few | --tiles] [--json] [--out FILE] [--beside FILE]
 
 A line a kernel, architecture, dtype and choice of tiles and flags: registers a thread, stack (spills lie there), local
 memory, shared memory, matrix instructions and asynchronous copies in the PTX. `--few` compiles the largest tile of
-bf16, and one of rotary positions. Exit status 1 when a kernel spills, needs more shared memory than a block may have,
-multiplies bf16 or fp16 without tensor cores, does not pipeline its loads, or does not round what it must.
+bf16, and one of rotary positions; `--tiles` the tiles of head and attention in bf16 and float32. Exit status 1 when a
+kernel spills, needs more shared memory than a block may have, multiplies bf16 or fp16 without matrix units, does not
+pipeline its loads, or does not round what it must, on a card that takes the kernels.
+
+Another Triton is taken from the front of the path: unpack its wheel, and set PYTHONPATH (`make aot-versions`).
 """
 
 from __future__ import annotations
@@ -39,6 +42,8 @@ from calprobe.kernels import rotary_triton as rotary
 from calprobe.kernels import tree_attention_triton as tree
 from calprobe.kernels.arguments import RotaryRule
 from calprobe.kernels.tiles import (
+    CDNA,
+    OLDEST_CAPABILITY,
     WIDEST_GATE,
     WIDEST_NORM,
     Precision,
@@ -49,10 +54,14 @@ from calprobe.kernels.tiles import (
     tile_set,
 )
 
-# Bytes of shared memory that a block may have (CUDA C++ guide, compute capabilities).
-SHARED_LIMIT = {80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 100: 227 * 1024, 120: 99 * 1024}
+Arch = int | str  # compute capability, or AMD's name
+# Bytes of shared memory that a block may have (CUDA C++ guide, compute capabilities; AMD: 64 KiB).
+SHARED_LIMIT: dict[Arch, int] = {
+    75: 64 * 1024, 80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 100: 227 * 1024, 103: 227 * 1024,
+    120: 99 * 1024, 121: 99 * 1024, "gfx90a": 64 * 1024, "gfx942": 64 * 1024,
+}  # fmt: skip
 # Their instructions are another card's of this list, so that each tile is compiled with all flags alone.
-LIKE_ANOTHER = (89,)
+LIKE_ANOTHER: tuple[Arch, ...] = (75, 89, 103, 121, "gfx90a")
 TYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
 INPUTS = ("p_hidden", "p_weight", "p_bias", "p_query", "p_key", "p_value", "p_out", "p_x", "p_gate", "p_up")
 ANGLES = ("p_cos", "p_sin")
@@ -61,6 +70,7 @@ MODULES = {
     "_tree_attention_kernel": tree, "_rms_norm_kernel": norm, "_gated_unit_kernel": gate,
     "_rotary_kernel": rotary,
 }  # fmt: skip
+MULTIPLY = ("_partial_lse_kernel", "_tree_attention_kernel")
 # Heads, the states of gemma-7b, the widest row in one part, and one in three; gates of gemma-7b, and a narrow one.
 NORM_WIDTHS = (64, 3072, WIDEST_NORM, 2 * WIDEST_NORM + 8)
 GATE_WIDTHS = (24_576, 768)
@@ -113,7 +123,7 @@ class Usage:
     """What one compiled kernel takes; bytes, except registers (a thread's) and counts of PTX instructions."""
 
     kernel: str
-    arch: int
+    arch: Arch
     dtype: str
     label: str
     registers: int
@@ -121,7 +131,7 @@ class Usage:
     local: int
     shared: int
     wgmma: int
-    mma: int
+    mma: int  # with AMD's v_mfma
     tcgen05: int
     async_copies: int  # of 16 bytes each, from global to shared memory while the products run
     fused: int = 0  # float32 products fused with their sums, of a kernel that must not
@@ -134,19 +144,30 @@ class Usage:
         if self.shared > SHARED_LIMIT[self.arch]:
             found.append(f"shared memory {self.shared} of {SHARED_LIMIT[self.arch]} bytes")
         on_tensor_cores = self.wgmma + self.mma + self.tcgen05 > 0
-        multiplies = self.kernel in ("_partial_lse_kernel", "_tree_attention_kernel")
+        multiplies = self.kernel in MULTIPLY
         if multiplies and self.dtype != "fp32" and not on_tensor_cores:
             found.append("no tensor-core instruction")
-        if multiplies and not self.async_copies and not self.label.endswith("ONES"):
+        if multiplies and not is_hip(self.arch) and not self.async_copies and not self.label.endswith("ONES"):
             found.append("loads are not pipelined in 16 bytes")
         if self.fused:
             found.append(f"{self.fused} products are not rounded before they are added")
         return found
 
 
-def variants(arch: int, few: bool) -> Iterator[Variant]:
-    """What a launch may choose on that architecture: every variant, or `few`, or of `LIKE_ANOTHER` each tile once."""
-    chosen = tile_set(arch // 10, SHARED_LIMIT[arch])
+def is_hip(arch: Arch) -> bool:
+    """Whether that is a card of AMD."""
+    return isinstance(arch, str)
+
+
+def takes_kernels(arch: Arch) -> bool:
+    """Whether launches come to that card; to others torch's own products do."""
+    return arch in CDNA if isinstance(arch, str) else arch // 10 >= OLDEST_CAPABILITY
+
+
+def variants(arch: Arch, few: bool, tiles: bool = False) -> Iterator[Variant]:
+    """What a launch may choose on that architecture: every variant, or `few`, or each tile once; `tiles`: of those that
+    multiply, with flags or without."""
+    chosen = "hip" if isinstance(arch, str) else tile_set(arch // 10, SHARED_LIMIT[arch])
     if few:
         yield _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee", chosen)[-1], False)
         yield _tree_attention(torch.bfloat16, 64, False, False)
@@ -154,7 +175,8 @@ def variants(arch: int, few: bool) -> Iterator[Variant]:
         return
     for variant in every_variant(chosen):
         is_one_of_a_tile = dict(variant.constants).get("HAS_SOFTCAP", True) and variant.dtype != "fp16"
-        if arch not in LIKE_ANOTHER or (is_one_of_a_tile and not variant.has_ones):
+        is_asked = variant.kernel in MULTIPLY and variant.dtype != "fp16" if tiles else is_one_of_a_tile
+        if not (tiles or arch in LIKE_ANOTHER) or (is_asked and not variant.has_ones):
             yield variant
 
 
@@ -166,6 +188,8 @@ def every_variant(chosen: TileSet) -> Iterator[Variant]:
     choices: list[tuple[torch.dtype, Precision]] = [
         (torch.bfloat16, "ieee"), (torch.float16, "ieee"), (torch.float32, "ieee"), (torch.float32, "tf32x3"),
     ]  # fmt: skip
+    on_hip = chosen == "hip"
+    choices = choices[:-1] if on_hip else choices
     for dtype, precision in choices:
         for flag in (False, True) if dtype != torch.float16 else (True,):
             for tiles in tile_choices(dtype, precision, chosen):
@@ -184,9 +208,9 @@ def every_variant(chosen: TileSet) -> Iterator[Variant]:
         yield from (_rotary(dtype, heads, RotaryRule(*flags)) for heads in HEADS for flags in ways)
     for block_dim in tree.BLOCK_DIMS:
         for dtype in (torch.bfloat16, torch.float32):
-            yield from (_tree_attention(dtype, block_dim, *flags) for flags in ((False, False), (True, True)))
-        yield _tree_attention(torch.bfloat16, block_dim, False, True)  # a window alone, as Mistral has it
-        yield _tree_attention(torch.float16, block_dim, True, True)
+            yield from (_tree_attention(dtype, block_dim, *flags, on_hip) for flags in ((False, False), (True, True)))
+        yield _tree_attention(torch.bfloat16, block_dim, False, True, on_hip)  # a window alone, as Mistral has it
+        yield _tree_attention(torch.float16, block_dim, True, True, on_hip)
     smallest = _partial_lse(torch.bfloat16, "ieee", tile_choices(torch.bfloat16, "ieee", chosen)[0], True)
     targets = Variant("_target_logprob_kernel", "bf16", _constants(True, **blocks))
     for variant in (smallest, targets):
@@ -200,8 +224,8 @@ def _partial_lse(dtype: torch.dtype, precision: Precision, tiles: Tiles, flag: b
     return Variant("_partial_lse_kernel", TYPE_NAMES[dtype], constants, warps, stages)
 
 
-def _tree_attention(dtype: torch.dtype, block_dim: int, softcap: bool, window: bool) -> Variant:
-    tiles = tree.attention_tiles(dtype, block_dim)
+def _tree_attention(dtype: torch.dtype, block_dim: int, softcap: bool, window: bool, on_hip: bool = False) -> Variant:
+    tiles = tree.attention_tiles(dtype, block_dim, on_hip)
     options = tiles.launch_options()
     warps, stages = options.pop("num_warps"), options.pop("num_stages")
     flags = (
@@ -251,8 +275,8 @@ def _constants(flag: bool, **others: Any) -> tuple[tuple[str, Any], ...]:
     return (("HAS_BIAS", flag), ("HAS_SOFTCAP", flag), *others.items())
 
 
-def compile_variant(variant: Variant, arch: int) -> Usage:
-    """Compile for `sm_ARCH` and read off what it takes. Pointers and strides alone are known to be aligned."""
+def compile_variant(variant: Variant, arch: Arch) -> Usage:
+    """Compile for that card and read off what it takes. Pointers and strides alone are known to be aligned."""
     kernel = _kernel(variant.kernel)
     constants = dict(variant.constants)
     signature = {name: _argument_type(name, variant.dtype, constants) for name in kernel.arg_names}
@@ -260,20 +284,20 @@ def compile_variant(variant: Variant, arch: int) -> Usage:
     divisible = {(i,): [["tt.divisibility", 16]] for i, is_aligned in enumerate(aligned) if is_aligned}
     compiled = triton.compile(
         ASTSource(kernel, signature, constants, divisible),
-        target=GPUTarget("cuda", arch, 32),
+        target=GPUTarget("hip", arch, 64) if is_hip(arch) else GPUTarget("cuda", arch, 32),
         options={
             "num_warps": variant.warps,
             "num_stages": variant.stages,
             "enable_fp_fusion": variant.fuses_products,
         },
     )
+    named: dict[str, Any] = {"kernel": variant.kernel, "arch": arch, "dtype": variant.dtype, "label": variant.label}
+    if is_hip(arch):
+        return _usage_on_amd(compiled.asm["amdgcn"], named, compiled.metadata.shared, variant.fuses_products)
     resources = _resources(compiled.asm["cubin"])
     ptx = compiled.asm["ptx"]
     return Usage(
-        kernel=variant.kernel,
-        arch=arch,
-        dtype=variant.dtype,
-        label=variant.label,
+        **named,
         registers=resources["REG"],
         stack=resources["STACK"],
         local=resources["LOCAL"],
@@ -283,6 +307,26 @@ def compile_variant(variant: Variant, arch: int) -> Usage:
         tcgen05=ptx.count("tcgen05.mma"),
         async_copies=ptx.count("cp.async.cg"),
         fused=0 if variant.fuses_products else _dumped(compiled.asm["cubin"], "-sass").count("FFMA"),
+    )
+
+
+def _usage_on_amd(assembly: str, named: dict[str, Any], shared: int, fuses_products: bool) -> Usage:
+    """What AMD's assembler is told a thread and a block take."""
+
+    def sizes(name: str) -> int:
+        return max(map(int, re.findall(rf"\.{name}:\s+(\d+)", assembly)), default=0)
+
+    return Usage(
+        **named,
+        registers=sizes("vgpr_count"),
+        stack=sizes("private_segment_fixed_size"),
+        local=0,
+        shared=shared,
+        wgmma=0,
+        mma=assembly.count("v_mfma"),
+        tcgen05=0,
+        async_copies=0,
+        fused=0 if fuses_products else len(re.findall(r"v_(?:pk_)?(?:fma|fmac|mac)_f32", assembly)),
     )
 
 
@@ -316,26 +360,39 @@ def _dumped(cubin: bytes, what: str) -> str:
 def main() -> int:
     """Compile, print, and say by the exit status whether all of it can be used."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--arch", type=int, nargs="+", default=sorted(SHARED_LIMIT), choices=sorted(SHARED_LIMIT))
+    parser.add_argument("--arch", type=_arch, nargs="+", default=list(SHARED_LIMIT), choices=list(SHARED_LIMIT))
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of the table")
     parser.add_argument("--few", action="store_true", help="one tile for each architecture")
+    parser.add_argument("--tiles", action="store_true", help="the tiles of head and attention")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the table as JSON")
+    parser.add_argument(
+        "--beside", type=Path, metavar="FILE", help="the same, in a file that has those of other Tritons"
+    )
     options = parser.parse_args()
     usages: list[Usage] = []
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for arch in options.arch:
-            for usage in pool.map(partial(compile_variant, arch=arch), variants(arch, options.few)):
+            for usage in pool.map(partial(compile_variant, arch=arch), variants(arch, options.few, options.tiles)):
                 usages.append(usage)
                 print(json.dumps(asdict(usage) | {"faults": usage.faults()}) if options.json else _line(usage))
+    if options.beside is not None:
+        tables = json.loads(options.beside.read_text()) if options.beside.is_file() else {}
+        tables[triton.__version__] = [asdict(usage) | {"faults": usage.faults()} for usage in usages]
+        options.beside.write_text(json.dumps(tables, indent=1) + "\n")
     if options.out is not None:
         rows = [asdict(usage) | {"faults": usage.faults()} for usage in usages]
         table = {"triton": triton.__version__, "shared_limit_bytes": SHARED_LIMIT, "kernels": rows}
         options.out.write_text(json.dumps(table, indent=1) + "\n")
-    return 1 if any(usage.faults() for usage in usages) else 0
+    return 1 if any(usage.faults() for usage in usages if takes_kernels(usage.arch)) else 0
+
+
+def _arch(text: str) -> Arch:
+    return int(text) if text.isdigit() else text
 
 
 def _line(usage: Usage) -> str:
-    head = f"sm_{usage.arch} {usage.dtype} {usage.kernel.strip('_'):22} {usage.label:36}"
+    card = usage.arch if is_hip(usage.arch) else f"sm_{usage.arch}"
+    head = f"{card} {usage.dtype} {usage.kernel.strip('_'):22} {usage.label:36}"
     sizes = f"regs {usage.registers:3} stack {usage.stack} local {usage.local} shared {usage.shared:6}"
     instructions = f"wgmma {usage.wgmma:2} mma {usage.mma:3} tcgen05 {usage.tcgen05:2} copies {usage.async_copies:2}"
     return f"{head} {sizes} {instructions} {'; '.join(usage.faults())}".rstrip()

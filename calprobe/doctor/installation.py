@@ -18,6 +18,7 @@ from calprobe.messages import shown
 _LEADING = ("torch", "transformers", "tokenizers", "triton", "numpy")
 _MODULES = {"Jinja2": "jinja2", "huggingface-hub": "huggingface_hub"}  # distribution -> module, where they differ
 _OPTIONAL = ("peft",)
+_TRITON = ">=3.3"  # torch's builds for cards bring one; with older ones attention in float32 is slow
 _SETTINGS = (
     *("CALPROBE_CACHE", "CALPROBE_DATA", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_ENDPOINT"),
     *("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "TRITON_INTERPRET", "TRITON_CACHE_DIR", "PYTHONSAFEPATH"),
@@ -64,8 +65,8 @@ def _package(name: str, bound: str) -> Check:
     version = _version(name)
     if version is None:
         wanted = f"{name}{bound}"
-        if name == "triton":  # kernels.py says what its absence means here
-            return Check(name, "note", "not installed")
+        if name == "triton":  # the group of kernels says what its absence means here
+            return Check(name, "ok", "not installed; torch's builds for GPUs bring it, and a CPU needs none")
         return Check(name, "fail", "not installed", f"pip install '{wanted}'")
     try:
         import_module(_MODULES.get(name, name.replace("-", "_")))
@@ -76,13 +77,19 @@ def _package(name: str, bound: str) -> Check:
         state: State = "note" if name == "triton" else "fail"
         what = f"{version}, cannot be imported ({type(error).__name__}: {said[0]})"
         return Check(name, state, what, f"pip install --force-reinstall --no-deps '{name}=={version}'")
+    if name == "triton" and not _contains(_TRITON, version):
+        return Check(name, "note", f"{version}, older than the kernels are tested with ({_TRITON})", "update torch")
     return _within(name, version, bound)
 
 
-def _within(name: str, version: str, bound: str) -> Check:
+def _contains(bound: str, version: str) -> bool:
     from packaging.specifiers import SpecifierSet
 
-    if SpecifierSet(bound).contains(version, prereleases=True):
+    return SpecifierSet(bound).contains(version, prereleases=True)
+
+
+def _within(name: str, version: str, bound: str) -> Check:
+    if _contains(bound, version):
         return Check(name, "ok", version)
     return Check(name, "fail", f"{version}, calprobe wants {bound}", f"pip install '{name}{bound}'")
 

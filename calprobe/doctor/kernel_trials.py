@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from calprobe.kernels.tree_layout import TreeLayout
 
-# The oldest card that the tests compile the kernels for; on older ones, torch computes the head.
+# The oldest card of NVIDIA that takes the kernels; on older ones torch computes in their place.
 OLDEST_CAPABILITY = (8, 0)
 # What runs multiply, on recent cards each of these with another tile. Sizes that leave a rest in every block; float32
 # sums of 96 products differ by far less than this. The others give their inputs' dtype: bfloat16 rounds values up to 4.
@@ -23,7 +23,7 @@ _WIDTH, _WORDS = 96, 1000
 _NEAR_ENOUGH = 1e-4
 _ROUNDED_NEAR_ENOUGH = {"float32": 1e-4, "bfloat16": 0.05}
 _BRANCH = 7  # places below one another in a branch of the tree that attention is tried on
-_SLOWER = "the model's own forward scores instead: correct, but slower"
+_SLOWER = "torch computes in their place: correct, but slower"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +157,12 @@ def try_kernels() -> Iterator[Check]:
 def _on_card(device: torch.device) -> Check:
     import torch
 
-    if torch.cuda.get_device_capability(device) < OLDEST_CAPABILITY:
+    from calprobe.kernels.arguments import compiles_for
+
+    if not compiles_for(device):
         oldest = ".".join(map(str, OLDEST_CAPABILITY))
-        return Check(str(device), "note", f"not used on cards older than {oldest}: plain torch computes the head")
+        others = "AMD's cards but MI200 and MI300" if torch.version.hip else f"cards older than {oldest}"
+        return Check(str(device), "note", f"not used on {others}: plain torch computes in their place")
     started = time.perf_counter()
     measured: list[tuple[Trial, float]] = []
     for trial in (trial for dtype, rows in _TRIED for trial in trials(dtype, rows)):

@@ -16,46 +16,78 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calprobe.models import LoadedModel
+    from calprobe.scoring import ScoreOptions, Way
+    from calprobe.scoring.path_choice import OnPass
+    from calprobe.scoring.selection import Selection
     from calprobe.words import ScoringPath
 
 _RELATION, _INSTANCES = "month", 3  # of mini
 _BATCH_TOKENS = 512
 _REPORT = "please report it with this complete text"
+_SEE_KERNELS = "see the group of kernels"
 
 
 def _paths_agree(name: str) -> Iterator[Check]:
-    """Compare each path of a bundled model with the model's own forward; the time is that of its fastest path."""
+    """Compare each path of a bundled model with the model's own forward; the time is that of its fastest path.
+
+    As in a run, torch takes over where a kernel of a card fails, and a path that is refused gives way to the next: on a
+    card that is a note, since scoring works; on a CPU, where there are no kernels, something is broken.
+    """
     from calprobe.models import LoadOptions, load_model
     from calprobe.scoring.path_choice import disagreement, paths_of, tolerance_for
 
     model = load_model(name, LoadOptions(dtype="float32", quiet=True))
-    paths = paths_of(model)
-    timed = {path: _scored(model, path) for path in paths}
+    refused = dict[str, str]()
+    ways = [way for path in paths_of(model) if (way := _way(model, path, refused.__setitem__)) is not None]
+    timed = {way.path: _scored(model, way) for way in ways}
     own, n_statements, _ = timed["plain"]
     differences = {
         path: float(abs(scores.astype(float) - own).max()) for path, (scores, *_) in timed.items() if path != "plain"
     }
     tolerance = tolerance_for(model.dtype, own[:0].astype(float))
     wrong = [f"{path}: {why}" for path, (scores, *_) in timed.items() if (why := disagreement(own, scores, tolerance))]
-    each_ms = 1000 * timed[paths[0]][2] / n_statements
+    wrong += [f"{path}: {why}" for path, why in refused.items() if model.device.type == "cpu"]
+    each_ms = 1000 * timed[ways[0].path][2] / n_statements
     facts = {"statements": n_statements, "largest_difference": differences, "ms_per_statement": each_ms}
     if wrong:
         yield Check(name, "fail", f"scores differ from the model's own forward: {'; '.join(wrong)}", _REPORT, facts)
         return
     said = ", ".join(f"{path} within {difference:.0e} nats" for path, difference in differences.items())
     timing = f"{each_ms:.1f} ms a statement on {model.device}"
-    yield Check(name, "ok", f"{said} of the plain forward; {timing}", facts=facts)
+    yield Check(name, "ok", f"{f'{said} of ' if said else ''}the plain forward; {timing}", facts=facts)
+    by_torch = sorted({part for way in ways for part in way.by_torch})
+    if refused or by_torch:
+        slower = [f"not {path}: {why}" for path, why in refused.items()]
+        slower += [f"by torch, not by kernels: {', '.join(by_torch)}"] if by_torch else []
+        yield Check(name, "note", f"scoring works, but slower; {'; '.join(slower)}", _SEE_KERNELS, facts)
 
 
-def _scored(model: LoadedModel, path: ScoringPath) -> tuple[npt.NDArray[np.float32], int, float]:
-    """Token scores on that path, the number of statements, and the seconds of a second time, when all is warm."""
-    import numpy as np
+def _way(model: LoadedModel, path: ScoringPath, refuse: OnPass) -> Way | None:
+    """How that path scores; None where it is refused, of which `refuse` gets the reason."""
+    from calprobe.scoring import Way
+    from calprobe.scoring.fit import check_paths
 
+    among: tuple[ScoringPath, ...] = (path,) if path == "plain" else (path, "plain")
+    options, selection = _asked()
+    checked = check_paths(model, selection, options, refuse, among)
+    return Way(path, _BATCH_TOKENS, "typed", by_torch=checked.by_torch) if checked.path == path else None
+
+
+def _asked() -> tuple[ScoreOptions, Selection]:
     from calprobe.probes import load_probe
-    from calprobe.scoring import ScoreOptions, Way, score_pieces, select
+    from calprobe.scoring import ScoreOptions, select
 
     options = ScoreOptions(relations=(_RELATION,), first=_INSTANCES, save_tokens=True)
-    selection, way = select(load_probe("mini"), options), Way(path, _BATCH_TOKENS, "typed")
+    return options, select(load_probe("mini"), options)
+
+
+def _scored(model: LoadedModel, way: Way) -> tuple[npt.NDArray[np.float32], int, float]:
+    """Token scores that way, the number of statements, and the seconds of a second time, when all is warm."""
+    import numpy as np
+
+    from calprobe.scoring import score_pieces
+
+    options, selection = _asked()
     pieces = list(score_pieces(model, selection, options, way))
     started = time.perf_counter()
     list(score_pieces(model, selection, options, way))
@@ -123,6 +155,9 @@ def _path(model: LoadedModel) -> Iterator[Check]:
     agrees = "the model's own forward" if checked.path == "plain" else "agrees with the model's own forward"
     text = f"{checked.path}: {agrees} ({checked.n_statements} statements)"
     yield Check("path", "ok", text, facts={"path": checked.path, "passed_over": passed})
+    if checked.by_torch:
+        facts = {"by_torch": list(checked.by_torch)}
+        yield Check("by torch", "note", f"{', '.join(checked.by_torch)}: slower than by kernels", _SEE_KERNELS, facts)
 
 
 SELF_TESTS: tuple[tuple[str, Look], ...] = (

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from calprobe.kernels import LogitRule
+from calprobe.kernels import LogitRule, linear_logprob, linear_logprob_reference
 from calprobe.models.activations import fast_activations
 from calprobe.models.forwards import has_own_forward, other_forwards
 from calprobe.models.linears import fast_linears
@@ -37,11 +37,28 @@ class ScoringHead:
 
     weight: Tensor  # [vocab, dim], padded rows of the vocabulary included
     rule: LogitRule  # bias, scale and soft-cap
-    precision: Products = "ieee"  # of its float32 products on a card
+    precision: Products = "ieee"  # of its float32 products on a card, by the kernel
+    by_kernel: bool = True  # on a card; else by torch, as on a CPU
+
+    @property
+    def scores_on(self) -> torch.device:
+        """Where log-probabilities go: they stay where they are made, unless no kernel can sum them there."""
+        return self.weight.device if self.by_kernel else torch.device("cpu")
+
+    def logprobs(self, hidden: Tensor, targets: Tensor, target_offsets: Tensor) -> Tensor:
+        """Log-probabilities [targets] float32 of the targets behind each row of `hidden` [rows, dim], in nats, <= 0.
+
+        As `calprobe.kernels.linear_logprob`, which says more.
+        """
+        compute = linear_logprob if self.by_kernel else linear_logprob_reference
+        logprobs: Tensor = compute(hidden, self.weight, targets, target_offsets, self.rule, self.precision)[1]
+        return logprobs
 
 
-def scoring_head(network: nn.Module, device: torch.device, precision: Products = "ieee") -> ScoringHead:
-    """Find the output embedding of a model and what happens to logits after it; `precision` is for its products.
+def scoring_head(
+    network: nn.Module, device: torch.device, precision: Products = "ieee", by_kernel: bool = True
+) -> ScoringHead:
+    """Find the output embedding of a model and what happens to logits after it; the others say how it computes.
 
     Raises HeadUnusable if there is none, if it is more than a plain linear layer (adapter, quantised, offloaded or
     hooked) or no embedding of the vocabulary, or if the model changes its logits in a way that scale and soft-cap do
@@ -49,7 +66,7 @@ def scoring_head(network: nn.Module, device: torch.device, precision: Products =
     """
     head = _plain_linear(network)
     scale, softcap = _response(network, device)
-    return ScoringHead(head.weight, LogitRule(head.bias, scale, softcap), precision)
+    return ScoringHead(head.weight, LogitRule(head.bias, scale, softcap), precision, by_kernel)
 
 
 @contextmanager

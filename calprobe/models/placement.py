@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +13,18 @@ from typing import Any
 import torch
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.kernels.arguments import compiles_for
 from calprobe.models.libraries import PICKLES
 from calprobe.models.memory import free_bytes
 from calprobe.models.source import Source
 from calprobe.models.types import LoadOptions, Products
-from calprobe.models.unseen_card import unseen_card
+from calprobe.models.unseen_card import torch_built_for, unseen_card
 from calprobe.words import Precision
 
 log = logging.getLogger(__name__)
 _GIB = 1024**3
 _FIRST_TF32 = 8  # compute capability 8.0
+_TF32_OVERRIDE = "NVIDIA_TF32_OVERRIDE"  # what cuBLAS reads, and nobody can set back
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +40,16 @@ def place(options: LoadOptions, checkpoint_dtype: torch.dtype | None = None) -> 
     """Resolve `auto`: the first GPU if torch sees one, else the CPU; float32 on a CPU, the checkpoint's own on a GPU.
 
     A card without units for bfloat16 (compute capability below 8.0: T4, RTX 20) takes float16 for it. Where there is a
-    card that torch does not compute on, and where float16 is taken, a warning says so.
+    card that torch does not compute on, where float16 is taken, and where no kernels are for an AMD card, a warning
+    says so.
 
-    Raises UsageError for a device that is not there, or a dtype that it cannot compute in.
+    Raises UsageError for a device that is not there, that this torch is not built for, or a dtype that it cannot
+    compute in.
     """
     device = _device(options.device)
+    if device.type == "cuda":
+        _refuse_older_than_torch(device)
+        _warn_of_amd(device)
     dtype: torch.dtype | None = getattr(torch, options.dtype) if options.dtype != "auto" else None
     if dtype is None and device.type == "cpu":
         dtype = torch.float32
@@ -54,16 +63,52 @@ def place(options: LoadOptions, checkpoint_dtype: torch.dtype | None = None) -> 
     return Placement(device, options.device_map, dtype)
 
 
+def _refuse_older_than_torch(device: torch.device) -> None:
+    """Raise UsageError for a card that this build of torch has no code for: V100 with CUDA 13."""
+    if torch.version.cuda is None:
+        return
+    built_for = [int(re.sub(r"\D", "", arch)) for arch in torch.cuda.get_arch_list()]
+    major, minor = torch.cuda.get_device_capability(device)
+    if built_for and 10 * major + minor < min(built_for):
+        oldest = min(built_for) / 10
+        raise UsageError(
+            f"{device} is a {torch.cuda.get_device_name(device)} (compute capability {major}.{minor}), and this torch"
+            f" ({torch_built_for()}) computes on {oldest} and later only\n"
+            "install torch's build for an older CUDA (pip install torch --index-url"
+            " https://download.pytorch.org/whl/cu126), or use --device cpu"
+        )
+
+
+def _warn_of_amd(device: torch.device) -> None:
+    if torch.version.hip and not compiles_for(device):
+        name = torch.cuda.get_device_properties(device).gcnArchName.partition(":")[0]
+        log.warning(
+            "%s (%s) is no AMD Instinct MI200 or MI300: torch computes without calprobe's kernels", device, name
+        )
+
+
 def _multiplies_bfloat16() -> bool:
     return bool(torch.cuda.is_bf16_supported(including_emulation=False))
 
 
 def float32_products(precision: Precision, dtype: str, device: torch.device) -> Products:
-    """How a model of that dtype on that device multiplies float32: `tf32x3` on cards with tensor cores for it.
+    """How a model of that dtype on that device multiplies float32: `tf32x3` on NVIDIA's cards with tensor cores for it.
 
-    That is the sum of three products of operands cut to TF32, with an error near float32's.
+    That is the sum of three products of operands cut to TF32, with an error near float32's. Where the environment's
+    NVIDIA_TF32_OVERRIDE=0 forbids TF32, each would be a product in full: `ieee` then, and a warning. With 1 it cuts the
+    operands of all products, whatever torch is told: UsageError.
     """
-    if precision == "ieee" or dtype != "float32" or device.type != "cuda":
+    if dtype != "float32" or device.type != "cuda" or torch.version.hip:
+        return "ieee"
+    override = os.environ.get(_TF32_OVERRIDE)
+    if override == "1":
+        raise UsageError(
+            f"{_TF32_OVERRIDE}=1 cuts all float32 products on {device} to TF32, and scores move by up to 0.02 nats\n"
+            f"unset {_TF32_OVERRIDE}, or use --dtype bfloat16"
+        )
+    if precision == "ieee" or override == "0":
+        if precision != "ieee":
+            log.warning("%s=0: float32 products without tensor cores, as --precision ieee; unset it", _TF32_OVERRIDE)
         return "ieee"
     return "tf32x3" if torch.cuda.get_device_capability(device)[0] >= _FIRST_TF32 else "ieee"
 

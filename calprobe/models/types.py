@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from calprobe.errors import UsageError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 Attention = Literal["auto", "sdpa", "eager"]
 Products = Literal["tf32x3", "ieee"]
+Part = Literal["layers", "head"]  # of a model, which a kernel of calprobe's computes on a card, or torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,12 @@ class LoadedModel:
     adapter_merged: bool | None = None  # None: no adapter
     precision: Products = "ieee"  # how calprobe's own float32 products are made; tf32x3 on cards only
     fused: bool = False  # whether `fused_layers` computes some of its modules while it scores; on cards only
+    head_by_kernel: bool = True  # on cards that have kernels; else torch computes log-probabilities and their sums
+
+    def by_torch(self, parts: Collection[Part]) -> LoadedModel:
+        """The same model, of which torch computes these parts too, and none of calprobe's kernels."""
+        fused, by_kernel = self.fused and "layers" not in parts, self.head_by_kernel and "head" not in parts
+        return replace(self, fused=fused, head_by_kernel=by_kernel)
 
     def __repr__(self) -> str:
         return f"<LoadedModel {self.name}: {self.kind}, {self.architecture}, {self.dtype} on {self.device}>"

@@ -206,8 +206,8 @@ class Manifest(RunManifest):
     def recorded_only(self) -> dict[str, object]:
         """What makes the products."""
         found: dict[str, object] = {name: getattr(self.settings, name) for name in ("device_name", "cpu_products")}
-        kernel = self.settings.attention_kernel  # earlier runs, and plain ones, do not know it
-        return found if kernel is None else found | {"attention_kernel": kernel}
+        later = {"attention_kernel": self.settings.attention_kernel, "head": self.settings.head}
+        return found | {name: value for name, value in later.items() if value is not None}  # else not known
 
     @cached_property
     def _relations(self) -> dict[str, RelationRecord]:
@@ -217,11 +217,11 @@ class Manifest(RunManifest):
         """The fields that must agree for two runs' shards to be one run's, by the name shown to users.
 
         Only this method decides it. Not in it, and so only recorded: names and paths as typed (fingerprints identify
-        the content), device index, device name, cpu_products and attention_kernel (a difference is logged on resuming),
-        batch budgets, group sizes and threads (a resumed run keeps the stored ones), the shard, versions, time stamps,
-        domains, wordings (in the template set's fingerprint), which part of a statement is scored (in the probe's
-        fingerprint), numbers of the complete probe and of candidates with the same tokens, the note, whether an adapter
-        was merged.
+        the content), device index, device name, cpu_products, attention_kernel and head (a difference is logged on
+        resuming), batch budgets, group sizes and threads (a resumed run keeps the stored ones), the shard, versions,
+        time stamps, domains, wordings (in the template set's fingerprint), which part of a statement is scored (in the
+        probe's fingerprint), numbers of the complete probe and of candidates with the same tokens, the note, whether an
+        adapter was merged.
         """
         model, settings = self.model, self.settings
         found = {

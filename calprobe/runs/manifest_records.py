@@ -104,6 +104,7 @@ class Settings:
     attention_kernel: str | None = None  # what torch's sdpa took in the self-check: efficient, flash, math, ..
     precision: str | None = None  # of calprobe's float32 products on a card: tf32x3, ieee; None: none, or not known
     layers: str | None = None  # fused: norms, gates, positions on a card by calprobe's kernels; None: the model's own
+    head: str | None = None  # what makes log-probabilities on a card: kernel, torch; None: on a CPU, or not known
     device: str | None = None  # cpu, cuda:0
     device_name: str | None = None  # the card, or the processor and what torch uses of it
     cpu_products: str | None = (

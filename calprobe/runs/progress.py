@@ -42,6 +42,7 @@ class Progress:
     batch_tokens: int | None = None  # the smallest batch budget in force; None: not known
     first_batch_tokens: int | None = None  # the run's first budget, where batches became smaller since
     later_path: ScoringPath | None = None  # with which the run goes on where the manifest's failed
+    later_by_torch: tuple[str, ...] = ()  # parts of the model (layers, head) of which a kernel failed in mid-run
 
     def __add__(self, other: Progress) -> Progress:
         return Progress(
@@ -55,6 +56,7 @@ class Progress:
             batch_tokens=_of_known(min, self.batch_tokens, other.batch_tokens),
             first_batch_tokens=_of_known(max, self.first_batch_tokens, other.first_batch_tokens),
             later_path=_plainest(self.later_path, other.later_path),
+            later_by_torch=tuple(sorted({*self.later_by_torch, *other.later_by_torch})),
         )
 
     def since(self, began_with: int | None) -> Progress:

@@ -231,9 +231,11 @@ def whole_record(manifest: Manifest, progress: Progress, cut_contexts: Mapping[s
         relation["cut_contexts"] = cut_contexts.get(relation["name"], 0)
     costs = asdict(progress)
     budget, first, later = (costs.pop(key) for key in ("batch_tokens", "first_batch_tokens", "later_path"))
+    by_torch = costs.pop("later_by_torch")
     record["settings"]["path"] = manifest.settings.shown_path
     record["settings"] |= {"batch_tokens": budget} | ({} if first is None else {"first_batch_tokens": first})
     record["settings"] |= {} if later is None else {"later_path": later}
+    record["settings"] |= {"later_by_torch": list(by_torch)} if by_torch else {}
     return record | {"timings": costs}
 
 

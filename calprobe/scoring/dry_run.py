@@ -106,6 +106,7 @@ def preview_of(
     forwarded tokens are scaled from these to all that is left, by the same estimate of cost that divides a run into
     shards (`piece_cost`). Raises CalprobeError as `score` does before its first score.
     """
+    model = model.by_torch(way.by_torch)
     return Preview(
         model=model.name,
         kind=model.kind,

@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
+from calprobe.models.types import Part
 from calprobe.probes import Relation
 from calprobe.runs import PieceScores, Progress
 from calprobe.runs.records import Piece
@@ -27,7 +28,7 @@ from calprobe.scoring.budget import auto_batch_tokens
 from calprobe.scoring.executor import Executor
 from calprobe.scoring.fit import Way, check_paths, find_way
 from calprobe.scoring.options import PATHS_OF, Path, ScoreOptions
-from calprobe.scoring.path_choice import executor_of
+from calprobe.scoring.path_choice import Setup, executor_of
 from calprobe.scoring.pieces import Elsewhere, PreparedGroup, prepare_group
 from calprobe.scoring.progress import Advance, no_progress
 from calprobe.scoring.scheduling import Group, Schedule
@@ -84,10 +85,12 @@ class ScoredGroup:
     pieces: list[PieceScores]
     batch_tokens: int  # the budget of these scores
     path: Path
+    by_torch: tuple[Part, ...] = ()  # since kernels have failed in this run
 
     def taken(self, began_with: str | None) -> Progress:
         """The budget of these scores, and the path if it is not the one that the run began with."""
-        return Progress(batch_tokens=self.batch_tokens, later_path=None if self.path == began_with else self.path)
+        later_path = None if self.path == began_with else self.path
+        return Progress(batch_tokens=self.batch_tokens, later_path=later_path, later_by_torch=self.by_torch)
 
 
 class Engine:
@@ -107,15 +110,16 @@ class Engine:
     ) -> None:
         """`schedule` is that of an existing run; `instead` has the instances of pieces that differ from it."""
         grouped_by = way.grouped_by or way.batch_tokens
-        self.model = model
+        self.model = model.by_torch(way.by_torch)
+        self._loaded = model
         self.schedule = schedule or Schedule(selection, selection.pieces, way.path, grouped_by, options.shard)
-        self._way = way
+        self._way, self._began_with = way, way.by_torch
         self._selection, self._options = selection, options
         self._instead = instead
         self._templates = selection.template_set
         self._masking = options.masking(model.kind, model.name)
-        executor = executor_of(way.path, model, way.batch_tokens, masking=self._masking)
-        self._back_off = BackOff(model, executor, options.save_tokens, self._next_path)
+        executor = executor_of(way.path, self.model, way.batch_tokens, masking=self._masking)
+        self._back_off = BackOff(self.model, executor, options.save_tokens, self._next_path)
 
     def score(
         self,
@@ -137,19 +141,25 @@ class Engine:
                 for ready in prepared:
                     begin(ready.relations)
                     pieces = self._back_off.score(ready, advance)
-                    yield ScoredGroup(pieces, self._back_off.batch_tokens, self._way.path)
+                    failed = tuple(part for part in self._way.by_torch if part not in self._began_with)
+                    yield ScoredGroup(pieces, self._back_off.batch_tokens, self._way.path, failed)
 
     def _next_path(self, what: str) -> Executor | None:
-        """The executor of the next path that agrees with the model's own forward, and a warning; None if it may not."""
-        failed, paths = self._way.path, PATHS_OF[self.model.kind]
-        plainer = paths[paths.index(failed) + 1 :]
-        if not plainer or not self._way.steps_down:
+        """The executor of the next path that agrees with the model's own forward, and a warning; None if it may not.
+
+        Before another path, the same one with torch in the place of some kernels.
+        """
+        failed, paths = Setup(self._way.path, self._way.by_torch), PATHS_OF[self.model.kind]
+        if failed.path == paths[-1] or not self._way.steps_down:
             return None
-        path, longest, *_ = check_paths(self.model, self._selection, self._options, among=plainer)
-        batch_tokens = min(self._back_off.batch_tokens, auto_batch_tokens(self.model, path, longest))
+        plainer = paths[paths.index(failed.path) :]
+        checked = check_paths(self._loaded, self._selection, self._options, among=plainer, failed=failed)
+        self.model, path = self._loaded.by_torch(checked.by_torch), checked.path
+        batch_tokens = min(self._back_off.batch_tokens, auto_batch_tokens(self.model, path, checked.longest))
         executor = executor_of(path, self.model, batch_tokens, masking=self._masking)
-        self._way = replace(self._way, path=path, batch_tokens=batch_tokens)
-        log.warning("%s\nthe %s path failed there; this group and all later ones take the %s path", what, failed, path)
+        self._way = replace(self._way, path=path, by_torch=checked.by_torch, batch_tokens=batch_tokens)
+        after = Setup(path, checked.by_torch)
+        log.warning("%s\nthe %s failed there; this group and all later ones take the %s", what, failed, after)
         return executor
 
     def _prepare(self, elsewhere: Elsewhere | None, group: Group) -> PreparedGroup:

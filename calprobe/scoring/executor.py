@@ -83,14 +83,14 @@ class Batches(Protocol):
 def score_batches(
     plan: Batches, score_batch: Callable[[Any], Tensor], device: torch.device, after_batch: AfterBatch
 ) -> EdgeScores:
-    """Scores of the planned rows on `device`; `score_batch` gives those of a batch's edges there."""
+    """Scores of the planned rows on `device`; `score_batch` gives those of a batch's edges, there or elsewhere."""
     (edge_of_token,) = uploaded([plan.edge_of_token], device)
     logprobs = []
     with exact_torch():
         for index in range(plan.n_batches):
             logprobs.append(score_batch(plan.batch(index)))
             after_batch(index + 1, plan.n_batches)
-    return EdgeScores(torch.cat(logprobs) if logprobs else torch.empty(0, device=device), edge_of_token)
+    return EdgeScores(torch.cat(logprobs).to(device) if logprobs else torch.empty(0, device=device), edge_of_token)
 
 
 Arrays = Sequence[npt.NDArray[Any]]

@@ -17,6 +17,7 @@ import torch
 from calprobe.models import LoadedModel
 from calprobe.models.memory import free_bytes, is_out_of_memory, total_bytes
 from calprobe.models.split_linears import LEAST_ROWS
+from calprobe.models.types import Part
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.back_off import free_after, refuse_statement
 from calprobe.scoring.budget import (
@@ -31,7 +32,7 @@ from calprobe.scoring.budget import (
 )
 from calprobe.scoring.executor import Executor, score_rows, with_budget
 from calprobe.scoring.options import Masking, Path, ScoreOptions
-from calprobe.scoring.path_choice import Checked, OnPass, checked_path, executor_of, paths_of
+from calprobe.scoring.path_choice import Checked, OnPass, Setup, checked_path, executor_of, paths_of
 from calprobe.scoring.pieces import LongestStatement, longest_of, tokenise_pieces
 from calprobe.scoring.selection import Selection
 from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH
@@ -56,6 +57,7 @@ class Way:
     grouped_by: int | None = None  # the budget that cuts the run into groups; None: `batch_tokens`
     attention_kernel: str | None = field(default=None, compare=False)  # of torch's attention, as the check has seen it
     steps_down: bool = field(default=False, compare=False)  # to the next path, if this one fails later
+    by_torch: tuple[Part, ...] = ()  # of what kernels compute on a card: those that the check has refused there
 
 
 class Budget(NamedTuple):
@@ -124,14 +126,15 @@ def find_way(model: LoadedModel, selection: Selection, options: ScoreOptions) ->
     """
     checked = check_paths(model, selection, options)
     way = _with_budget(model, checked, options)
-    return replace(way, attention_kernel=checked.attention_kernel, steps_down=options.path is None)
+    way = replace(way, attention_kernel=checked.attention_kernel, by_torch=checked.by_torch)
+    return replace(way, steps_down=options.path is None)
 
 
 def _with_budget(model: LoadedModel, checked: CheckedPath, options: ScoreOptions) -> Way:
     path, longest = checked.path, checked.longest
     if options.batch_tokens is not None:
         return Way(path, options.batch_tokens, "typed")
-    found = find_budget(model, path, longest, options.masking(model.kind, model.name))
+    found = find_budget(model.by_torch(checked.by_torch), path, longest, options.masking(model.kind, model.name))
     if options.shard is None:
         return Way(path, *found)
     shared = usual_batch_tokens(model, path, longest)
@@ -147,6 +150,7 @@ class CheckedPath(NamedTuple):
     longest: int  # tokens of the longest statement
     n_statements: int
     attention_kernel: str | None  # of torch's attention; None: not seen
+    by_torch: tuple[Part, ...]  # of what kernels compute on a card
 
 
 def check_paths(
@@ -155,11 +159,12 @@ def check_paths(
     options: ScoreOptions,
     on_pass: OnPass = lambda path, reason: None,
     among: Sequence[Path] | None = None,
+    failed: Setup | None = None,
 ) -> CheckedPath:
     """Check paths on a handful of the selection's statements, with smaller batches where memory runs out.
 
-    Checked are those in `among`, else the options' path, else all of the model's kind. `on_pass` is called with each
-    rejected path and the reason. Raises as `find_way`.
+    Checked are those in `among`, else the options' path, else all of the model's kind; what is behind `failed`, if that
+    is given. `on_pass` is called with each rejected path and the reason. Raises as `find_way`.
     """
     if among is None:
         among = paths_of(model) if options.path is None else (options.path,)
@@ -169,10 +174,10 @@ def check_paths(
     usual = auto_batch_tokens(model, longest=longest.n_tokens)
 
     def tried(batch_tokens: int) -> Checked:
-        return checked_path(model, batch_tokens, sample, among, masking, on_pass)
+        return checked_path(model, batch_tokens, sample, among, masking, on_pass, failed)
 
     checked = _in_memory(tried, options.batch_tokens or usual, longest)
-    return CheckedPath(checked.path, longest.n_tokens, sample.n_statements, checked.attention_kernel)
+    return CheckedPath(checked.path, longest.n_tokens, sample.n_statements, checked.attention_kernel, checked.by_torch)
 
 
 def find_budget(model: LoadedModel, path: Path, longest: int, masking: Masking) -> Budget:

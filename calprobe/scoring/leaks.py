@@ -44,13 +44,16 @@ def leak(executor: TreeExecutor, plan: Batches) -> float:
 
 def why_leaking(executor: TreeExecutor, plan: Batches) -> str | None:
     """What a leak is said to be; None if there is none."""
-    network: Any = executor.model.network
-    config = network.config.get_text_config()
-    has_experts = any(getattr(config, name, None) for name in _COUNTS_OF_EXPERTS)
     nats = leak(executor, plan)
-    if nats <= (MOST_OF_EXPERTS if has_experts else MOST):  # false for NaN
+    if nats <= most_of(executor.model.network):  # false for NaN
         return None
     return f"its token scores change by {nats:.2g} nats with the tokens of other statements in the row"
+
+
+def most_of(network: Any) -> float:
+    """The largest change, in nats, that is none: `MOST`, and `MOST_OF_EXPERTS` of a model with experts."""
+    config = network.config.get_text_config()
+    return MOST_OF_EXPERTS if any(getattr(config, name, None) for name in _COUNTS_OF_EXPERTS) else MOST
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.head import ScoringHead, hidden_states_at
 from calprobe.models.linears import fast_linears
@@ -46,7 +45,7 @@ class OverMaskedRows(ABC):
     @property
     @abstractmethod
     def scores_on(self) -> torch.device:
-        """Where `score_batch` leaves its scores."""
+        """Where the scores go."""
 
     @abstractmethod
     def score_batch(self, batch: MaskedBatch) -> Tensor:
@@ -70,23 +69,19 @@ class MaskedExecutor(OverMaskedRows):
 
     @property
     def scores_on(self) -> torch.device:
-        """The head's device, with a device map another than the input's."""
-        return self.head.weight.device
+        """The head's device, with a device map another than the input's, unless no kernel runs there."""
+        return self.head.scores_on
 
     @torch.inference_mode()
     def score_batch(self, batch: MaskedBatch) -> Tensor:
         """Log-probabilities of the batch's targets, [targets], by the scoring head."""
         wanted = (batch.scored, batch.targets, batch.target_offsets)
         (inputs,), (scored, targets, offsets) = uploaded_to_both(
-            [batch.token_ids], self.model.device, wanted, self.scores_on
+            [batch.token_ids], self.model.device, wanted, self.head.weight.device
         )
         with hidden_states_at(self.model.network, scored) as kept:
-            self.model.network(input_ids=inputs, attention_mask=torch.ones_like(inputs))
-        hidden = kept.hidden.squeeze(1)
-        logprobs: Tensor = linear_logprob(
-            hidden, self.head.weight, targets, offsets, self.head.rule, self.head.precision
-        )[1]
-        return logprobs
+            self.model.network(input_ids=inputs)  # of a mask of ones transformers would ask whether all are
+        return self.head.logprobs(kept.hidden.squeeze(1), targets, offsets)
 
 
 @dataclass(frozen=True, slots=True)

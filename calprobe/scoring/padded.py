@@ -16,7 +16,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel
 from calprobe.models.fused_layers import fused_layers
 from calprobe.models.head import Keeper, ScoringHead, hidden_states
@@ -119,7 +118,7 @@ class PaddedExecutor(OverPaddedRows):
             split_linears(network, self.model.precision),
             fused_layers(network, self.model.fused),
         ):
-            return score_batches(plan, partial(self._score_batch, kept), self.head.weight.device, after_batch)
+            return score_batches(plan, partial(self._score_batch, kept), self.head.scores_on, after_batch)
 
     @torch.inference_mode()
     def _score_batch(self, kept: Keeper, batch: PaddedBatch) -> Tensor:
@@ -127,13 +126,11 @@ class PaddedExecutor(OverPaddedRows):
         (inputs, is_token), (places, targets) = uploaded_to_both(
             (batch.inputs, batch.is_token), self.model.device, (batch.places, batch.targets), at
         )
-        self.model.network(input_ids=inputs, attention_mask=is_token, use_cache=False)
+        mask = None if batch.is_token.all() else is_token  # transformers would ask the device, and wait
+        self.model.network(input_ids=inputs, attention_mask=mask, use_cache=False)
         hidden = kept.taken().flatten(0, 1)[places]
         one_target_each = torch.arange(len(places) + 1, device=at)
-        logprobs: Tensor = linear_logprob(
-            hidden, self.head.weight, targets, one_target_each, self.head.rule, self.head.precision
-        )[1]
-        return logprobs
+        return self.head.logprobs(hidden, targets, one_target_each)
 
 
 @dataclass(frozen=True, slots=True)

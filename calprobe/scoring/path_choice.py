@@ -1,13 +1,17 @@
 """Which path scores a model: the fastest one that agrees with the model's own untouched forward, checked on every load.
 
-An untested architecture is then slow, never wrong.
+An untested architecture is then slow, never wrong. On a card a path is tried with calprobe's kernels, then with torch
+in the place of some of them: a kernel that cannot be compiled there, or is wrong, costs its own part and no path.
 """
 
 from __future__ import annotations
 
 import logging
+import pathlib
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +24,7 @@ from calprobe.models import LoadedModel
 from calprobe.models.attention import AttentionSeen
 from calprobe.models.head import scoring_head
 from calprobe.models.memory import is_out_of_memory
+from calprobe.models.types import Part
 from calprobe.planning import WidenedPlan
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import Executor, score_rows
@@ -92,6 +97,34 @@ class Checked(NamedTuple):
 
     path: Path
     attention_kernel: str | None  # of torch's attention, at the run's own row length; None: not seen
+    by_torch: tuple[Part, ...] = ()  # of the parts that kernels compute on this device
+
+
+class Setup(NamedTuple):
+    """A path, and which parts torch computes on it that kernels of calprobe could."""
+
+    path: Path
+    by_torch: tuple[Part, ...] = ()
+
+    def __str__(self) -> str:
+        parts = f" with {_shown(self.by_torch)} by torch" if self.by_torch else ""
+        return f"{self.path} path{parts}"
+
+
+_SHOWN: dict[Part, str] = {"layers": "norms, gated units and positions", "head": "the head"}
+
+
+def _shown(parts: Sequence[Part]) -> str:
+    return " and ".join(_SHOWN[part] for part in parts)
+
+
+def setups_of(model: LoadedModel, path: Path) -> list[Setup]:
+    """The path with all kernels that the model has there, and with fewer and fewer, the cheapest to lose first."""
+    parts: list[Part] = ["layers"] if model.fused and path in ("flat", "tree", "padded") else []
+    if path != "plain" and model.head_by_kernel and triton_takes(torch.empty(0, device=model.device)):
+        parts.append("head")
+    subsets = (subset for n_parts in range(len(parts) + 1) for subset in combinations(parts, n_parts))
+    return [Setup(path, subset) for subset in subsets]
 
 
 def checked_path(
@@ -101,12 +134,16 @@ def checked_path(
     among: Sequence[Path],
     masking: Masking = NOTHING_MASKED,
     on_pass: OnPass = lambda path, reason: None,
+    failed: Setup | None = None,
 ) -> Checked:
-    """The first of the paths that scores `sample` as the model's own forward does.
+    """The first of the paths that scores `sample` as the model's own forward does, with as many kernels as do.
 
     Causal: flat, tree, padded, plain. Masked: masked, plain, on the first tokens of the sample, since each is a row. A
-    rejected path is logged once with the reason, which `on_pass` also gets; that of the last one raises CalprobeError.
-    `plain` is not checked: it is the own forward; if that gives NaN, no path is right, and CalprobeError is raised.
+    rejected path, and a part that is not left to its kernel, is logged once with the reason. `on_pass` also gets that
+    of a path; that of the last one raises CalprobeError. `plain` is not checked: it is the own forward; if that gives
+    NaN, no path is right, and CalprobeError is raised.
+
+    `failed` is what failed in the middle of a run, on the first of the paths: only what is behind it is tried.
     """
     if model.kind == "masked":
         sample = _first_tokens(sample, _MASKED_SAMPLE_TOKENS)
@@ -114,15 +151,29 @@ def checked_path(
     for path in among:
         if path == "plain":
             break
-        seen = AttentionSeen()
-        reason = _why_not(path, model, batch_tokens, truth, masking, seen)
-        if reason is None:
-            return Checked(path, seen.kernels)
+        setups, reasons = setups_of(model, path), list[str]()
+        for setup in setups[setups.index(failed) + 1 :] if failed in setups else setups:
+            seen = AttentionSeen()
+            reason = _why_not(path, model.by_torch(setup.by_torch), batch_tokens, truth, masking, seen)
+            if reason is None:
+                _warn_of_parts(model, setup, reasons)
+                return Checked(path, seen.kernels, setup.by_torch)
+            reasons.append(reason)
+        if not reasons:
+            continue
+        reason = reasons[-1]  # which is not that of a part
         if path == among[-1]:
             raise CalprobeError(f"{model.name} cannot be scored on the {path} path: {reason}; leave --path out")
         log.warning("%s: not on the %s path (%s)", model.name, path, reason[:200])
         on_pass(path, reason)
     return Checked("plain", None)
+
+
+def _warn_of_parts(model: LoadedModel, setup: Setup, reasons: list[str]) -> None:
+    if setup.by_torch and reasons:
+        parts = _shown(setup.by_torch)
+        what = "%s: torch computes %s in the place of a kernel (%s): right, but slower; calprobe doctor says more"
+        log.warning(what, model.name, parts, reasons[0][:200])
 
 
 def executor_of(
@@ -141,7 +192,7 @@ def executor_of(
     if path == "plain":
         is_masked = model.kind == "masked"
         return PlainMaskedExecutor(model, metric, batch_tokens) if is_masked else PlainExecutor(model, batch_tokens)
-    head = scoring_head(model.network, model.device, model.precision)
+    head = scoring_head(model.network, model.device, model.precision, model.head_by_kernel)
     if path == "masked":
         return MaskedExecutor(model, head, metric, batch_tokens)
     if path == "padded":
@@ -244,7 +295,10 @@ def _why_not_in_long_rows(executor: TreeExecutor, truth: _Truth, seen: Attention
 
 
 def what_failed(error: BaseException) -> str:
-    """The error's type and the first line of its message."""
+    """The error's type and the first line of its message; of a program that was called, what it is and needs."""
+    if isinstance(error, subprocess.CalledProcessError):  # its message is a command of a thousand letters
+        program = pathlib.Path(str(error.cmd[0] if isinstance(error.cmd, list) else error.cmd)).name
+        return f"{program} ended with {error.returncode}: Triton needs a C compiler, Python's headers and the driver"
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
 
 

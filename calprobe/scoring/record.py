@@ -10,6 +10,7 @@ from importlib import metadata
 
 import torch
 
+from calprobe.kernels.arguments import triton_takes
 from calprobe.messages import shown
 from calprobe.models import LoadedModel
 from calprobe.models.parameters import parameter_counts
@@ -36,6 +37,7 @@ def manifest_of(
     same_tokens: Mapping[str, SameTokens] | None = None,
 ) -> Manifest:
     """Everything that is known of the run before its first score; `same_tokens` of a new run."""
+    model = model.by_torch(way.by_torch)
     same = None if same_tokens is None else {name: found.count for name, found in same_tokens.items()}
     masking = options.masking(model.kind, model.name)
     return Manifest(
@@ -63,6 +65,7 @@ def manifest_of(
             attention=model.attention,
             attention_kernel=way.attention_kernel,
             layers="fused" if model.fused and way.path != "plain" else None,
+            head=_head(model, way.path),
         ),
         limit=options.per_relation,
         sample_seed=options.sample_seed,
@@ -74,9 +77,17 @@ def manifest_of(
 
 
 def _precision(model: LoadedModel, path: Path) -> str | None:
-    """How float32 is multiplied on a card; the plain path has none of calprobe's products."""
-    own = model.device.type == "cuda" and model.dtype == "float32" and path != "plain"
-    return model.precision if own else None
+    """How float32 is multiplied on a card; on the plain path as float32, never in TF32 (`exact_torch`)."""
+    if model.device.type != "cuda" or model.dtype != "float32":
+        return None
+    return model.precision if path != "plain" else "ieee"
+
+
+def _head(model: LoadedModel, path: Path) -> str | None:
+    """What makes log-probabilities of hidden states on a card; the plain path makes none."""
+    if model.device.type != "cuda" or path == "plain":
+        return None
+    return "kernel" if model.head_by_kernel and triton_takes(torch.empty(0, device=model.device)) else "torch"
 
 
 def model_record(model: LoadedModel) -> ModelRecord:

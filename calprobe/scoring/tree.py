@@ -16,7 +16,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from calprobe.kernels import linear_logprob
 from calprobe.kernels.tree_layout import BLOCK_PLACES, TreeLayout
 from calprobe.models import LoadedModel
 from calprobe.models.flat_attention import FlatAttention
@@ -63,7 +62,7 @@ class TreeExecutor:
             fused_layers(network, self.model.fused),
         ):
             score = partial(self._score_batch, kept, attention)
-            return score_batches(plan, score, self.head.weight.device, after_batch)
+            return score_batches(plan, score, self.head.scores_on, after_batch)
 
     @torch.inference_mode()
     def _score_batch(self, kept: Keeper, attention: FlatAttention | None, batch: TreeBatch) -> Tensor:
@@ -83,10 +82,7 @@ class TreeExecutor:
         else:
             network(**given, attention_mask=attention_masks(network, position_ids, end, deepest))
         hidden = kept.taken().flatten(0, 1)[scored]
-        logprobs: Tensor = linear_logprob(
-            hidden, self.head.weight, targets, target_offsets, self.head.rule, self.head.precision
-        )[1]
-        return logprobs
+        return self.head.logprobs(hidden, targets, target_offsets)
 
 
 def are_shallow(rows: TokenRows) -> npt.NDArray[np.bool_]:

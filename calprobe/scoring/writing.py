@@ -79,9 +79,10 @@ class _Share:
         self.folder.record_progress(self.workers.rank, replace(self.spent, score_s=seconds, wall_s=wall_s))
 
     def take_way(self, scored: ScoredGroup) -> None:
-        """Record a smaller budget, or a path that is not the manifest's, before the first scores that use it."""
+        """Record a smaller budget, or a path or kernels that are not the manifest's, before their first scores."""
         way = scored.taken(self.folder.manifest.settings.path)
         taken = replace(self.spent, batch_tokens=way.batch_tokens, later_path=way.later_path)
+        taken = replace(taken, later_by_torch=way.later_by_torch)
         if taken != self.spent:
             self.spent = taken
             self.record()

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from calprobe.kernels.tiles import OLDEST_CAPABILITY
+from calprobe.kernels.tiles import CDNA, OLDEST_CAPABILITY
 
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 INDICES = (torch.int32, torch.int64)
@@ -72,7 +72,7 @@ class StatementScores(NamedTuple):
 def triton_takes(array: Tensor) -> bool:
     """Whether the Triton kernels are to take a call on that array's device: on a CUDA device, else the reference does.
 
-    A card older than compute capability 8.0 also takes the reference: Triton compiles no tensor cores for it.
+    NVIDIA's cards older than compute capability 8.0 and AMD's but CDNA also take the reference (`compiles_for`).
     The environment's CALPROBE_KERNELS overrides that: `reference` for plain torch everywhere, `triton` for the kernels
     everywhere. On a CPU these need TRITON_INTERPRET=1 before Triton is imported, and are slow.
     """
@@ -81,7 +81,14 @@ def triton_takes(array: Tensor) -> bool:
         raise ValueError(f"CALPROBE_KERNELS must be triton or reference, got {chosen!r}")
     if chosen:
         return chosen == "triton"
-    return array.is_cuda and torch.cuda.get_device_capability(array.device)[0] >= OLDEST_CAPABILITY
+    return array.is_cuda and compiles_for(array.device)
+
+
+def compiles_for(device: torch.device) -> bool:
+    """Whether Triton compiles the kernels for that card with matrix units and without spills."""
+    if torch.version.hip:
+        return bool(torch.cuda.get_device_properties(device).gcnArchName.startswith(CDNA))
+    return torch.cuda.get_device_capability(device)[0] >= OLDEST_CAPABILITY
 
 
 def require(holds: bool, message: str) -> None:

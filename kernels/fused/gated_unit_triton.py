@@ -8,7 +8,7 @@ import triton.language as tl
 from torch import Tensor
 
 from calprobe.kernels.arguments import Gate
-from calprobe.kernels.tiles import WIDEST_GATE, row_tiles
+from calprobe.kernels.tiles import FUSING, WIDEST_GATE, row_tiles
 
 
 # WIDTH and STRIDE are constants: a model has one or two, and rows of a known width are loaded 16 bytes at a time.
@@ -59,5 +59,6 @@ def gated_unit_triton(gate: Tensor, up: Tensor, activation: Gate) -> Tensor:
                 WIDTH=width,
                 STRIDE=gates.stride(0),
                 **tiles.launch_options(),
+                **FUSING,
             )
     return out

@@ -8,6 +8,7 @@ import triton.language as tl
 from torch import Tensor
 
 from calprobe.kernels.arguments import ANSWER, StatementScores
+from calprobe.kernels.tiles import FUSING
 
 # One thread a statement: statements have some ten tokens, too few to share among threads, and a thread that adds its
 # tokens in order gives the reference's bits. 128 statements fill four warps, and a group of 32,768 makes 256 programs.
@@ -81,5 +82,6 @@ def gather_reduce_triton(
                 n_statements,
                 ANSWER_ROLE=ANSWER,
                 BLOCK_STATEMENTS=BLOCK_STATEMENTS,
+                **FUSING,
             )
     return scores

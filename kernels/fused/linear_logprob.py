@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -40,11 +42,19 @@ from calprobe.kernels.tiles import Precision
 
 LONGEST_STRIDE = 2**23  # elements between rows: the kernels count inside a block of 256 rows in 32 bits
 
-# Of the reference. A tile of logits (4 MiB) must stay in the caches between product and softmax. With few rows a larger
-# part of the vocabulary halves bf16's speed, since its upcast copy then goes to memory and back. Smaller tiles cost
-# more starts and joins of the threads.
-TILE_ROWS, TILE_VOCAB = 512, 2048
-TARGETS_AT_ONCE = 4096  # gathers two arrays [4,096, D] of float32 in the reference
+
+class ReferenceTiles(NamedTuple):
+    """What the reference computes at once: logits [rows, vocab], and targets, for which it gathers two [targets, D]."""
+
+    rows: int
+    vocab: int
+    targets: int
+
+
+# A tile of logits (4 MiB) must stay in a processor's caches between product and softmax. With few rows a larger part of
+# the vocabulary halves bf16's speed, since its upcast copy then goes to memory and back. Smaller tiles cost more starts
+# and joins of the threads. A card has no use for caches, but each tile is a dozen launches: 512 MiB of logits.
+CPU_TILES, CARD_TILES = ReferenceTiles(512, 2048, 4096), ReferenceTiles(8192, 16_384, 8192)
 
 
 def linear_logprob_reference(
@@ -55,15 +65,16 @@ def linear_logprob_reference(
     rule: LogitRule = LogitRule(),
     precision: Precision = "ieee",
 ) -> tuple[Tensor, Tensor]:
-    """`linear_logprob` in plain torch, in tiles: the CPU's path. `precision` changes nothing here.
+    """`linear_logprob` in plain torch, in tiles: the CPU's path, and that of cards on which no kernel runs.
 
-    Nothing larger than a tile of logits and an upcast part of the weight is held.
+    `precision` changes nothing here. Nothing larger than a tile of logits and an upcast part of the weight is held.
     """
-    lse = _tiled_lse(hidden, weight, rule)
+    tiles = CPU_TILES if hidden.device.type == "cpu" else CARD_TILES
+    lse = _tiled_lse(hidden, weight, rule, tiles)
     rows = rows_of_targets(target_offsets, len(targets))
     logprobs = torch.empty(len(targets), dtype=torch.float32, device=hidden.device)
-    for start in range(0, len(targets), TARGETS_AT_ONCE):
-        part = slice(start, start + TARGETS_AT_ONCE)
+    for start in range(0, len(targets), tiles.targets):
+        part = slice(start, start + tiles.targets)
         row, target = rows[part], targets[part].long()
         dots = (hidden[row].float() * weight[target].float()).sum(1)
         logits = rule.apply_(dots, None if rule.bias is None else rule.bias[target].float())
@@ -71,23 +82,47 @@ def linear_logprob_reference(
     return lse, logprobs
 
 
-def _tiled_lse(hidden: Tensor, weight: Tensor, rule: LogitRule) -> Tensor:
+def _tiled_lse(hidden: Tensor, weight: Tensor, rule: LogitRule, tiles: ReferenceTiles) -> Tensor:
     """Log-sum-exp [N] float32 of each row's logits.
 
-    The vocabulary is the outer loop, so that each part of a bf16 or fp16 weight is upcast once.
+    The vocabulary is the outer loop, so that each part of a bf16 or fp16 weight is upcast once, if it has to be.
     """
+    is_wide = gives_float32(hidden)
     n_rows, n_vocab = len(hidden), len(weight)
     # In float64: 256 tiles of a large vocabulary, each rounded to float32's 2e-6 near 17, drift by 1e-5.
     lse = torch.full((n_rows,), -torch.inf, dtype=torch.float64, device=hidden.device)
     with _exact_fast_products(hidden.dtype):
-        for start in range(0, n_vocab, TILE_VOCAB):
-            words = weight[start : start + TILE_VOCAB].float()
-            bias = None if rule.bias is None else rule.bias[start : start + TILE_VOCAB].float()
-            for top in range(0, n_rows, TILE_ROWS):
-                logits = rule.apply_(linear(hidden[top : top + TILE_ROWS].float(), words), bias)
-                running = lse[top : top + TILE_ROWS]
+        for start in range(0, n_vocab, tiles.vocab):
+            part = slice(start, start + tiles.vocab)
+            words = weight[part] if is_wide else weight[part].float()
+            bias = None if rule.bias is None else rule.bias[part].float()
+            for top in range(0, n_rows, tiles.rows):
+                rows = hidden[top : top + tiles.rows]
+                dots = wide_products(rows, words) if is_wide else linear(rows.float(), words)
+                logits = rule.apply_(dots, bias)
+                running = lse[top : top + tiles.rows]
                 torch.logaddexp(running, _logsumexp_(logits).double(), out=running)
     return lse.float()
+
+
+def gives_float32(operand: Tensor) -> bool:
+    """Whether `wide_products` takes operands of that dtype on that device: bf16 and fp16 on cards, by torch from 2.8 on
+    (not in its builds for ROCm)."""
+    return operand.is_cuda and operand.dtype != torch.float32 and _gives_float32(operand.dtype, operand.device)
+
+
+@cache
+def _gives_float32(dtype: torch.dtype, device: torch.device) -> bool:
+    try:
+        wide_products(*torch.ones(2, 16, 16, dtype=dtype, device=device))
+    except (TypeError, RuntimeError):  # no such argument; no such product on that device
+        return False
+    return True
+
+
+def wide_products(rows: Tensor, words: Tensor) -> Tensor:
+    """`rows @ words.T` [rows, words] in float32, of operands in a shorter dtype: sums are not rounded to it."""
+    return torch.mm(rows, words.T, out_dtype=torch.float32)
 
 
 def _logsumexp_(logits: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 from triton.runtime import driver
 
 from calprobe.kernels.arguments import LogitRule, rows_of_targets
-from calprobe.kernels.tiles import Precision, TileSet, choose_tiles, tile_set, tiles_per_split
+from calprobe.kernels.tiles import FUSING, Precision, TileSet, choose_tiles, tile_set, tiles_per_split
 
 BLOCK_TARGETS, BLOCK_TARGET_DIM = 16, 128  # one program of the target kernel keeps 2,048 sums, 16 a thread
 INTERPRETED_PROCESSORS = 8  # stands for the card's count where the interpreter runs: several splits, few programs
@@ -184,6 +184,7 @@ def linear_logprob_triton(
                 HAS_SOFTCAP=rule.softcap is not None,
                 BLOCK_TARGETS=BLOCK_TARGETS,
                 BLOCK_DIM=BLOCK_TARGET_DIM,
+                **FUSING,
             )
     return lse, logprobs
 
@@ -209,6 +210,7 @@ def _launch_partial_lse(hidden: Tensor, weight: Tensor, rule: LogitRule, precisi
         HAS_SOFTCAP=rule.softcap is not None,
         PRECISION=precision,
         **tiles.launch_options(),
+        **FUSING,
     )
     return partial
 
@@ -232,6 +234,8 @@ def _tile_set(device: torch.device) -> TileSet:
 
 @cache
 def _tile_set_of_card(index: int) -> TileSet:
+    if torch.version.hip:
+        return "hip"
     # What Triton refuses kernels by; torch 2.6 does not tell it.
     shared_bytes: int = driver.active.utils.get_device_properties(index)["max_shared_mem"]
     return tile_set(torch.cuda.get_device_capability(index)[0], shared_bytes)

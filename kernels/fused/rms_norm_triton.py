@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from calprobe.kernels.tiles import WIDEST_NORM, row_tiles
+from calprobe.kernels.tiles import FUSING, WIDEST_NORM, row_tiles
 
 _ALIGNMENT = 16  # bytes: for other addresses Triton compiles other code, which sums in another order
 
@@ -88,6 +88,7 @@ def rms_norm_triton(
                 ROUNDS_FIRST=rounds_first,
                 WIDTH=width,
                 **tiles.launch_options(),
+                **FUSING,
             )
     return out
 

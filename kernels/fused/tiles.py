@@ -9,10 +9,14 @@ import torch
 
 Precision = Literal["ieee", "tf32x3"]
 # Tables of tiles. `wide` for cards with at least 163 KB of shared memory a block (A100, H100); `narrow` for 99 KB (A10,
-# L4, L40S, RTX 30, 40 and 50); `tensor_memory` for B200, whose sums lie outside the registers until the softmax.
-TileSet = Literal["wide", "narrow", "tensor_memory"]
+# L4, L40S, RTX 30, 40 and 50); `tensor_memory` for B200, whose sums lie outside the registers until the softmax; `hip`
+# for AMD's CDNA (MI200, MI300) with 64 KB.
+TileSet = Literal["wide", "narrow", "tensor_memory", "hip"]
+# Of all kernels but the rotary one: products are fused with their sums, which Triton does by itself before 3.10 only.
+FUSING = {"enable_fp_fusion": True}
 WIDE_SHARED = 163 * 1024  # bytes that a block may have
 OLDEST_CAPABILITY = 8  # on older cards Triton multiplies without tensor cores, and larger tiles spill
+CDNA = ("gfx90a", "gfx942")  # of AMD; on RDNA (gfx10, gfx11, gfx12) all tiles spill
 
 # Parts of the vocabulary that run side by side even when there are rows enough to fill the card: the rows in flight
 # are then few enough for their hidden states to stay in the L2 cache (16 blocks of 128 rows on 132 processors: 12 MiB
@@ -45,6 +49,7 @@ _HALF: dict[TileSet, tuple[Tiles, ...]] = {
     "wide": (Tiles(16, 128, 128, 4, 4), Tiles(64, 256, 64, 8, 4), Tiles(128, 256, 64, 8, 4)),
     "narrow": (Tiles(16, 128, 64, 4, 4), Tiles(64, 128, 64, 4, 3), Tiles(128, 256, 32, 8, 4)),
     "tensor_memory": (Tiles(16, 128, 128, 4, 4), Tiles(64, 256, 64, 8, 4), Tiles(128, 128, 64, 8, 4)),
+    "hip": (Tiles(16, 128, 64, 4, 2), Tiles(64, 128, 64, 4, 2), Tiles(128, 128, 64, 8, 2)),
 }
 _FLOAT32: dict[Precision, tuple[Tiles, ...]] = {
     "tf32x3": (Tiles(16, 128, 32, 4, 3), Tiles(64, 64, 32, 4, 3), Tiles(128, 128, 16, 8, 4)),

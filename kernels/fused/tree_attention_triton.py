@@ -14,6 +14,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from calprobe.kernels.tiles import FUSING
 from calprobe.kernels.tree_layout import BLOCK_PLACES, AttentionRule, TreeLayout
 
 
@@ -37,14 +38,18 @@ class AttentionTiles:
 # fit 99 KB of shared memory.
 _HALF = {64: AttentionTiles(64, 32, 4, 2), 128: AttentionTiles(64, 32, 8, 2), 256: AttentionTiles(64, 32, 8, 2)}
 _FLOAT32 = {64: AttentionTiles(64, 32, 8, 2), 128: AttentionTiles(32, 32, 8, 2), 256: AttentionTiles(16, 32, 8, 2)}
+# AMD's warps have 64 threads: four of them, one on each unit of a processor, have 512 registers a thread, eight 256.
+_HIP_HALF = {64: AttentionTiles(64, 32, 4, 2), 128: AttentionTiles(64, 32, 4, 2), 256: AttentionTiles(32, 32, 4, 2)}
+_HIP_FLOAT32 = {64: AttentionTiles(64, 32, 4, 2), 128: AttentionTiles(32, 32, 4, 2), 256: AttentionTiles(16, 16, 4, 2)}
 
 
 BLOCK_DIMS = tuple(_HALF)
 
 
-def attention_tiles(dtype: torch.dtype, block_dim: int) -> AttentionTiles:
-    """The tiles for heads of up to `block_dim` values: 64, 128 or 256."""
-    return (_FLOAT32 if dtype == torch.float32 else _HALF)[block_dim]
+def attention_tiles(dtype: torch.dtype, block_dim: int, is_hip: bool = False) -> AttentionTiles:
+    """The tiles for heads of up to `block_dim` values, 64, 128 or 256, on an NVIDIA card or an AMD one."""
+    half, float32 = (_HIP_HALF, _HIP_FLOAT32) if is_hip else (_HALF, _FLOAT32)
+    return (float32 if dtype == torch.float32 else half)[block_dim]
 
 
 # What differs from batch to batch: a row's stride is a multiple of its places.
@@ -155,7 +160,7 @@ def tree_attention_triton(query: Tensor, key: Tensor, value: Tensor, layout: Tre
     query, key, value = (_aligned(each) for each in (query, key, value))
     out = torch.empty(n_rows, n_places, n_heads, n_dim, dtype=query.dtype, device=query.device)
     block_dim = next(size for size in BLOCK_DIMS if n_dim <= size)
-    tiles = attention_tiles(query.dtype, block_dim)
+    tiles = attention_tiles(query.dtype, block_dim, query.is_cuda and torch.version.hip is not None)
     n_blocks, most_ancestors = layout.ancestors.shape[1:]
     with torch.cuda.device_of(query):
         _tree_attention_kernel[(triton.cdiv(n_places, tiles.queries), n_rows * n_heads)](
@@ -182,6 +187,7 @@ def tree_attention_triton(query: Tensor, key: Tensor, value: Tensor, layout: Tre
             BLOCK_PLACES=BLOCK_PLACES,
             BLOCK_DIM=block_dim,
             **tiles.launch_options(),
+            **FUSING,
         )
     return out
 

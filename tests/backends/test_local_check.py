@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import torch
+from proofs import few_of
+from tiny_models import CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal
 
 from calprobe.backends.local import check
 from calprobe.backends.local.cache import RaggedCache
@@ -77,3 +79,37 @@ def test_an_engine_with_an_error_is_refused(error: Callable[[Patch], None], dtyp
     reason = ragged_engine(model)
     assert isinstance(reason, str)
     assert "differ from the model's own" in reason
+
+
+RAGGED = [name for name in CAUSAL_CONFIGS if name not in TAKES_NO_TREE]
+
+
+class Words:
+    """A tokenizer of tiny models: a number for each letter."""
+
+    def __call__(self, text: str, add_special_tokens: bool) -> dict[str, list[int]]:
+        return {"input_ids": [3 + ord(letter) % 90 for letter in text]}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+@pytest.mark.parametrize("architecture", few_of([*HYBRID_CONFIGS, *RAGGED], ("granite-hybrid", "llama").__contains__))
+def test_rows_of_a_family_do_not_see_each_other_or_it_is_refused(architecture: str, dtype: str) -> None:
+    network = tiny_causal(architecture).to(getattr(torch, dtype))
+    checked = ragged_engine(loaded(network, dtype=dtype, tokenizer=Words()))
+    assert isinstance(checked, str) == (architecture in HYBRID_CONFIGS)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_keys_of_an_earlier_wave_that_are_seen_by_a_hair_are_found_without_tolerance(
+    dtype: str, monkeypatch: Patch
+) -> None:
+    right = Engine._additive
+
+    def thin(self: Engine, seen: torch.Tensor) -> torch.Tensor:
+        return right(self, seen).clamp(min=-4.0)  # a weight of some thousandths for what is not to be seen
+
+    model = model_in(dtype)
+    monkeypatch.setattr(check, "_disagreement", lambda *_: None)
+    assert not isinstance(ragged_engine(model), str)
+    monkeypatch.setattr(Engine, "_additive", thin)
+    assert "with the tokens of others" in str(ragged_engine(model))

@@ -306,6 +306,19 @@ def test_scores_that_differ_from_the_models_own_fail(monkeypatch: pytest.MonkeyP
     assert "tree: its token scores differ from the model's own by up to 0.01 nats" in check.value
 
 
+def test_paths_that_fail_on_a_card_are_a_note_where_scoring_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_compiler(*_: Any) -> Any:
+        raise RuntimeError("Failed to find C compiler. Please specify via CC")
+
+    monkeypatch.setattr("calprobe.scoring.path_choice.triton_takes", lambda array: True)
+    monkeypatch.setattr("calprobe.models.head.linear_logprob", no_compiler)
+    clm, *rest = [check for check in examine(only=["self-test"]).checks if check.name == "tiny-clm"]
+    assert clm.state == "ok"
+    assert set(clm.facts["largest_difference"]) == {"tree", "padded"}
+    (note,) = rest
+    assert (note.state, note.value) == ("note", "scoring works, but slower; by torch, not by kernels: head")
+
+
 def test_a_report_that_says_another_accuracy_than_the_scores_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Run, "partial", True)
     check = found("self-test", "run folder")
@@ -378,7 +391,7 @@ def test_kernels_that_do_not_run_say_why_and_what_it_costs(
         difference.append(outcome)
         check = found("kernels", "cuda:0")
         assert (check.state, check.fix.startswith(fix)) == (state, True)
-        assert ("the model's own forward scores instead" in check.value) == (state == "note")
+        assert ("torch computes in their place: correct, but slower" in check.value) == (state == "note")
         assert ("(rms_norm in bfloat16, 200 rows" in check.value) == (state == "note" and fix != "pip install triton")
     assert check.facts["differences"]["rms_norm in bfloat16, 200 rows"] == 1e-6
     assert len(check.facts["differences"]) == 6 * 2 * 3  # kernels, dtypes, rows
@@ -427,7 +440,7 @@ def test_an_old_card_is_said_to_go_without_the_kernels(card: Callable[..., None]
     check = found("kernels", "cuda:0")
     assert (check.state, check.value) == (
         "note",
-        "not used on cards older than 8.0: plain torch computes the head",
+        "not used on cards older than 8.0: plain torch computes in their place",
     )
 
 

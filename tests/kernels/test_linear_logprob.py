@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -20,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from calprobe.kernels import LogitRule, linear_logprob, linear_logprob_reference
 from calprobe.kernels.arguments import triton_takes
-from calprobe.kernels.linear_logprob import TILE_ROWS, TILE_VOCAB
+from calprobe.kernels.linear_logprob import CARD_TILES, CPU_TILES, ReferenceTiles
 from calprobe.kernels.linear_logprob_triton import linear_logprob_triton
 from calprobe.kernels.tiles import TileSet, choose_tiles, tile_choices
 
@@ -248,7 +249,53 @@ def test_reference_never_holds_rows_by_vocabulary(dtype: torch.dtype) -> None:
     case = head(1500, 9000, 16, dtype)  # 13.5 M logits
     with Largest() as largest:
         case.run(linear_logprob_reference)
-    assert largest.elements <= TILE_ROWS * TILE_VOCAB
+    assert largest.elements <= CPU_TILES.rows * CPU_TILES.vocab
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["upcast", "wide products"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_reference_in_the_tiles_and_products_of_a_card(
+    dtype: torch.dtype, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = sys.modules[linear_logprob_reference.__module__]
+    monkeypatch.setattr(module, "CPU_TILES", ReferenceTiles(64, 100, 32))  # as few tiles of another size
+    monkeypatch.setattr(module, "gives_float32", lambda operand: wide and operand.dtype != torch.float32)
+    products: list[torch.Size] = []
+
+    def product(rows: Tensor, words: Tensor) -> Tensor:  # torch.mm(.., out_dtype=torch.float32) is for cards
+        products.append(words.shape)
+        assert rows.dtype == words.dtype == dtype
+        return rows.float() @ words.float().T
+
+    monkeypatch.setattr(module, "wide_products", product)
+    case = with_flags(head(150, 330, 16, dtype), True, True, False)
+    assert_as_exact_as_float32(case, case.run(linear_logprob_reference))
+    assert len(products) == (12 if wide and dtype != torch.float32 else 0)  # three tiles of rows, four of words
+
+
+def test_a_card_s_head_takes_few_launches() -> None:
+    rows, vocab = 8192, 256_000  # a batch of gemma-7b
+    tiles = -(-rows // CARD_TILES.rows) * -(-vocab // CARD_TILES.vocab)
+    assert (tiles, CARD_TILES.rows * CARD_TILES.vocab * 4) == (16, 512 * 2**20)
+    assert -(-rows // CPU_TILES.rows) * -(-vocab // CPU_TILES.vocab) == 2000
+
+
+@pytest.mark.parametrize("error", [TypeError, RuntimeError])
+def test_a_torch_that_gives_no_float32_of_short_operands_is_found_out(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = sys.modules[linear_logprob_reference.__module__]
+
+    def fail(rows: Tensor, words: Tensor) -> Tensor:
+        raise error("out_dtype: no such argument, or not in this build")
+
+    module._gives_float32.cache_clear()
+    monkeypatch.setattr(module, "wide_products", fail)
+    assert module._gives_float32(torch.bfloat16, torch.device("cpu")) is False
+    module._gives_float32.cache_clear()
+    monkeypatch.setattr(module, "wide_products", lambda rows, words: rows.float() @ words.float().T)
+    assert module._gives_float32(torch.bfloat16, torch.device("cpu")) is True
+    module._gives_float32.cache_clear()
 
 
 def test_the_switch_for_bf16_products_is_put_back() -> None:

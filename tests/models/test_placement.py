@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, GPT2Config
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.kernels.arguments import compiles_for
 from calprobe.models import LoadOptions, placement
 from calprobe.models.placement import Placement, check_memory, float32_products, place
 from calprobe.models.source import Source
@@ -92,3 +94,67 @@ def test_float32_takes_tensor_cores_where_there_are_some(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (major, 0))
     assert float32_products(precision, dtype, torch.device(device)) == products
+
+
+@pytest.mark.parametrize(
+    ("override", "precision", "products", "said"),
+    [("0", "auto", "ieee", True), ("0", "ieee", "ieee", False), (None, "auto", "tf32x3", False)],
+)
+def test_where_tf32_is_forbidden_a_product_is_one_and_not_three(
+    override: str | None,
+    precision: Precision,
+    products: str,
+    said: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    if override is not None:
+        monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", override)
+    assert float32_products(precision, "float32", torch.device("cuda", 0)) == products
+    assert ("NVIDIA_TF32_OVERRIDE=0" in caplog.text) == said
+
+
+@pytest.mark.parametrize("precision", ["auto", "ieee"])
+def test_tf32_that_nothing_can_set_back_is_refused(precision: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "1")
+    with pytest.raises(UsageError, match="NVIDIA_TF32_OVERRIDE=1 cuts all float32 products on cuda:0 to TF32"):
+        float32_products(precision, "float32", torch.device("cuda", 0))
+    assert float32_products(precision, "bfloat16", torch.device("cuda", 0)) == "ieee"
+    assert float32_products(precision, "float32", CPU) == "ieee"
+
+
+@pytest.mark.parametrize(("capability", "refused"), [((7, 0), True), ((7, 5), False), ((12, 1), False)])
+def test_a_card_that_torch_is_not_built_for_is_said_with_what_to_install(
+    capability: tuple[int, int], refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: ["sm_75", "sm_80", "sm_90a", "compute_120"])
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Tesla V100")
+    if not refused:
+        assert place(LoadOptions(), torch.float16).device.type == "cuda"
+        return
+    with pytest.raises(UsageError) as error:
+        place(LoadOptions(), torch.float16)
+    what, fix = str(error.value).splitlines()
+    assert what == (
+        "cuda:0 is a Tesla V100 (compute capability 7.0), and this torch (CUDA 13.0) computes on 7.5 and later only"
+    )
+    assert fix.startswith("install torch's build for an older CUDA (pip install torch --index-url")
+
+
+@pytest.mark.parametrize(("name", "kernels"), [("gfx942:sramecc+", True), ("gfx90a", True), ("gfx1100", False)])
+def test_on_amd_float32_is_multiplied_as_it_is_and_rdna_is_said_to_have_no_kernels(
+    name: str, kernels: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(torch.version, "hip", "7.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 4))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(gcnArchName=name))
+    device = place(LoadOptions(), torch.float32).device
+    assert float32_products("auto", "float32", device) == "ieee"
+    assert compiles_for(device) == kernels
+    said = "(gfx1100) is no AMD Instinct MI200 or MI300: torch computes without calprobe's kernels"
+    assert [said in caplog.text, bool(caplog.records)] == [not kernels] * 2

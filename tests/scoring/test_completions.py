@@ -70,17 +70,12 @@ def test_batch_size_and_order_change_nothing(path: Path) -> None:
 
 
 def test_contexts_never_reach_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
-    import calprobe.scoring.padded as padded
-    import calprobe.scoring.tree as tree
+    import calprobe.models.head as head
 
-    seen = []
-    for module in (tree, padded):
-        product = module.linear_logprob
-        monkeypatch.setattr(
-            module,
-            "linear_logprob",
-            lambda hidden, *rest, product=product: (seen.append(len(hidden)), product(hidden, *rest))[1],
-        )
+    seen, product = [], head.linear_logprob
+    monkeypatch.setattr(
+        head, "linear_logprob", lambda hidden, *rest: (seen.append(len(hidden)), product(hidden, *rest))[1]
+    )
     model, rows = loaded(tiny_causal("llama")), rows_with_contexts(seed=4)
     scored = len(rows.scored.token_ids)
     for path in ("tree", "padded"):

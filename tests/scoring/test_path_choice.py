@@ -20,7 +20,7 @@ from calprobe.errors import CalprobeError
 from calprobe.kernels import linear_logprob, rms_norm
 from calprobe.scoring.executor import EdgeScores, score_rows
 from calprobe.scoring.options import Path
-from calprobe.scoring.path_choice import Tolerance, checked_path, choose_path, disagreement, executor_of
+from calprobe.scoring.path_choice import Tolerance, checked_path, choose_path, disagreement, executor_of, paths_of
 from calprobe.scoring.tree import CPU_ROW_LENGTH, TreeExecutor
 
 
@@ -48,9 +48,9 @@ def test_batch_size_and_order_change_nothing(path: Path) -> None:
         np.testing.assert_array_equal(scored, split(rows, one)[statement])
 
 
-@pytest.mark.parametrize(("times", "path"), [(1.0, "tree"), (1.01, "plain")])
+@pytest.mark.parametrize(("times", "by_torch"), [(1.0, ()), (1.01, ("layers",))])
 def test_fused_layers_are_held_to_the_model_s_own_forward(
-    times: float, path: Path, monkeypatch: pytest.MonkeyPatch
+    times: float, by_torch: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
 
@@ -67,7 +67,7 @@ def test_fused_layers_are_held_to_the_model_s_own_forward(
         calls.clear()
         score_rows(executor_of(each, model, 96), sample)
         assert calls
-    assert choose_path(model, 96, sample) == path
+    assert checked_path(model, 96, sample, paths_of(model)) == ("tree", "flash", by_torch)
     calls.clear()
     assert choose_path(loaded(model.network), 96, sample) == "tree"
     assert not calls
@@ -142,8 +142,8 @@ def test_no_pass_of_a_path_may_take_cudnn_for_its_attention(path: Path) -> None:
 
 def test_the_kernel_of_attention_is_named() -> None:
     model, sample = loaded(tiny_causal("llama")), random_rows(seed=14, n_statements=6)
-    assert checked_path(model, 64, sample, ("tree", "padded", "plain")) == ("tree", "flash")
-    assert checked_path(model, 64, sample, ("plain",)) == ("plain", None)
+    assert checked_path(model, 64, sample, ("tree", "padded", "plain")) == ("tree", "flash", ())
+    assert checked_path(model, 64, sample, ("plain",)) == ("plain", None, ())
 
 
 @pytest.mark.parametrize("asked", [None, "tree", "plain"])
@@ -202,7 +202,7 @@ def test_body_and_head_multiply_as_the_model_was_loaded_to(path: Path, monkeypat
         asked.append(f"body {precision}")
         yield
 
-    monkeypatch.setattr(f"calprobe.scoring.{path}.linear_logprob", head)
+    monkeypatch.setattr("calprobe.models.head.linear_logprob", head)
     monkeypatch.setattr(f"calprobe.scoring.{path}.split_linears", body)
     score_rows(executor_of(path, model, 96), random_rows(seed=15, n_statements=6))
     assert set(asked) == {"tf32x3", "body tf32x3"}

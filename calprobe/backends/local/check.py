@@ -14,6 +14,7 @@ from calprobe.models import LoadedModel
 from calprobe.models.head import own_hidden_states
 from calprobe.models.memory import is_out_of_memory
 from calprobe.models.torch_settings import exact_torch
+from calprobe.scoring.leaks import most_of
 from calprobe.scoring.path_choice import disagreement, tolerance_for
 
 _SHARED = 5  # tokens that the two rows of the check have in common, forwarded once
@@ -36,7 +37,7 @@ def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
         cache = RaggedCache()
         cache.reserve(len(rows), max(map(len, rows)))
         found = _found(engine, cache, rows)
-        return _disagreement(engine, rows, found) or (engine, cache.bytes_of_token)
+        return _disagreement(engine, rows, found) or _why_leaking(engine, cache, rows) or (engine, cache.bytes_of_token)
     except NotRagged as error:
         return str(error)
     except Exception as error:
@@ -73,6 +74,43 @@ def _found(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[int]]) ->
     behind_all_but_last = engine.extend(cache, 0, [_SHARED] * len(rows), [row[_SHARED:-1] for row in rows])
     behind_all = engine.extend(cache, 0, [len(row) - 1 for row in rows], [row[-1:] for row in rows])
     return _compared(torch.cat([behind_all_but_last, behind_all]))
+
+
+def _why_leaking(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[int]]) -> str | None:
+    """Why a row says something else when the other one's tokens change, and what a cache held before; None if it does
+    not. No rounding explains a difference: shapes are the same (`calprobe.scoring.leaks`).
+    """
+    before, turned = [rows[0]] * len(rows), [_turned(row) for row in rows]
+    says = _said_over(engine, cache, before, rows)
+    changes = []
+    for kept in range(len(rows)):
+        others = [row if index == kept else turned[index] for index, row in enumerate(rows)]
+        again = _said_over(engine, cache, turned[:1] * len(rows), others)
+        changes.append(np.abs(again[kept].astype(np.float64) - says[kept]).max())
+    if (nats := float(np.max(changes))) <= most_of(engine.network):  # false for NaN
+        return None
+    return f"what a row says changes by {nats:.2g} nats with the tokens of others"
+
+
+def _said_over(
+    engine: Engine, cache: RaggedCache, before: Sequence[Sequence[int]], rows: Sequence[Sequence[int]]
+) -> npt.NDArray[np.float32]:
+    """Log-probabilities behind each row, [rows, compared], whose slots held the rows `before`, as long as the longest.
+
+    Each row goes in by itself, so that what was there stays behind the end of the shorter ones.
+    """
+    _found(engine, cache, before)
+    engine.forward(cache, 0, [0], [rows[0][:_SHARED]])
+    cache.copy(cache, [(0, 1, _SHARED)])
+    for index, row in enumerate(rows):
+        engine.extend(cache, index, [_SHARED], [row[_SHARED:-1]])
+    behind = engine.extend(cache, 0, [len(row) - 1 for row in rows], [row[-1:] for row in rows])
+    return _compared(behind).reshape(len(rows), -1)
+
+
+def _turned(row: Sequence[int]) -> list[int]:
+    """The row with its own tokens, behind those that rows share, in the order from last to first."""
+    return [*row[:_SHARED], *reversed(row[_SHARED:])]
 
 
 @torch.inference_mode()

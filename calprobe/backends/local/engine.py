@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.closed import ReplyTree
 from calprobe.kernels import linear_logprob
+from calprobe.kernels.linear_logprob import gives_float32, wide_products
 from calprobe.kernels.onednn import linear
 from calprobe.models import LoadedModel
 from calprobe.models.head import HeadUnusable, ScoringHead, hidden_states, scoring_head
@@ -220,11 +221,9 @@ def _products(hidden: Tensor, weight: Tensor) -> Tensor:
     """`hidden.float() @ weight.float().T` without a float32 copy of the weight: [rows, vocab] float32."""
     if weight.dtype == torch.float32:
         return F.linear(hidden, weight) if len(hidden) < _FEW_ROWS else linear(hidden, weight)
-    if weight.is_cuda:
-        try:
-            return torch.mm(hidden, weight.T, out_dtype=torch.float32)
-        except TypeError:  # torch before 2.8
-            pass
+    if gives_float32(hidden):
+        products: Tensor = wide_products(hidden, weight)
+        return products
     dots = torch.empty(len(hidden), len(weight), device=weight.device)
     wide = hidden.float()
     for start in range(0, len(weight), _WORDS_AT_ONCE):
