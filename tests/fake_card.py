@@ -14,7 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -43,6 +45,7 @@ class Count(TorchDispatchMode):
         super().__init__()
         self.fake = FakeTensorMode(allow_non_fake_inputs=True)
         self.launches: Counter[str] = Counter()
+        self.kernels: Counter[str] = Counter()  # Triton's launches
         self.uploads: Counter[str] = Counter()  # of pinned memory, in the card's own queue
         self.syncs: Counter[str] = Counter()  # uploads and fetches that the host waits for
         self.where: Counter[str] = Counter()  # of the syncs, by file and line
@@ -170,6 +173,8 @@ def fake_card(free_gib: float = 60.0) -> Iterator[Count]:
             "memory_allocated": lambda *_: 0,
             "empty_cache": lambda: None,
             "_lazy_init": lambda: None,
+            "device_of": lambda _: contextlib.nullcontext(),
+            "get_device_properties": lambda *_: SimpleNamespace(multi_processor_count=132),
         }.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, value))
         own_tolist = FakeTensor.tolist
@@ -179,8 +184,22 @@ def fake_card(free_gib: float = 60.0) -> Iterator[Count]:
         torch._C._set_only_lift_cpu_tensors(True)
         stack.callback(torch._C._set_only_lift_cpu_tensors, False)
         count = Count()
+        _record_kernels(stack, count)
         stack.enter_context(count)
         yield count
+
+
+def _record_kernels(stack: ExitStack, count: Count) -> None:
+    """Let Triton's kernels be counted where they would be compiled."""
+    jit = pytest.importorskip("triton.runtime.jit")
+    modules = [import_module(f"calprobe.kernels.{name}_triton") for name in ("rms_norm", "linear_logprob")]
+
+    def run(kernel: Any, *_: Any, **__: Any) -> None:
+        count.kernels[kernel.fn.__name__] += 1
+
+    stack.enter_context(mock.patch.object(jit.JITFunction, "run", run))
+    stack.enter_context(mock.patch.object(modules[0], "_aligned", lambda array: array))  # by the address of its data
+    stack.enter_context(mock.patch.object(modules[1], "_tile_set_of_card", lambda _: "wide"))
 
 
 def on_card(network: nn.Module, count: Count, device: str = "cuda:0") -> nn.Module:

@@ -112,9 +112,9 @@ class RaggedCache(Cache):  # type: ignore[misc]
     def copy(self, source: RaggedCache, pairs: Sequence[tuple[int, int, int]]) -> None:
         """Take over beginnings: for each (row of `source`, own row, number of slots).
 
-        Rows of up to twice as many slots are copied together, as many slots as the longest of them has: what is behind
-        a beginning is lost. Slots that `source` has not forwarded are copied as they are. The two may be one cache; a
-        row that is written to is then none that is read.
+        On a card, rows of up to twice as many slots are copied together, as many slots as the longest of them has: what
+        is behind a beginning is lost. Slots that `source` has not forwarded are copied as they are. The two may be one
+        cache; a row that is written to is then none that is read.
         """
         if not pairs:
             return
@@ -122,25 +122,24 @@ class RaggedCache(Cache):  # type: ignore[misc]
             if len(self._keys) <= layer:
                 self._keys.append(self._buffer(keys))
                 self._values.append(self._buffer(values))
+        on_cpu = [(buffer, other) for buffer, other in self._beside(source) if buffer.device.type == "cpu"]
+        for buffer, other in on_cpu:
+            for from_row, to_row, length in pairs:
+                buffer[to_row, :, :length] = other[from_row, :, :length]
+        elsewhere = [(buffer, other) for buffer, other in self._beside(source) if buffer.device.type != "cpu"]
         for _, alike in groupby(sorted(pairs, key=lambda pair: pair[2]), key=lambda pair: pair[2].bit_length()):
             rows = list(alike)
-            self._move(source, [pair[0] for pair in rows], [pair[1] for pair in rows], rows[-1][2])
+            _move(elsewhere, [(from_row, to_row) for from_row, to_row, _ in rows], rows[-1][2])
 
     @torch.inference_mode()
     def reorder(self, pairs: Sequence[tuple[int, int]], n_slots: int) -> None:
         """Let rows have the first slots of others, all at once: for each (row that is read, row that is written)."""
         if pairs:
-            self._move(self, [source for source, _ in pairs], [row for _, row in pairs], n_slots)
+            _move(self._beside(self), pairs, n_slots)
 
-    def _move(self, source: RaggedCache, from_rows: Sequence[int], to_rows: Sequence[int], n_slots: int) -> None:
-        indices: dict[torch.device, list[Tensor]] = {}
-        for own, theirs in ((self._keys, source._keys), (self._values, source._values)):
-            for buffer, other in zip(own, theirs, strict=True):
-                if buffer.device not in indices:
-                    indices[buffer.device] = uploaded([np.array(from_rows), np.array(to_rows)], buffer.device)
-                read, written = indices[buffer.device]
-                for slots in _stretches(n_slots, len(from_rows) * buffer[0, :, 0].numel() * buffer.element_size()):
-                    buffer[written, :, slots] = other[read, :, slots]
+    def _beside(self, source: RaggedCache) -> list[tuple[Tensor, Tensor]]:
+        """Each buffer with that of `source`."""
+        return [*zip(self._keys, source._keys, strict=True), *zip(self._values, source._values, strict=True)]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """Slots before the pass's new ones, in the longest row; masks and positions do not use it."""
@@ -164,6 +163,17 @@ class RaggedCache(Cache):  # type: ignore[misc]
     def n_places(self) -> int:
         """Slots of all rows."""
         return self.n_rows * self._n_slots
+
+
+def _move(buffers: Sequence[tuple[Tensor, Tensor]], pairs: Sequence[tuple[int, int]], n_slots: int) -> None:
+    """Copy the first slots of rows into others, all at once: (written, read) buffers, (read, written) rows."""
+    indices: dict[torch.device, list[Tensor]] = {}
+    for buffer, other in buffers:
+        if buffer.device not in indices:
+            indices[buffer.device] = uploaded([np.array(rows) for rows in zip(*pairs, strict=True)], buffer.device)
+        read, written = indices[buffer.device]
+        for slots in _stretches(n_slots, len(pairs) * buffer.shape[1] * buffer.shape[3] * buffer.element_size()):
+            buffer[written, :, slots] = other[read, :, slots]
 
 
 def _stretches(n_slots: int, slot_bytes: int) -> Iterator[slice]:
