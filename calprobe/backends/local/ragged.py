@@ -45,14 +45,18 @@ class RaggedRunner:
 
         Raises CalprobeError if a single conversation does not fit in memory.
         """
-        waves = self._now().waves(conversations)[::-1]
+        limits = self._now()
+        waves = limits.waves(conversations)[::-1]
         while waves:
             wave = waves.pop()
-            error = yield from self._tried(wave)
+            error = yield from self._tried(wave, limits)
             if error is not None:
                 self._shrink(wave, error)
                 left = [c for each in (wave, *waves) for c in each if not c.is_done]
-                waves = self._now().waves(left)[::-1]
+                limits = self._now()
+                waves = limits.waves(left)[::-1]
+            elif waves:
+                limits = self._now()
 
     def close(self) -> None:
         """Let go of all keys and values."""
@@ -60,13 +64,13 @@ class RaggedRunner:
             held.release()
 
     def _now(self) -> Limits:
-        """The limits with the memory that there is, which is asked for once for all that follows."""
+        """The limits with the memory that there is, which is asked for once a wave."""
         return self.limits.now(self._engine.model, sum(held.n_bytes for held in self._held))
 
-    def _tried(self, wave: Sequence[Conversation]) -> Generator[Reply, None, Exception | None]:
+    def _tried(self, wave: Sequence[Conversation], limits: Limits) -> Generator[Reply, None, Exception | None]:
         """Answer; returns what went wrong if memory ran out. Replies that were given stay in the conversations."""
         try:
-            yield from self._wave(wave)
+            yield from self._wave(wave, limits)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -86,8 +90,7 @@ class RaggedRunner:
         log.warning("out of memory with %d conversations at once; retrying with %d", self.limits.rows, smaller.rows)
         self.limits = smaller
 
-    def _wave(self, wave: Sequence[Conversation]) -> Iterator[Reply]:
-        limits = self._now()
+    def _wave(self, wave: Sequence[Conversation], limits: Limits) -> Iterator[Reply]:
         n_rows = limits.rows_of_wave(wave)
         self._cache.reserve(n_rows, max(conversation.n_tokens for conversation in wave))
         rows, unasked = Rows[Conversation](self._cache, []), deque(wave)
@@ -119,9 +122,7 @@ class RaggedRunner:
         count = rows.cleared(n_going_on, len(unasked))
         return self._begun(rows, n_going_on, [unasked.popleft() for _ in range(count)])
 
-    def _begun(
-        self, rows: Rows[Conversation], first_row: int, conversations: Sequence[Conversation]
-    ) -> Begun | None:
+    def _begun(self, rows: Rows[Conversation], first_row: int, conversations: Sequence[Conversation]) -> Begun | None:
         """Give conversations the rows from `first_row` on; the first replies that they lack. None if they lack none."""
         items, logits = self._prefilled(conversations, first_row)
         rows.place(items, first_row)
