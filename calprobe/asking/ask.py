@@ -307,8 +307,8 @@ def _ask_into(request: _Request, backend: Backend, started: float) -> None:
 
 
 def _say_what_is_faster(plan: Plan, backend: Backend, n_missing: int) -> None:
-    """Where this process answers: say so if another engine would write the missing replies in clearly less time."""
-    if backend.name != "transformers" or not n_missing:
+    """On a card of this process: say so if another engine would write the missing replies in clearly less time."""
+    if backend.name != "transformers" or backend.settings()["device"] != "cuda" or not n_missing:
         return
     from calprobe.backends.local import TransformersBackend
 

@@ -54,7 +54,8 @@ def other_forwards(forwards: Iterable[tuple[nn.Module, Forward]]) -> Iterator[No
         forwards: modules without a forward of their own (`has_own_forward`), each with its function.
     """
     changed: list[tuple[Any, Forward | None]] = []
-    for module, forward in list(forwards):
+    for layer, forward in list(forwards):
+        module: Any = layer
         if moves_inputs_alone(module):
             changed.append((module, vars(module)["_old_forward"]))
             module._old_forward = forward
@@ -64,8 +65,8 @@ def other_forwards(forwards: Iterable[tuple[nn.Module, Forward]]) -> Iterator[No
     try:
         yield
     finally:
-        for module, before in changed:
+        for layer, before in changed:
             if before is None:
-                del module.forward  # the class's own shows again
+                del layer.forward  # the class's own shows again
             else:
-                module._old_forward = before
+                layer._old_forward = before

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
-from tiny_backends import TEMPLATE, tiny_backend
+from asked_samples import PROMPTS, question_set
+from tiny_backends import TEMPLATE, tiny_backend, tiny_model
 
+from calprobe.asking import AskOptions, ask
 from calprobe.backends.local import TransformersBackend, writing_time
 from calprobe.backends.local.limits import Limits
 from calprobe.backends.local.ragged import RaggedRunner
@@ -44,6 +49,28 @@ def test_one_line_where_it_is_clearly_less(monkeypatch: pytest.MonkeyPatch) -> N
     assert "pip" not in (faster_in_vllm(large, 6_200_000) or "")
     for few in (0, 70_210, 1_000_000):  # labels of MMLU under five variants; less than a minute is saved
         assert faster_in_vllm(large, few) is None
+
+
+def test_a_run_says_it_once_of_what_it_lacks(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class OnACard(TransformersBackend):
+        asked_of: ClassVar[list[int]] = []
+
+        def settings(self) -> Mapping[str, object]:
+            return {**super().settings(), "device": "cuda"}
+
+        def faster_elsewhere(self, n_tokens: int) -> str | None:
+            self.asked_of.append(n_tokens)
+            return "faster elsewhere" if n_tokens > 20 else None
+
+    caplog.set_level(logging.INFO)
+    backend = OnACard(tiny_model(template=TEMPLATE))
+    options = AskOptions(prompts=PROMPTS, collect=("labels", "answer"), variants=("direct",), quiet=True)
+    ask(backend, question_set(2), tmp_path / "run", options)
+    assert "faster" not in caplog.text
+    for _ in range(2):
+        ask(backend, question_set(5), tmp_path / "run", options)
+    assert backend.asked_of == [2 * 8, 3 * 8]  # and nothing of a run that lacks nothing
+    assert caplog.text.count("faster elsewhere") == 1
 
 
 def backend_on(card: Any, monkeypatch: pytest.MonkeyPatch) -> TransformersBackend:
