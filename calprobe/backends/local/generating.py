@@ -80,14 +80,14 @@ class Rows(Generic[Item]):
 
     def _swap(self, row: int, other: int, sources: list[int]) -> None:
         """Let two items change places; `sources` keeps from which row each row is to be copied."""
-        for both in (self.items, sources):
-            both[row], both[other] = both[other], both[row]
+        self.items[row], self.items[other] = self.items[other], self.items[row]
+        sources[row], sources[other] = sources[other], sources[row]
         for place in (row, other):
             self._row_of[id(self.items[place])] = place
 
     def _n_slots(self, sources: Sequence[int]) -> int:
-        moved = (item for row, item in enumerate(self.items) if sources[row] != row and isinstance(item, Conversation))
-        return max((len(conversation.row) for conversation in moved), default=0)
+        moved: list[Conversation | Turn] = [item for row, item in enumerate(self.items) if sources[row] != row]
+        return max((len(item.row) for item in moved if isinstance(item, Conversation)), default=0)
 
     def _reorder(self, sources: Sequence[int], n_slots: int) -> None:
         needed = ((source, row) for row, source in enumerate(sources) if _is_needed(self.items[row]))
@@ -101,7 +101,7 @@ def _is_needed(item: Conversation | Turn) -> bool:
     return item.finish is None or (item.tree is not None and item.closed is None)
 
 
-Joining = Callable[[int], Generator[Reply, None, "Begun"]]
+Joining = Callable[[int], Generator[Reply, None, "Begun | None"]]
 
 
 class Begun(NamedTuple):

@@ -100,11 +100,11 @@ class Turns:
             chosen = _with_due(choose(logits, [turn.draw for turn in turns]), turns, logits)
             firsts = _label_logprobs(turns, logits, chosen.normalisers)
             _show_alternatives(turns, logits, chosen)
-            beginning = [row for row, turn in enumerate(turns) if turn.forms is not None and not turn.tokens]
-            ranks = _label_ranks(logits, beginning, [turns[row].forms for row in beginning])
+            beginning = {row: turn.forms for row, turn in enumerate(turns) if turn.forms and not turn.tokens}
+            ranks = _label_ranks(logits, list(beginning), list(beginning.values()))
             tokens, logprobs, of_labels, of_beginning = _fetched(chosen.tokens, chosen.logprobs, firsts, ranks)
-        for row, place in zip(beginning, of_beginning, strict=True):
-            turns[row].ranks = [int(rank) for rank in place[: len(turns[row].forms.labels)]]
+        for (row, forms), place in zip(beginning.items(), of_beginning, strict=True):
+            turns[row].ranks = [int(rank) for rank in place[: len(forms.labels)]]
         for turn, token, logprob, found in zip(turns, map(int, tokens), logprobs, of_labels, strict=True):
             forced = bool(turn.due)
             firsts_of_turn = found[: len(turn.forms.firsts)] if turn.forms is not None else []
