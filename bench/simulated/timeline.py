@@ -30,8 +30,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from calprobe.kernels import RotaryRule
 from calprobe.models.activations import fast_activations
-from calprobe.models.forwards import other_forwards
-from calprobe.models.fused_layers import Forward, norms_among, unit_forward, units_among
+from calprobe.models.forwards import Forward, other_forwards
+from calprobe.models.fused_layers import norms_among, unit_forward, units_among
 from calprobe.models.fused_rotary import rotary_forward, rotary_layers_among
 from calprobe.scoring import ScoreOptions
 from calprobe.scoring.scheduling import Group, Schedule, groups_of

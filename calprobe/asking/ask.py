@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calprobe.asking.cost import longest_replies
 from calprobe.asking.identity import engine_hash
 from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers, own_conclusions
 from calprobe.asking.needs import refuse_incapable
@@ -293,6 +294,7 @@ def _ask_into(request: _Request, backend: Backend, started: float) -> None:
     with closing(Journal.open(request.out)) as journal:
         store = Store(folder, journal)
         folder.missing()  # sets damaged shards aside
+        _say_what_is_faster(request.plan, backend, lacking(request.plan, store, engine).total)
         for plan in _phases(request.plan, store, engine):
             waits = plan.waits_for_answers or plan.waits_for_conclusions
             if not waits:
@@ -304,6 +306,18 @@ def _ask_into(request: _Request, backend: Backend, started: float) -> None:
                 _record_versions(folder, backend)
                 load_s = time.monotonic() - started
                 ask_missing(Work(plan, engine, backend, store, missing, request.options, load_s))
+
+
+def _say_what_is_faster(plan: Plan, backend: Backend, n_missing: int) -> None:
+    """On a card of this process: say so if another engine would write the missing replies in clearly less time."""
+    if backend.name != "transformers" or backend.settings()["device"] != "cuda" or not n_missing:
+        return
+    from calprobe.backends.local import TransformersBackend
+
+    if isinstance(backend, TransformersBackend):
+        n_tokens = round(longest_replies(plan) * n_missing / plan.n_requests)
+        if (line := backend.faster_elsewhere(n_tokens)) is not None:
+            log.info("%s: %s", backend.model.name, line)
 
 
 def _phases(plan: Plan, store: Store, engine: str) -> Iterator[Plan]:

@@ -16,10 +16,9 @@ from torch.nn import functional as F
 
 from calprobe.kernels import gated_unit, rms_norm
 from calprobe.kernels.arguments import FLOATS, Gate, triton_takes
-from calprobe.models.forwards import has_own_forward, other_forwards
+from calprobe.models.forwards import Forward, has_own_forward, inner_forward, other_forwards
 from calprobe.models.fused_rotary import rotary_forward, rotary_layers_among
 
-Forward = Callable[..., Any]
 # Folders of transformers' models, with what their classes' names begin with. A file of another version may have no such
 # class. Norms by where they round and what they multiply by: `calprobe.kernels.rms_norm`.
 _ROUND_FIRST = {
@@ -133,7 +132,7 @@ def _is_on_card(module: nn.Module) -> bool:
 
 
 def _norm_forward(norm: Any) -> Forward:
-    own: Callable[[Tensor], Tensor] = norm.forward
+    own: Callable[[Tensor], Tensor] = inner_forward(norm)
     rule = _NORMS[_class_of(norm)]
     eps = norm.eps if rule["one_plus"] else norm.variance_epsilon
 

@@ -21,7 +21,7 @@ from torch.nn import functional as F
 
 from calprobe.kernels import LogitRule, linear_logprob, linear_logprob_reference
 from calprobe.models.activations import fast_activations
-from calprobe.models.forwards import has_own_forward, other_forwards
+from calprobe.models.forwards import has_own_forward, moves_inputs_alone, other_forwards
 from calprobe.models.linears import fast_linears
 from calprobe.models.torch_settings import exact_torch
 from calprobe.models.types import Products
@@ -185,12 +185,7 @@ def _plain_linear(network: Any) -> nn.Linear:
 
 def _is_hooked(head: nn.Module) -> bool:
     """Whether accelerate does more to the layer than move its input: with a device map, it does that to every layer."""
-    hook = getattr(head, "_hf_hook", None)
-    if hook is None:
-        return False
-    from accelerate.hooks import AlignDevicesHook
-
-    return type(hook) is not AlignDevicesHook or hook.offload
+    return getattr(head, "_hf_hook", None) is not None and not moves_inputs_alone(head)
 
 
 class Keeper(nn.Module):

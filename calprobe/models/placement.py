@@ -23,6 +23,7 @@ from calprobe.words import Precision
 
 log = logging.getLogger(__name__)
 _GIB = 1024**3
+_FITS_WELL = 0.8  # of a card's free memory; the rest is for batches
 _FIRST_TF32 = 8  # compute capability 8.0
 _TF32_OVERRIDE = "NVIDIA_TF32_OVERRIDE"  # what cuBLAS reads, and nobody can set back
 
@@ -143,6 +144,7 @@ def check_memory(config: Any, model_class: Any, placement: Placement, source: So
     ones on the hub, and device maps, which may offload, are not checked.
     """
     if placement.device_map is not None:
+        _say_what_is_faster(config, model_class, placement, source)
         return
     is_quantised = getattr(config, "quantization_config", None) is not None
     needed = _file_bytes(source) if is_quantised else _parameter_bytes(config, model_class, placement.dtype)
@@ -153,6 +155,21 @@ def check_memory(config: Any, model_class: Any, placement: Placement, source: So
         raise CalprobeError(
             f"{source.shown} needs {needed / _GIB:.1f} GiB for its parameters{dtype}, and {placement.device} has"
             f" {free / _GIB:.1f} GiB free\ntry {smaller}--device-map auto, another device, or a smaller model"
+        )
+
+
+def _say_what_is_faster(config: Any, model_class: Any, placement: Placement, source: Source) -> None:
+    """Where a model is to be spread over cards of which one would do, say that a process for each is faster."""
+    n_cards = torch.cuda.device_count() if placement.device.type == "cuda" else 1
+    if n_cards == 1:
+        return
+    needed = _parameter_bytes(config, model_class, placement.dtype)
+    if needed is not None and needed <= _FITS_WELL * free_bytes(placement.device):
+        log.info(
+            "%s fits on one card, and cards that share a model work in turn: without --device-map, a process for each"
+            " card is %d times as fast (torchrun --standalone --nproc-per-node %d -m calprobe score ..; calprobe ask"
+            " with --shard)",
+            *(source.shown, n_cards, n_cards),
         )
 
 

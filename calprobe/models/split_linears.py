@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from calprobe.models.forwards import has_own_forward, other_forwards
+from calprobe.models.forwards import has_own_forward, inner_forward, other_forwards
 from calprobe.models.process_switch import ProcessSwitch
 from calprobe.models.types import Products
 
@@ -40,7 +40,7 @@ def split_linears(network: nn.Module, precision: Products) -> Iterator[None]:
 
 
 def layers_taken(network: nn.Module) -> list[Any]:
-    """The layers of `split_linears`; none where accelerate, with a device map over several cards, wraps them all."""
+    """The layers of `split_linears`."""
     from transformers.pytorch_utils import Conv1D
 
     return [module for module in network.modules() if type(module) in (nn.Linear, Conv1D) and _is_taken(module)]
@@ -55,7 +55,7 @@ def _on_card(weight: Tensor) -> bool:
 
 
 def _forward_of(layer: Any) -> Callable[[Tensor], Tensor]:
-    own = layer.forward
+    own = inner_forward(layer)
     is_linear = isinstance(layer, nn.Linear)
 
     def forward(x: Tensor) -> Tensor:

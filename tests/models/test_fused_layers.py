@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from accelerate.hooks import AlignDevicesHook
 from proofs import few_of
 from tiny_models import VOCAB, tiny_causal
 from tolerances import TINY_SCORE
@@ -178,6 +180,57 @@ def test_subclasses_and_wrapped_modules_stay(on_card: None) -> None:
         assert "forward" not in vars(both[0])
         assert vars(wrapped)["forward"] is inner
     assert vars(wrapped)["forward"] is inner
+
+
+def spread(network: nn.Module, offload: bool = False) -> nn.Module:
+    """As accelerate does with a device map over several cards: every module is wrapped."""
+    for part in network.modules():
+        hook = AlignDevicesHook(execution_device="cpu", io_same_device=True)
+        hook.offload = offload
+        part._hf_hook = hook
+        part._old_forward = part.forward
+        part.forward = partial(_moved, part)
+    return network
+
+
+def _moved(part: Any, *args: Any, **kwargs: Any) -> Any:
+    args, kwargs = part._hf_hook.pre_forward(part, *args, **kwargs)
+    return part._hf_hook.post_forward(part, part._old_forward(*args, **kwargs))
+
+
+@pytest.mark.parametrize("architecture", ["llama", "gemma3", "phi3"])
+def test_layers_that_a_device_map_has_wrapped_are_fused_inside(architecture: str, on_card: None) -> None:
+    network, alone = spread(tiny_causal(architecture)), tiny_causal(architecture)
+    taken, before = forwards_of(network), [vars(part).copy() for part in network.modules()]
+    assert [type(part) for part, _ in taken] == [type(part) for part, _ in forwards_of(alone)] != []
+    tokens = torch.randint(3, VOCAB, (2, 9), generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        with fused_layers(alone):
+            expected = alone(input_ids=tokens).logits
+        with fused_layers(network):
+            assert forwards_of(network) == []  # an inner block leaves them to the outer one
+            assert torch.equal(network(input_ids=tokens).logits, expected)
+        assert torch.equal(network(input_ids=tokens).logits, alone(input_ids=tokens).logits)
+    for part, attributes in zip(network.modules(), before, strict=True):
+        assert vars(part)["forward"] is attributes["forward"]
+        assert vars(part)["_old_forward"] == attributes["_old_forward"]
+
+
+def test_inputs_are_still_moved_to_a_fused_layer(on_card: None) -> None:
+    norm, moved = spread(LlamaRMSNorm(8)), []
+    own = norm._hf_hook.pre_forward
+    norm._hf_hook.pre_forward = lambda *given, **named: moved.append(given) or own(*given, **named)
+    with fused_layers(norm):
+        assert norm._old_forward is not LlamaRMSNorm.forward.__get__(norm)
+        norm(torch.ones(1, 8))
+    assert len(moved) == 1
+
+
+def test_offloaded_layers_and_what_was_wrapped_before_stay(on_card: None) -> None:
+    assert forwards_of(spread(tiny_causal("llama"), offload=True)) == []
+    norm = LlamaRMSNorm(8)
+    norm.forward = lambda x: x
+    assert forwards_of(spread(norm)) == []
 
 
 def test_an_inner_block_leaves_the_outer_ones_modules_to_it(on_card: None) -> None:

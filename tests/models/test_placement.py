@@ -79,6 +79,19 @@ def test_a_device_map_is_not_checked() -> None:
     check_memory(LARGE, AutoModelForCausalLM, Placement(CPU, "auto", torch.float32), LARGE_SOURCE)
 
 
+@pytest.mark.parametrize(("n_cards", "free_gib", "is_said"), [(4, 123, True), (4, 121, False), (1, 123, False)])
+def test_a_device_map_over_cards_of_which_one_would_do_is_said_to_be_slower(
+    n_cards: int, free_gib: int, is_said: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: n_cards)
+    monkeypatch.setattr(placement, "free_bytes", lambda device: free_gib * 1024**3)
+    caplog.set_level("INFO")
+    spread = Placement(torch.device("cuda", 0), "auto", torch.float32)  # 97.6 GiB
+    check_memory(LARGE, AutoModelForCausalLM, spread, LARGE_SOURCE)
+    assert ("a process for each card is 4 times as fast (torchrun --standalone" in caplog.text) == is_said
+    assert "--nproc-per-node 4 -m calprobe score" in caplog.text or not is_said
+
+
 @pytest.mark.parametrize(
     ("precision", "dtype", "device", "major", "products"),
     [

@@ -16,6 +16,7 @@ from calprobe.backends.local.limits import Limits
 from calprobe.backends.local.plain import PlainRunner
 from calprobe.backends.local.ragged import RaggedRunner
 from calprobe.backends.local.turns import Turns
+from calprobe.backends.local.writing_time import Writer, faster_in_vllm
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, LoadOptions, load_model
@@ -115,6 +116,13 @@ class TransformersBackend:
             if not read:
                 return
             yield from self._answered(conversations)
+
+    def faster_elsewhere(self, n_tokens: int) -> str | None:
+        """Of a run that writes so many tokens, what to say if another engine takes clearly less time; None if not."""
+        if not isinstance(self._runner, RaggedRunner):
+            return None
+        writer = Writer.of(self._loaded, self._runner.limits)
+        return None if writer is None else faster_in_vllm(writer, n_tokens)
 
     def close(self) -> None:
         """Let go of keys and values; the model goes with its last reference."""

@@ -18,7 +18,7 @@ from torch import Tensor
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.conversation import Conversation, Turn
 from calprobe.backends.local.engine import Engine
-from calprobe.backends.local.generating import Generation, Rows
+from calprobe.backends.local.generating import Begun, Generation, Rows
 from calprobe.backends.local.limits import Limits, pass_order
 from calprobe.backends.local.sharing import shared_tokens
 from calprobe.backends.local.turns import Turns
@@ -45,8 +45,16 @@ class Branches:
         """Let go of all memory."""
         self._cache.release()
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory that is held."""
+        return self._cache.n_bytes
+
     def replies(self, rows: Rows[Conversation], limits: Limits) -> Iterator[Reply]:
-        """The replies to the follow-ups that the conversations in `rows` lack, where the first reply is there."""
+        """The replies to the follow-ups that the conversations in `rows` lack, where the first reply is there.
+
+        `limits` are those of what is left beside the conversations.
+        """
         groups: list[list[Turn]] = []
         for conversation in rows.items:
             for numbers in conversation.due if conversation.is_answered else ():
@@ -76,7 +84,7 @@ class Branches:
         return len(groups)
 
     def _n_rows(self, turns: Sequence[Turn], limits: Limits) -> int:
-        return limits.rows_of_branches(max(map(_n_slots, turns)), self._engine.model, self._cache.n_bytes)
+        return limits.rows_of_branches(max(map(_n_slots, turns)))
 
     def _answered(self, rows: Rows[Conversation], groups: Sequence[Sequence[Turn]], limits: Limits) -> Iterator[Reply]:
         branches = sorted(
@@ -92,7 +100,8 @@ class Branches:
         logits = []
         for _, step in groupby(branches, key=lambda branch: branch.step):
             logits.append(self._prefilled(rows, own, list(step), limits))
-        yield from self._generation.replies(own, turns, torch.cat(logits), limits)
+        begun = Begun(turns, torch.cat(logits))
+        yield from self._generation.replies(own, begun, limits.beside(self._cache.n_places))
 
     def _prefilled(
         self, rows: Rows[Conversation], own: Rows[Turn], branches: Sequence[_Branch], limits: Limits

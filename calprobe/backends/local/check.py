@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,8 @@ from calprobe.models.torch_settings import exact_torch
 from calprobe.scoring.leaks import most_of
 from calprobe.scoring.path_choice import disagreement, tolerance_for
 
+log = logging.getLogger(__name__)
+
 _SHARED = 5  # tokens that the two rows of the check have in common, forwarded once
 _LONGEST_WINDOW = 1024  # a window longer than this is not outgrown in the check: its mask is that of a shorter one
 _FLOAT32_LOGITS = 2e-3  # largest difference of float32 logits from products in another order
@@ -29,8 +33,19 @@ def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
 
     Two rows of different lengths share a beginning, go on by several tokens and then by one, as conversations do.
 
-    In a model with a short sliding window the longer one leaves it.
+    In a model with a short sliding window the longer one leaves it. Where the rows disagree on a card, they are tried
+    without `fused_layers`, too.
     """
+    found = _agreeing_engine(model)
+    if isinstance(found, str) and model.fused:
+        unfused = _agreeing_engine(replace(model, fused=False))
+        if not isinstance(unfused, str):
+            log.warning("%s: norms, gated units and positions by torch's kernels (calprobe's: %s)", model.name, found)
+            return unfused
+    return found
+
+
+def _agreeing_engine(model: LoadedModel) -> tuple[Engine, int] | str:
     try:
         engine = Engine(model)
         rows = _rows(engine)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from calprobe.backends.local.noise import gumbel_noise
 from calprobe.backends.protocol import Decoding
+from calprobe.scoring.executor import uploaded
 
 _FIRST_LOOK = 512  # most probable tokens among which the nucleus is looked for before all are sorted
 
@@ -45,7 +47,7 @@ def choose(logits: Tensor, draws: Sequence[Draw]) -> Chosen:
     tokens = logits.argmax(1)
     sampled = [row for row, draw in enumerate(draws) if draw.decoding.temperature > 0]
     if sampled:
-        rows = torch.tensor(sampled, device=logits.device)
+        (rows,) = uploaded([np.array(sampled)], logits.device)
         tokens[rows] = _sampled(logits[rows], [draws[row] for row in sampled])
     logprobs = logits.gather(1, tokens[:, None]).squeeze(1) - normalisers
     return Chosen(tokens, logprobs.clamp_(max=0.0), normalisers)
@@ -80,14 +82,20 @@ def most_probable(logits: Tensor, chosen: Chosen, count: int) -> MostProbable:
 
 
 def _sampled(logits: Tensor, draws: Sequence[Draw]) -> Tensor:
-    device = logits.device
-    temperatures = torch.tensor([draw.decoding.temperature for draw in draws], device=device)
+    decodings = [draw.decoding for draw in draws]
+    masses = np.array([decoding.top_p for decoding in decodings], np.float64)
+    temperatures, top_p, keys, positions = uploaded(
+        [
+            np.array([decoding.temperature for decoding in decodings], np.float32),
+            masses,
+            np.array([draw.key for draw in draws], np.int64),
+            np.array([draw.position for draw in draws], np.int64),
+        ],
+        logits.device,
+    )
     logprobs = (logits / temperatures[:, None]).log_softmax(1)
-    top_p = torch.tensor([draw.decoding.top_p for draw in draws], dtype=torch.float64, device=device)
-    if bool((top_p < 1).any()):
+    if (masses < 1).any():
         logprobs = logprobs.masked_fill(logprobs < nucleus_floor(logprobs, top_p)[:, None], -torch.inf)
-    keys = torch.tensor([draw.key for draw in draws], device=device)
-    positions = torch.tensor([draw.position for draw in draws], device=device)
     return (logprobs + gumbel_noise(keys, positions, logits.shape[1])).argmax(1)
 
 

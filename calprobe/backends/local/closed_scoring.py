@@ -26,7 +26,9 @@ class ClosedSets:
     def passes(self, last: bool) -> Iterator[tuple[ReplyTree, list[Turn]]]:
         """Turns that fill a pass, taken out of those that wait; with `last`, the others too."""
         for tree, turns in self._waiting.items():
-            most = max(1, self._limits.tokens // tree.n_places)
+            longest = max((len(turn.prompt.ids) for turn in turns), default=0)
+            in_memory = self._limits.scratch_rows(longest + tree.n_places)
+            most = max(1, min(self._limits.tokens // tree.n_places, in_memory))
             while len(turns) >= most or (last and turns):
                 yield tree, turns[:most]
                 del turns[:most]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -15,9 +17,12 @@ from calprobe.kernels import linear_logprob
 from calprobe.kernels.linear_logprob import gives_float32, wide_products
 from calprobe.kernels.onednn import linear
 from calprobe.models import LoadedModel
+from calprobe.models.forwards import other_forwards
+from calprobe.models.fused_layers import forwards_of
 from calprobe.models.head import HeadUnusable, ScoringHead, hidden_states, scoring_head
 from calprobe.models.torch_settings import exact_torch
 from calprobe.scoring.budget import vocabulary_size
+from calprobe.scoring.executor import Arrays, uploaded
 
 # Fewer rows than this go through torch's own product: oneDNN's takes rows by the 64.
 _FEW_ROWS = 64
@@ -28,12 +33,23 @@ class NotRagged(Exception):
     """The model's layers look at more than a mask can say; the message says at what."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a forward pass is given, on the device of the embeddings: all that the host has to say, copied at once."""
+
+    tokens: Tensor  # [rows, width] int64
+    kept: Tensor  # [rows] int64, tokens that each row has
+    others: tuple[Tensor, ...]  # what is looked for afterwards
+
+
 class Engine:
     """A causal model that extends rows of a `RaggedCache`."""
 
     def __init__(self, model: LoadedModel) -> None:
         self.model = model
         self.network: Any = model.network
+        # Found once: to look through all modules takes as long as to launch a layer.
+        self._fused = forwards_of(self.network) if model.fused else []
         self.head = _head(model)
         self.windows = _windows(self.network)
         self.n_tokens = vocabulary_size(model)
@@ -57,9 +73,9 @@ class Engine:
         Returns:
             [rows, vocab] float32.
         """
-        counts = torch.tensor([len(ids) for ids in new])
-        hidden = self._forward(cache, first_row, lengths, new)
-        return self.logits(hidden, torch.arange(len(new)), counts - 1)
+        last = np.array([len(ids) - 1 for ids in new])
+        hidden, (rows, places) = self._forward(cache, first_row, lengths, new, [np.arange(len(new)), last])
+        return self.logits(hidden, rows, places)
 
     @torch.inference_mode()
     def continuations(
@@ -67,13 +83,16 @@ class Engine:
     ) -> list[float]:
         """As `extend`; the log-probability of each row's new tokens behind the first one, which is forwarded only."""
         counts = [len(ids) - 1 for ids in new]
-        hidden = self._forward(cache, first_row, lengths, [ids[:-1] for ids in new])
-        rows = torch.repeat_interleave(torch.arange(len(new)), torch.tensor(counts))
-        places = torch.cat([torch.arange(count) for count in counts])
+        of_rows = np.repeat(np.arange(len(new)), counts)
+        of_places = np.concatenate([np.arange(count) for count in counts])
+        behind = np.array([token for ids in new for token in ids[1:]])
+        hidden, (rows, places, targets) = self._forward(
+            cache, first_row, lengths, [ids[:-1] for ids in new], [of_rows, of_places, behind]
+        )
         logits = self.logits(hidden, rows, places)
-        targets = torch.tensor([token for ids in new for token in ids[1:]], device=logits.device)
-        chosen = logits.gather(1, targets[:, None]).squeeze(1) - logits.logsumexp(1)
-        sums = torch.zeros(len(new), dtype=torch.float64).index_add_(0, rows, chosen.cpu().double())
+        chosen = logits.gather(1, targets.to(logits.device)[:, None]).squeeze(1) - logits.logsumexp(1)
+        sums = torch.zeros(len(new), dtype=torch.float64)
+        sums.index_add_(0, torch.from_numpy(of_rows), chosen.cpu().double())
         return [float(total) for total in sums]
 
     @torch.inference_mode()
@@ -92,33 +111,55 @@ class Engine:
             roots: the last token of each row's prompt.
             tree: of the replies.
         """
-        tokens = torch.tensor([[root, *tree.tokens] for root in roots])
-        kept = torch.tensor(lengths)
-        positions = kept[:, None] + torch.tensor(tree.depths)
-        cache.aim(first_row, kept, tree.n_places)
-        hidden = self._hidden(cache, tokens, positions, self._tree_masks(kept, positions, tree))
-        n_edges = len(tree.targets)
+        n_rows, n_edges = len(roots), len(tree.targets)
+        firsts = n_edges * np.arange(n_rows)[:, None]
+        offsets = np.append((firsts + tree.offsets.numpy()[:-1]).ravel(), n_edges * n_rows)
+        of_tree = [np.array(tree.depths), tree.above.numpy(), tree.targets.numpy(), offsets]
+        given = self._given(lengths, [[root, *tree.tokens] for root in roots], tree.n_places, of_tree)
+        depths, above, targets, edge_offsets = given.others
+        positions = given.kept[:, None] + depths
+        cache.aim(first_row, lengths, tree.n_places, given.kept)
+        masks = self._tree_masks(given.kept, max(lengths), positions, depths, above)
+        hidden = self._hidden(cache, given.tokens, positions, masks)
+        targets = targets.to(hidden.device)
         if self.head is None:
             of_edges = torch.repeat_interleave(torch.arange(tree.n_places), tree.offsets.diff()).to(hidden.device)
-            logprobs: Tensor = hidden.float().log_softmax(2)[:, of_edges, tree.targets.to(hidden.device)]
+            logprobs: Tensor = hidden.float().log_softmax(2)[:, of_edges, targets]
             return logprobs.double().cpu()
-        firsts = n_edges * torch.arange(len(roots))[:, None]
-        offsets = torch.cat([(firsts + tree.offsets[:-1]).flatten(), torch.tensor([n_edges * len(roots)])])
-        targets = tree.targets.repeat(len(roots)).to(hidden.device)
         found = linear_logprob(
-            hidden.flatten(0, 1), self.head.weight, targets, offsets.to(hidden.device), self.head.rule
+            hidden.flatten(0, 1),
+            self.head.weight,
+            targets.repeat(n_rows),
+            edge_offsets.to(hidden.device),
+            self.head.rule,
         )[1]
-        of_rows: Tensor = found.view(len(roots), n_edges)
+        of_rows: Tensor = found.view(n_rows, n_edges)
         return of_rows.double().cpu()
 
-    def _forward(self, cache: RaggedCache, first_row: int, kept: Sequence[int], new: Sequence[Sequence[int]]) -> Tensor:
-        """Hidden states [rows, width, dim] of the new tokens, or logits where the head cannot be taken out."""
-        lengths = torch.tensor(kept)
+    def _forward(
+        self,
+        cache: RaggedCache,
+        first_row: int,
+        kept: Sequence[int],
+        new: Sequence[Sequence[int]],
+        others: Arrays = (),
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Hidden states [rows, width, dim] of the new tokens, or logits where the head cannot be taken out.
+
+        Beside them the arrays `others`, which go to the device with the tokens.
+        """
         width = max(len(ids) for ids in new)
-        tokens = torch.tensor([[*ids, *(ids[-1:] * (width - len(ids)))] for ids in map(list, new)])
-        positions = lengths[:, None] + torch.arange(width)
-        cache.aim(first_row, lengths, width)
-        return self._hidden(cache, tokens, positions, self._masks(positions, int(lengths.max()) + width))
+        padded = [[*ids, *(ids[-1:] * (width - len(ids)))] for ids in map(list, new)]
+        given = self._given(kept, padded, width, others)
+        positions = given.kept[:, None] + torch.arange(width, device=self.model.device)
+        cache.aim(first_row, kept, width, given.kept)
+        masks = self._masks(positions, max(kept) + width)
+        return self._hidden(cache, given.tokens, positions, masks), given.others
+
+    def _given(self, kept: Sequence[int], tokens: Sequence[Sequence[int]], width: int, others: Arrays) -> _Given:
+        arrays = [np.array(tokens, np.int64).reshape(len(kept), width), np.array(kept, np.int64), *others]
+        on_device, lengths, *rest = uploaded(arrays, self.model.device)
+        return _Given(on_device, lengths, tuple(rest))
 
     @exact_torch()
     def _hidden(
@@ -126,33 +167,44 @@ class Engine:
     ) -> Tensor:
         """Hidden states [rows, width, dim] of the tokens, or logits where the head cannot be taken out."""
         given = {
-            "input_ids": tokens.to(self.model.device),
+            "input_ids": tokens,
             # Behind a row's last token stands padding, possibly past the model's last position.
-            "position_ids": positions.clamp(max=(self.model.max_positions or 2**31) - 1).to(self.model.device),
+            "position_ids": positions.clamp(max=(self.model.max_positions or 2**31) - 1),
             "attention_mask": masks,
             "past_key_values": cache,
             "use_cache": True,
         }
-        if self.head is None:
-            everywhere: Tensor = self.network(**given).logits
-            return everywhere
-        with hidden_states(self.network, fast=tokens.numel() >= _FEW_ROWS, once=True) as keeper:
-            self.network(**given)
-        return keeper.hidden
+        with other_forwards(self._fused):
+            if self.head is None:
+                everywhere: Tensor = self.network(**given).logits
+                return everywhere
+            with hidden_states(self.network, fast=tokens.numel() >= _FEW_ROWS, once=True) as keeper:
+                self.network(**given)
+            return keeper.hidden
 
     def _masks(self, positions: Tensor, n_slots: int) -> Tensor | dict[str, Tensor]:
         """0 where a new token sees a slot, the dtype's lowest value elsewhere: [rows, 1, width, slots]."""
-        slots = torch.arange(n_slots)
+        slots = torch.arange(n_slots, device=positions.device)
         return self._windowed(slots <= positions[:, :, None], slots[None], positions)
 
-    def _tree_masks(self, kept: Tensor, positions: Tensor, tree: ReplyTree) -> Tensor | dict[str, Tensor]:
-        """As `_masks`: a place of the tree sees its row's prompt, and what is above it in the tree."""
-        n_slots = int(kept.max()) + tree.n_places
-        slots = torch.arange(n_slots) - kept[:, None]  # [rows, slots], counted from the tree's first place
-        in_tree = (slots >= 0) & (slots < tree.n_places)
-        places = slots.clamp(0, tree.n_places - 1)
-        seen = (slots < 0)[:, None] | (in_tree[:, None] & tree.above[:, places].transpose(0, 1))
-        at = torch.where(slots < 0, slots, torch.tensor(tree.depths)[places]) + kept[:, None]
+    def _tree_masks(
+        self, kept: Tensor, longest: int, positions: Tensor, depths: Tensor, above: Tensor
+    ) -> Tensor | dict[str, Tensor]:
+        """As `_masks`: a place of the tree sees its row's prompt, and what is above it in the tree.
+
+        Args:
+            kept: [rows], the largest of which is `longest`.
+            longest: as a number: taken from the device, it would have to be waited for.
+            positions: of the tree's places, [rows, places].
+            depths: of a `ReplyTree`, [places].
+            above: of it, [places, places].
+        """
+        n_places = len(depths)
+        slots = torch.arange(longest + n_places, device=kept.device) - kept[:, None]  # counted from the tree's first
+        in_tree = (slots >= 0) & (slots < n_places)
+        places = slots.clamp(0, n_places - 1)
+        seen = (slots < 0)[:, None] | (in_tree[:, None] & above[:, places].transpose(0, 1))
+        at = torch.where(slots < 0, slots, depths[places]) + kept[:, None]
         return self._windowed(seen, at, positions)
 
     def _windowed(self, seen: Tensor, at: Tensor, positions: Tensor) -> Tensor | dict[str, Tensor]:
@@ -174,8 +226,8 @@ class Engine:
     def _additive(self, seen: Tensor) -> Tensor:
         # Not a mask of truth values, which eager attention would add as ones and zeros.
         dtype = self.network.dtype
-        mask = torch.zeros(seen.shape, dtype=dtype).masked_fill_(~seen, torch.finfo(dtype).min)
-        return mask[:, None].to(self.model.device)
+        mask = torch.zeros(seen.shape, dtype=dtype, device=seen.device)
+        return mask.masked_fill_(~seen, torch.finfo(dtype).min)[:, None]
 
     @exact_torch()
     def logits(self, hidden: Tensor, rows: Tensor, places: Tensor) -> Tensor:

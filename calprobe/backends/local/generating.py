@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
+import torch
 from torch import Tensor
 
 from calprobe.backends.local.cache import RaggedCache
@@ -33,28 +34,81 @@ class Rows(Generic[Item]):
             return self._row_of[id(item.conversation)]
         return self._row_of[id(item)]
 
-    def bring_to_front(self, wanted: Sequence[Item]) -> None:
-        """Let these be in the first rows, in this order."""
-        for row, item in enumerate(wanted):
-            self._swap(row, self.row_of(item))
+    def place(self, items: Sequence[Item], first_row: int) -> None:
+        """Let these be in the rows from `first_row` on, where others are that are not needed any more, or none."""
+        for item in self.items[first_row : first_row + len(items)]:
+            del self._row_of[id(item)]
+        self.items[first_row : first_row + len(items)] = items
+        self._row_of |= {id(item): row for row, item in enumerate(items, start=first_row)}
+
+    def bring(self, wanted: Sequence[Item], first_row: int) -> None:
+        """Let these, none of which is in a row before it, be in the rows from `first_row` on, in this order."""
+        sources = list(range(len(self.items)))
+        for row, item in enumerate(wanted, start=first_row):
+            self._swap(row, self.row_of(item), sources)
+        self._reorder(sources, self._n_slots(sources))
 
     def retire(self, turns: Sequence[Turn]) -> list[Turn]:
         """Of turns in the first rows, those that go on; they are in the first rows again, the finished ones behind."""
         left = list(turns)
-        n_slots = max(turn.n_forwarded for turn in turns) + 1
+        sources = list(range(len(turns)))
         for row in range(len(left) - 1, -1, -1):
             if left[row].finish is not None:
-                self._swap(row, len(left) - 1, n_slots)
+                self._swap(row, len(left) - 1, sources)
                 left[row] = left[-1]
                 left.pop()
+        self._reorder(sources, max(turn.n_forwarded for turn in turns) + 1)
         return left
 
-    def _swap(self, row: int, other: int, n_slots: int | None = None) -> None:
-        self.cache.swap(row, other, n_slots)
-        both = self.items
-        both[row], both[other] = both[other], both[row]
+    def cleared(self, first_row: int, most: int) -> int:
+        """How many rows from `first_row` on are free, `most` of them at most; those that are needed are moved behind.
+
+        From there on, all rows are those of finished items.
+        """
+        free = [row for row in range(first_row, len(self.items)) if not _is_needed(self.items[row])]
+        count = min(most, len(free))
+        sources = list(range(len(self.items)))
+        for row in range(first_row, first_row + count):
+            if _is_needed(self.items[row]):
+                self._swap(row, free.pop(), sources)
+        self._reorder(sources, self._n_slots(sources))
+        return count
+
+    def n_free(self, first_row: int) -> int:
+        """How many of the rows from `first_row` on are free."""
+        return sum(not _is_needed(item) for item in self.items[first_row:])
+
+    def _swap(self, row: int, other: int, sources: list[int]) -> None:
+        """Let two items change places; `sources` keeps from which row each row is to be copied."""
+        self.items[row], self.items[other] = self.items[other], self.items[row]
+        sources[row], sources[other] = sources[other], sources[row]
         for place in (row, other):
-            self._row_of[id(both[place])] = place
+            self._row_of[id(self.items[place])] = place
+
+    def _n_slots(self, sources: Sequence[int]) -> int:
+        moved: list[Conversation | Turn] = [item for row, item in enumerate(self.items) if sources[row] != row]
+        return max((len(item.row) for item in moved if isinstance(item, Conversation)), default=0)
+
+    def _reorder(self, sources: Sequence[int], n_slots: int) -> None:
+        needed = ((source, row) for row, source in enumerate(sources) if _is_needed(self.items[row]))
+        self.cache.reorder([(source, row) for source, row in needed if source != row], n_slots)
+
+
+def _is_needed(item: Conversation | Turn) -> bool:
+    """Whether something is still to be forwarded behind what is in the item's row."""
+    if isinstance(item, Conversation):
+        return not item.is_done
+    return item.finish is None or (item.tree is not None and item.closed is None)
+
+
+Joining = Callable[[int], Generator[Reply, None, "Begun | None"]]
+
+
+class Begun(NamedTuple):
+    """Turns that are begun, without a token, in neighbouring rows."""
+
+    turns: list[Turn]
+    logits: Tensor  # of their first tokens, [turns, vocab] float32
 
 
 class Generation:
@@ -64,27 +118,37 @@ class Generation:
         self._engine, self._turns = engine, turns
         self._scratch = RaggedCache()
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory that is held."""
+        return self._scratch.n_bytes
+
     def release(self) -> None:
         """Let go of all memory."""
         self._scratch.release()
 
-    def replies(self, rows: Rows[Item], turns: list[Turn], logits: Tensor, limits: Limits) -> Iterator[Reply]:
+    def replies(
+        self, rows: Rows[Item], begun: Begun, limits: Limits, joining: Joining | None = None
+    ) -> Iterator[Reply]:
         """Generate the replies of the first rows, each given when it is finished; its row leaves.
 
         A reply with a closed set is given when the set is scored: as soon as those that wait for it fill a pass.
 
         Args:
-            rows: the first of them are those of `turns`, in their order.
-            turns: begun, without a token.
-            logits: of their first tokens, [turns, vocab] float32.
+            rows: the first of them are those of `begun`, in their order.
+            begun: at least one turn.
             limits: of the passes that score labels of several tokens, and closed sets.
+            joining: called with the number of turns that go on, whenever some have finished: replies that are given
+                then, and turns that it has begun in the rows behind. None: no others join.
         """
         sets = ClosedSets(self._engine, self._scratch, limits)
+        turns, logits = begun
         while True:
             self._turns.take(turns, logits)
             done = [turn for turn in turns if turn.finish is not None]
+            joined: Begun | None = None
             if done:
-                for turn, rest in zip(done, self._rests(rows, done, limits.rows), strict=True):
+                for turn, rest in zip(done, self._rests(rows, done, limits), strict=True):
                     if turn.tree is None:
                         yield self._turns.finished(turn, rest)
                     else:
@@ -93,15 +157,23 @@ class Generation:
                 for tree, scored in sets.passes(last=not turns):
                     sets.score(rows.cache, [rows.row_of(turn) for turn in scored], scored, tree)
                     yield from (self._turns.finished(turn, {}) for turn in scored)
-            if not turns:
+                if joining is not None:
+                    joined = yield from joining(len(turns))
+            if not turns and not joined:
                 return
-            lengths, last = [turn.n_forwarded for turn in turns], [turn.tokens[-1:] for turn in turns]
-            logits = self._engine.extend(rows.cache, 0, lengths, last)
+            parts = [joined.logits] if joined else []
+            if turns:
+                lengths, last = [turn.n_forwarded for turn in turns], [turn.tokens[-1:] for turn in turns]
+                parts.insert(0, self._engine.extend(rows.cache, 0, lengths, last))
+            turns += joined.turns if joined else []
+            logits = parts[0] if len(parts) == 1 else torch.cat(parts)
 
-    def _rests(self, rows: Rows[Item], turns: Sequence[Turn], at_once: int) -> list[dict[tuple[int, Ids], float]]:
+    def _rests(self, rows: Rows[Item], turns: Sequence[Turn], limits: Limits) -> list[dict[tuple[int, Ids], float]]:
         """Log-probabilities behind the first tokens of labels of several tokens, see `LabelForms.scores`."""
         found: list[dict[tuple[int, Ids], float]] = [{} for _ in turns]
         asked = [(at, turn, place, sequence) for at, turn in enumerate(turns) for place, sequence in turn.rests]
+        longest = max((len(turn.prompt.ids) + place + len(sequence) for _, turn, place, sequence in asked), default=0)
+        at_once = min(limits.rows, limits.scratch_rows(longest))
         for start in range(0, len(asked), at_once):
             part = asked[start : start + at_once]
             lengths = [len(turn.prompt.ids) + place for _, turn, place, _ in part]

@@ -18,6 +18,8 @@ _CPU_BRANCHES, _GPU_BRANCHES = 256, 512  # the same for follow-ups, of which a c
 _CPU_PER_PASS, _GPU_PER_PASS = 128, 4096  # tokens that a pass could have computed while it reads weights and starts
 _SHARE = 0.5  # of the free memory, for keys and values; the rest is for activations, logits, and heads
 _LEAST_TOKENS = 64
+_GPU_JOINING = 32  # of 256 rows: fewer would not be worth the passes that forward their prompts
+_LEAST_ROWS = 0.75  # of a wave's rows must be left if longer conversations are to join it
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class Limits:
     per_pass: int  # tokens that the beginning of a pass costs
     bytes_of_token: int  # keys and values of a token in all layers; 0: not known
     slots_as_place: int  # slots whose attention costs a token as much as its matrix products
+    room: int  # bytes for keys and values and all else, of which those that caches hold already can be used again
+    # Rows that have to be free before other conversations join; None: none do. On a CPU a pass over half of the rows
+    # takes half of the time.
+    joining: int | None = None
 
     @classmethod
     def of(cls, model: LoadedModel, bytes_of_token: int) -> Limits:
@@ -40,15 +46,32 @@ class Limits:
         # Both grow with the hidden size; attention reaches a few times fewer operations a second on a CPU.
         config: Any = model.network.config
         return cls(
-            rows, branches, auto_batch_tokens(model), per_pass, bytes_of_token, config.get_text_config().hidden_size
+            rows,
+            branches,
+            auto_batch_tokens(model),
+            per_pass,
+            bytes_of_token,
+            config.get_text_config().hidden_size,
+            free_bytes(model.device),
+            joining=None if on_cpu else _GPU_JOINING,
         )
+
+    def now(self, model: LoadedModel, n_held: int) -> Limits:
+        """With the memory that is free now, and the bytes that caches hold: these are used again, or let go."""
+        return replace(self, room=free_bytes(model.device) + n_held)
+
+    def beside(self, n_places: int) -> Limits:
+        """With the memory that is left beside a cache of so many slots in all its rows."""
+        return replace(self, room=max(0, self.room - n_places * self.bytes_of_token))
 
     def halved(self) -> Limits | None:
         """Half of each; None if a single conversation with short passes did not fit either."""
         if self.rows == 1 and self.branches == 1 and self.tokens <= _LEAST_TOKENS:
             return None
         tokens = max(_LEAST_TOKENS, self.tokens // 2)
-        return replace(self, rows=max(1, self.rows // 2), branches=max(1, self.branches // 2), tokens=tokens)
+        joining = None if self.joining is None else max(1, self.joining // 2)
+        rows, branches = max(1, self.rows // 2), max(1, self.branches // 2)
+        return replace(self, rows=rows, branches=branches, tokens=tokens, joining=joining)
 
     @property
     def window(self) -> int:
@@ -66,25 +89,44 @@ class Limits:
         for cut in self.passes(kept, [len(ids) for ids in new]):
             yield cut.start, kept[cut], new[cut]
 
-    def rows_of_branches(self, n_slots: int, model: LoadedModel, n_held: int) -> int:
-        """Rows of that many slots that fit in memory, for follow-ups; `n_held` bytes of it are theirs already."""
-        room = int((free_bytes(model.device) + n_held) * _SHARE)
-        return min(self.branches, room // max(1, n_slots * self.bytes_of_token))
+    def rows_of_branches(self, n_slots: int) -> int:
+        """Rows of that many slots that fit in memory, for follow-ups."""
+        return min(self.branches, self._in_memory(n_slots))
 
-    def waves(self, conversations: Sequence[Conversation], model: LoadedModel) -> list[list[Conversation]]:
-        """Conversations that fit in memory together, those that share much or are of similar length side by side."""
-        room = int(free_bytes(model.device) * _SHARE)
+    def scratch_rows(self, n_slots: int) -> int:
+        """Rows of that many slots that fit in memory, for copies behind which something is scored: one at least."""
+        return max(1, self._in_memory(n_slots))
+
+    def rows_of_wave(self, wave: Sequence[Conversation]) -> int:
+        """Rows for the conversations of a wave, of which others may join when some are done: one at least."""
+        return min(len(wave), self._rows_of(max(conversation.n_tokens for conversation in wave)))
+
+    def waves(self, conversations: Sequence[Conversation]) -> list[list[Conversation]]:
+        """Conversations that fit in memory together, those that share much or are of similar length side by side.
+
+        Where conversations join, a wave has as many more as take about the same memory each.
+        """
         waves: list[list[Conversation]] = []
-        longest = 0
+        longest = most = 0
         for conversation in in_order(conversations):
             longest = max(longest, conversation.n_tokens)
-            fits = waves and len(waves[-1]) < self.rows
-            if fits and (len(waves[-1]) + 1) * longest * self.bytes_of_token <= room:
+            rows = self._rows_of(longest)
+            if waves and len(waves[-1]) < rows:
+                waves[-1].append(conversation)
+                most = rows
+            elif waves and self.joining is not None and rows >= _LEAST_ROWS * most:
                 waves[-1].append(conversation)
             else:
                 waves.append([conversation])
                 longest = conversation.n_tokens
+                most = self._rows_of(longest)
         return waves
+
+    def _rows_of(self, n_slots: int) -> int:
+        return max(1, min(self.rows, self._in_memory(n_slots)))
+
+    def _in_memory(self, n_slots: int) -> int:
+        return int(self.room * _SHARE) // max(1, n_slots * self.bytes_of_token)
 
 
 def in_order(conversations: Sequence[Conversation]) -> list[Conversation]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
+from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,7 +15,7 @@ from calprobe.backends.local.branching import Branches
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.conversation import Conversation
 from calprobe.backends.local.engine import Engine
-from calprobe.backends.local.generating import Generation, Rows
+from calprobe.backends.local.generating import Begun, Generation, Rows
 from calprobe.backends.local.labels import Ids
 from calprobe.backends.local.limits import Limits, pass_order
 from calprobe.backends.local.sharing import Head, plan_sharing
@@ -21,6 +24,7 @@ from calprobe.errors import CalprobeError
 from calprobe.models.memory import is_out_of_memory
 from calprobe.runs.replies import Reply
 from calprobe.scoring.back_off import free_after
+from calprobe.scoring.executor import uploaded
 
 log = logging.getLogger(__name__)
 
@@ -34,30 +38,39 @@ class RaggedRunner:
         self._cache, self._heads = RaggedCache(), RaggedCache()
         self._generation = Generation(engine, turns)
         self._branches = Branches(engine, turns, self._generation)
+        self._held = (self._cache, self._heads, self._generation, self._branches)
 
     def answer(self, conversations: Sequence[Conversation]) -> Iterator[Reply]:
         """The replies that the conversations lack, each as soon as it is finished.
 
         Raises CalprobeError if a single conversation does not fit in memory.
         """
-        waves = self.limits.waves(conversations, self._engine.model)[::-1]
+        limits = self._now()
+        waves = limits.waves(conversations)[::-1]
         while waves:
             wave = waves.pop()
-            error = yield from self._tried(wave)
+            error = yield from self._tried(wave, limits)
             if error is not None:
                 self._shrink(wave, error)
                 left = [c for each in (wave, *waves) for c in each if not c.is_done]
-                waves = self.limits.waves(left, self._engine.model)[::-1]
+                limits = self._now()
+                waves = limits.waves(left)[::-1]
+            elif waves:
+                limits = self._now()
 
     def close(self) -> None:
         """Let go of all keys and values."""
-        for held in (self._cache, self._heads, self._generation, self._branches):
+        for held in self._held:
             held.release()
 
-    def _tried(self, wave: Sequence[Conversation]) -> Generator[Reply, None, Exception | None]:
+    def _now(self) -> Limits:
+        """The limits with the memory that there is, which is asked for once a wave."""
+        return self.limits.now(self._engine.model, sum(held.n_bytes for held in self._held))
+
+    def _tried(self, wave: Sequence[Conversation], limits: Limits) -> Generator[Reply, None, Exception | None]:
         """Answer; returns what went wrong if memory ran out. Replies that were given stay in the conversations."""
         try:
-            yield from self._wave(wave)
+            yield from self._wave(wave, limits)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -77,18 +90,55 @@ class RaggedRunner:
         log.warning("out of memory with %d conversations at once; retrying with %d", self.limits.rows, smaller.rows)
         self.limits = smaller
 
-    def _wave(self, wave: Sequence[Conversation]) -> Iterator[Reply]:
-        rows, logits = self._prefilled(wave)
-        waiting = [conversation for conversation in rows.items if not conversation.is_answered]
-        if waiting:
-            logits = logits[[rows.row_of(conversation) for conversation in waiting]]
-            rows.bring_to_front(waiting)
-            turns = [self._turns.first(conversation) for conversation in waiting]
-            yield from self._generation.replies(rows, turns, logits, self.limits)
-        yield from self._branches.replies(rows, self.limits)
+    def _wave(self, wave: Sequence[Conversation], limits: Limits) -> Iterator[Reply]:
+        n_rows = limits.rows_of_wave(wave)
+        self._cache.reserve(n_rows, max(conversation.n_tokens for conversation in wave))
+        rows, unasked = Rows[Conversation](self._cache, []), deque(wave)
+        joining = partial(self._joined, rows, unasked, limits)
+        while unasked:
+            begun = self._begun(rows, 0, [unasked.popleft() for _ in range(min(n_rows, len(unasked)))])
+            if begun is not None:
+                yield from self._generation.replies(rows, begun, limits.beside(self._n_places), joining)
+            yield from self._branches.replies(rows, limits.beside(self._n_places))
 
-    def _prefilled(self, wave: Sequence[Conversation]) -> tuple[Rows[Conversation], Tensor]:
-        """Conversations in rows of the cache, with all that comes first in each; logits behind it, [rows, vocab]."""
+    @property
+    def _n_places(self) -> int:
+        return self._cache.n_places + self._heads.n_places
+
+    def _joined(
+        self, rows: Rows[Conversation], unasked: deque[Conversation], limits: Limits, n_going_on: int
+    ) -> Generator[Reply, None, Begun | None]:
+        """Let the next conversations take the rows of those that are done, if these are enough, behind the first rows.
+
+        Rows with follow-ups are free when these are answered, which is now if they fill the rows for follow-ups.
+        """
+        if limits.joining is None or not unasked:
+            return None
+        n_due = sum(len(group) for conversation in rows.items[n_going_on:] for group in conversation.due)
+        if n_due >= limits.branches:
+            yield from self._branches.replies(rows, limits.beside(self._n_places))
+        if rows.n_free(n_going_on) < min(limits.joining, len(unasked)):
+            return None
+        count = rows.cleared(n_going_on, len(unasked))
+        return self._begun(rows, n_going_on, [unasked.popleft() for _ in range(count)])
+
+    def _begun(self, rows: Rows[Conversation], first_row: int, conversations: Sequence[Conversation]) -> Begun | None:
+        """Give conversations the rows from `first_row` on; the first replies that they lack. None if they lack none."""
+        items, logits = self._prefilled(conversations, first_row)
+        rows.place(items, first_row)
+        lacking = [row for row, conversation in enumerate(items) if not conversation.is_answered]
+        if len(lacking) < len(items):
+            (on_device,) = uploaded([np.array(lacking, np.int64)], logits.device)
+            logits = logits[on_device]
+            rows.bring([items[row] for row in lacking], first_row)
+        turns = [self._turns.first(items[row]) for row in lacking]
+        return Begun(turns, logits) if turns else None
+
+    def _prefilled(self, wave: Sequence[Conversation], first_row: int) -> tuple[list[Conversation], Tensor]:
+        """Forward all that comes first in conversations, in the rows from `first_row` on.
+
+        Returns the conversations in the order of their rows, and the logits behind what was forwarded, [rows, vocab].
+        """
         begun = [conversation.begin() for conversation in wave]
         distinct = list(dict.fromkeys(begun))
         plan = plan_sharing(distinct)
@@ -97,17 +147,23 @@ class RaggedRunner:
             range(len(distinct)),
             key=lambda place: pass_order(plan.shared(place), len(distinct[place]) - plan.shared(place)),
         )
-        self._cache.reserve(len(wave), max(c.n_tokens for c in wave))
-        shared = [(head_rows[plan.head_of[p]], row, plan.shared(p)) for row, p in enumerate(order) if plan.shared(p)]
+        in_rows = list(enumerate(order, start=first_row))
+        shared = [(head_rows[plan.head_of[p]], row, plan.shared(p)) for row, p in in_rows if plan.shared(p)]
         self._cache.copy(self._heads, shared)
         lengths = [plan.shared(place) for place in order]
         new = [distinct[place][length:] for place, length in zip(order, lengths, strict=True)]
-        logits = torch.cat([self._engine.extend(self._cache, *part) for part in self.limits.parts(lengths, new)])
-        return self._spread(wave, begun, [distinct[place] for place in order], logits)
+        parts = self.limits.parts(lengths, new)
+        logits = [self._engine.extend(self._cache, first_row + start, kept, ids) for start, kept, ids in parts]
+        return self._spread(wave, begun, [distinct[place] for place in order], torch.cat(logits), first_row)
 
     def _spread(
-        self, wave: Sequence[Conversation], begun: Sequence[Ids], forwarded: Sequence[Ids], logits: Tensor
-    ) -> tuple[Rows[Conversation], Tensor]:
+        self,
+        wave: Sequence[Conversation],
+        begun: Sequence[Ids],
+        forwarded: Sequence[Ids],
+        logits: Tensor,
+        first_row: int,
+    ) -> tuple[list[Conversation], Tensor]:
         """A row for each conversation: the first one with a beginning has that beginning's, others get a copy."""
         of_beginning = {ids: row for row, ids in enumerate(forwarded)}
         in_rows: list[Conversation | None] = [None] * len(forwarded)
@@ -120,9 +176,14 @@ class RaggedRunner:
             else:
                 in_rows.append(conversation)
                 source.append(row)
+        conversations = [conversation for conversation in in_rows if conversation is not None]
         extra = range(len(forwarded), len(source))
-        self._cache.copy(self._cache, [(source[row], row, len(forwarded[source[row]])) for row in extra])
-        return Rows(self._cache, [c for c in in_rows if c is not None]), logits[source]
+        if not extra:
+            return conversations, logits
+        pairs = [(first_row + source[row], first_row + row, len(forwarded[source[row]])) for row in extra]
+        self._cache.copy(self._cache, pairs)
+        (sources,) = uploaded([np.array(source)], logits.device)
+        return conversations, logits[sources]
 
     def _prefill_heads(self, heads: Sequence[Head]) -> list[int]:
         """Forward the shared beginnings, level by level; the row of each in the cache of heads."""

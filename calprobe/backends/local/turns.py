@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,6 +19,7 @@ from calprobe.backends.request import Request
 from calprobe.models import LoadedModel
 from calprobe.runs.replies import TOO_LONG, Reply
 from calprobe.runs.thoughts import Split, ending, split_thought
+from calprobe.scoring.executor import uploaded
 
 _MARKER_TOKENS = 16  # the marker at the end of a thought is looked for among so many of the last ones
 
@@ -97,13 +100,15 @@ class Turns:
             chosen = _with_due(choose(logits, [turn.draw for turn in turns]), turns, logits)
             firsts = _label_logprobs(turns, logits, chosen.normalisers)
             _show_alternatives(turns, logits, chosen)
-            for turn, row in zip(turns, logits, strict=True):
-                if turn.forms is not None and not turn.tokens:
-                    turn.ranks = _label_ranks(row, turn.forms)
-        tokens, logprobs = chosen.tokens.tolist(), chosen.logprobs.tolist()
-        for turn, token, logprob, of_labels in zip(turns, tokens, logprobs, firsts, strict=True):
+            beginning = {row: turn.forms for row, turn in enumerate(turns) if turn.forms and not turn.tokens}
+            ranks = _label_ranks(logits, list(beginning), list(beginning.values()))
+            tokens, logprobs, of_labels, of_beginning = _fetched(chosen.tokens, chosen.logprobs, firsts, ranks)
+        for (row, forms), place in zip(beginning.items(), of_beginning, strict=True):
+            turns[row].ranks = [int(rank) for rank in place[: len(forms.labels)]]
+        for turn, token, logprob, found in zip(turns, map(int, tokens), logprobs, of_labels, strict=True):
             forced = bool(turn.due)
-            turn.take(token, logprob, of_labels, token in self.ends and not forced)
+            firsts_of_turn = found[: len(turn.forms.firsts)] if turn.forms is not None else []
+            turn.take(token, logprob, firsts_of_turn, token in self.ends and not forced)
             if forced:
                 turn.due.pop(0)
             if turn.ending and turn.finish is None and not turn.is_past_thought:
@@ -173,13 +178,13 @@ def _refused(request: Request, prompt: Prompt, why: str) -> Reply:
 
 def _with_due(chosen: Chosen, turns: Sequence[Turn], logits: Tensor) -> Chosen:
     """The choice with the tokens of turns that have to end their thought."""
-    rows = [row for row, turn in enumerate(turns) if turn.due]
-    if not rows:
+    of_rows = [row for row, turn in enumerate(turns) if turn.due]
+    if not of_rows:
         return chosen
+    rows, due = uploaded([np.array(of_rows), np.array([turns[row].due[0] for row in of_rows])], logits.device)
     tokens, logprobs = chosen.tokens.clone(), chosen.logprobs.clone()
-    for row in rows:
-        tokens[row] = turns[row].due[0]
-        logprobs[row] = (logits[row, tokens[row]] - chosen.normalisers[row]).clamp(max=0.0)
+    tokens[rows] = due
+    logprobs[rows] = (logits[rows, due] - chosen.normalisers[rows]).clamp(max=0.0)
     return Chosen(tokens, logprobs, chosen.normalisers)
 
 
@@ -189,28 +194,53 @@ def _show_alternatives(turns: Sequence[Turn], logits: Tensor, chosen: Chosen) ->
     if not wanted:
         return
     every = len(wanted) == len(turns)
-    rows = slice(None) if every else torch.tensor(wanted, device=logits.device)
+    rows = slice(None) if every else uploaded([np.array(wanted)], logits.device)[0]
     own = Chosen(*(values[rows] for values in chosen))
     found = most_probable(logits[rows], own, max(turns[row].request.alternatives for row in wanted))
-    columns = (found.tokens.tolist(), found.logprobs.tolist(), found.entropies.tolist())
-    for row, tokens, logprobs, entropy in zip(wanted, *columns, strict=True):
+    for row, tokens, logprobs, entropy in zip(wanted, *_fetched(*found), strict=True):
         count = turns[row].request.alternatives
-        turns[row].alternatives.append((tokens[:count], logprobs[:count], entropy))
+        turns[row].alternatives.append(([int(token) for token in tokens[:count]], logprobs[:count], entropy))
 
 
-def _label_logprobs(turns: Sequence[Turn], logits: Tensor, normalisers: Tensor) -> list[list[float]]:
-    """Log-probabilities of the first tokens of each turn's labels."""
+def _label_logprobs(turns: Sequence[Turn], logits: Tensor, normalisers: Tensor) -> Tensor:
+    """Log-probabilities of the first tokens of each turn's labels, [turns, most first tokens] float32."""
     firsts = [turn.forms.firsts if turn.forms is not None else () for turn in turns]
     width = max(map(len, firsts))
     if not width:
-        return [[] for _ in turns]
-    columns = torch.tensor([[*ids, *[0] * (width - len(ids))] for ids in firsts], device=logits.device)
-    values = (logits.gather(1, columns) - normalisers[:, None]).double().tolist()
-    return [row[: len(ids)] for row, ids in zip(values, firsts, strict=True)]
+        return logits.new_empty(len(turns), 0)
+    padded = np.array([[*ids, *[0] * (width - len(ids))] for ids in firsts])
+    (columns,) = uploaded([padded], logits.device)
+    return logits.gather(1, columns) - normalisers[:, None]
 
 
-def _label_ranks(logits: Tensor, forms: LabelForms) -> list[int]:
-    """How many tokens of the vocabulary are more probable than the likeliest first token of each label, [labels]."""
-    best = torch.stack([logits[[sequence[0] for sequence in own]].max() for own in forms.sequences])
-    ranks: list[int] = (logits > best[:, None]).sum(1).tolist()
-    return ranks
+def _label_ranks(logits: Tensor, rows: Sequence[int], forms: Sequence[LabelForms]) -> Tensor:
+    """How many tokens of the vocabulary are more probable than the likeliest first token of each label.
+
+    Args:
+        logits: [turns, vocab].
+        rows: of them, those with labels.
+        forms: of these.
+    Returns:
+        [rows, most labels] int64; of no label, any number.
+    """
+    if not rows:
+        return logits.new_empty(0, 0)
+    n_labels = max(len(own.labels) for own in forms)
+    n_forms = max(len(of_label) for own in forms for of_label in own.sequences)
+    columns = np.zeros((len(rows), n_labels, n_forms), np.int64)
+    for row, own in enumerate(forms):
+        for label, of_label in enumerate(own.sequences):
+            columns[row, label] = of_label[0][0]  # and again where it has fewer forms than others
+            columns[row, label, : len(of_label)] = [sequence[0] for sequence in of_label]
+    on_device, of_rows = uploaded([columns.reshape(len(rows), -1), np.array(rows)], logits.device)
+    wanted = logits if len(rows) == len(logits) else logits[of_rows]
+    best = wanted.gather(1, on_device).view(columns.shape).amax(2)
+    return torch.stack([(wanted > best[:, label, None]).sum(1) for label in range(n_labels)], 1)
+
+
+def _fetched(*tensors: Tensor) -> list[list[Any]]:
+    """Tensors as lists of doubles, which hold their values, in one copy."""
+    flat = torch.cat([tensor.double().flatten() for tensor in tensors]).cpu().numpy()
+    ends = np.cumsum([tensor.numel() for tensor in tensors])
+    parts = np.split(flat, ends[:-1])
+    return [part.reshape(tensor.shape).tolist() for part, tensor in zip(parts, tensors, strict=True)]

@@ -1,0 +1,91 @@
+"""How long a card takes to write replies here and in vLLM: estimated from its memory's speed, before the first token.
+
+A step writes a token in each row. It reads all weights, and the keys and values of the rows:
+
+    step = max((weights + rows * slots * bytes of a token) / speed of the memory, layers * time to launch a layer)
+
+vLLM launches a step at once, so that for it the first holds; it takes time to start, and holds twice as many rows in
+the same memory. The figures below are assumed, not measured: right to perhaps a third.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+
+from calprobe.backends.local.limits import Limits
+from calprobe.models import LoadedModel
+
+_SHARE_OF_SPEED = 0.8  # of the memory's nominal speed, which kernels that only read come to
+_LAUNCHED_S = 0.7e-3  # a layer of transformers, launched kernel by kernel
+_SLOTS = 400  # of a row: a prompt of three hundred tokens, and half of a reply
+_SHARES_HERE, _SHARES_THERE = 0.5, 0.9  # of the memory beside the weights, for keys and values
+_START_S = 75.0  # vLLM compiles and measures
+_WORTH, _WORTH_S = 0.8, 60.0  # said only where vLLM takes at most this share of the time, and saves so many seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A model on a card, as far as the time of a step depends on it."""
+
+    weight_bytes: int
+    n_layers: int
+    speed: float  # of the card's memory, bytes a second
+    limits: Limits
+
+    @classmethod
+    def of(cls, model: LoadedModel, limits: Limits) -> Writer | None:
+        """None where the model is on no card, on several, or torch does not tell the speed of the card's memory."""
+        devices = {parameter.device for parameter in model.network.parameters()}
+        if model.device.type != "cuda" or len(devices) > 1:
+            return None
+        card: Any = torch.cuda.get_device_properties(model.device)
+        clock_khz, width_bits = getattr(card, "memory_clock_rate", 0), getattr(card, "memory_bus_width", 0)
+        if not clock_khz or not width_bits:
+            return None
+        weights = sum(parameter.nbytes for parameter in model.network.parameters())
+        config: Any = model.network.config
+        # Both edges of the clock carry data.
+        speed = 2e3 * clock_khz * width_bits / 8
+        return cls(weights, config.get_text_config().num_hidden_layers, speed, limits)
+
+    def seconds_here(self, n_tokens: int) -> float:
+        """To write so many tokens with `--backend transformers`."""
+        rows = self._rows(_SHARES_HERE)
+        return n_tokens / rows * max(self._read_s(rows), self.n_layers * _LAUNCHED_S)
+
+    def seconds_in_vllm(self, n_tokens: int) -> float:
+        """To write as many with vLLM, its start included."""
+        rows = self._rows(_SHARES_THERE)
+        return _START_S + n_tokens / rows * self._read_s(rows)
+
+    def _rows(self, share: float) -> int:
+        in_memory = int(share * self.limits.room) // max(1, _SLOTS * self.limits.bytes_of_token)
+        return max(1, min(self.limits.rows, in_memory))
+
+    def _read_s(self, rows: int) -> float:
+        read = self.weight_bytes + rows * _SLOTS * self.limits.bytes_of_token
+        return read / (_SHARE_OF_SPEED * self.speed)
+
+
+def faster_in_vllm(writer: Writer, n_tokens: int) -> str | None:
+    """What to say where vLLM would write so many tokens in clearly less time; None where it would not."""
+    here, there = writer.seconds_here(n_tokens), writer.seconds_in_vllm(n_tokens)
+    if there > _WORTH * here or here - there < _WORTH_S:
+        return None
+    install = "" if find_spec("vllm") else ' (pip install "calprobe[vllm]")'
+    return (
+        f"up to {_tokens(n_tokens)} tokens to write: about {_minutes(here)} min here, {_minutes(there)} with --backend"
+        f" vllm{install}; its replies are another run"
+    )
+
+
+def _tokens(count: int) -> str:
+    return f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f}" if seconds >= 600 else f"{seconds / 60:.2g}"
