@@ -15,6 +15,7 @@ from calprobe.backends.local import check
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.check import ragged_engine
 from calprobe.backends.local.engine import Engine
+from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel, LoadOptions, load_model
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -113,3 +114,29 @@ def test_keys_of_an_earlier_wave_that_are_seen_by_a_hair_are_found_without_toler
     assert not isinstance(ragged_engine(model), str)
     monkeypatch.setattr(Engine, "_additive", thin)
     assert "with the tokens of others" in str(ragged_engine(model))
+
+
+def test_a_head_whose_kernel_fails_is_left_to_torch(monkeypatch: Patch, caplog: pytest.LogCaptureFixture) -> None:
+    def no_compiler(*_: Any) -> Any:
+        raise RuntimeError("Failed to find C compiler. Please specify via CC")
+
+    monkeypatch.setattr("calprobe.scoring.path_choice.triton_takes", lambda array: True)  # as on a card
+    monkeypatch.setattr("calprobe.models.head.linear_logprob", no_compiler)
+    found = ragged_engine(replace(model_in("float32"), fused=False))
+    assert not isinstance(found, str)
+    head = found[0].head
+    assert head is not None and not head.by_kernel
+    (said,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert "head by torch, not by calprobe's kernels: RuntimeError: Failed to find C compiler" in said
+
+
+def test_a_head_whose_kernel_is_wrong_is_left_to_torch(monkeypatch: Patch) -> None:
+    def off_by_a_little(*given: Any) -> Any:
+        lse, logprobs = linear_logprob(*given)
+        return lse, logprobs - 0.1
+
+    monkeypatch.setattr("calprobe.scoring.path_choice.triton_takes", lambda array: True)
+    monkeypatch.setattr("calprobe.models.head.linear_logprob", off_by_a_little)
+    found = ragged_engine(replace(model_in("float32"), fused=False))
+    assert not isinstance(found, str)
+    assert found[0].head is not None and not found[0].head.by_kernel

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from calprobe.models.head import own_hidden_states
 from calprobe.models.memory import is_out_of_memory
 from calprobe.models.torch_settings import exact_torch
 from calprobe.scoring.leaks import most_of
-from calprobe.scoring.path_choice import disagreement, tolerance_for
+from calprobe.scoring.path_choice import disagreement, setups_of, tolerance_for
 
 log = logging.getLogger(__name__)
 
@@ -33,16 +32,19 @@ def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
 
     Two rows of different lengths share a beginning, go on by several tokens and then by one, as conversations do.
 
-    In a model with a short sliding window the longer one leaves it. Where the rows disagree on a card, they are tried
-    without `fused_layers`, too.
+    In a model with a short sliding window the longer one leaves it. On a card, where a kernel of calprobe's does not run
+    or is wrong, torch takes its part over: the layers', the head's, or both.
     """
-    found = _agreeing_engine(model)
-    if isinstance(found, str) and model.fused:
-        unfused = _agreeing_engine(replace(model, fused=False))
-        if not isinstance(unfused, str):
-            log.warning("%s: norms, gated units and positions by torch's kernels (calprobe's: %s)", model.name, found)
-            return unfused
-    return found
+    refusals: list[str] = []
+    for setup in setups_of(model, "tree"):
+        engine = _agreeing_engine(model.by_torch(setup.by_torch))
+        if not isinstance(engine, str):
+            if refusals:
+                parts = " and ".join(setup.by_torch)
+                log.warning("%s: %s by torch, not by calprobe's kernels: %s", model.name, parts, refusals[0])
+            return engine
+        refusals.append(engine)
+    return refusals[0]
 
 
 def _agreeing_engine(model: LoadedModel) -> tuple[Engine, int] | str:
@@ -171,11 +173,22 @@ def _wrong_head(engine: Engine, row: Sequence[int]) -> str | None:
     logits = engine.logits(hidden, torch.tensor([0]), torch.tensor([len(row) - 1]))[0]
     limit = max(_FLOAT32_LOGITS, _ROUNDINGS * torch.finfo(own.dtype).eps * float(own.abs().max()))
     difference = float((own.float() - logits.to(own.device)).abs().max())
-    return None if difference <= limit else f"its logits differ from the model's own by up to {difference:.2g}"
+    if not difference <= limit:
+        return f"its logits differ from the model's own by up to {difference:.2g}"
+    if engine.head is None:
+        return None
+    logprobs = _every_few(logits.log_softmax(0))
+    words = _every_few(torch.arange(len(logits), device=hidden.device))
+    by_head = engine.head.logprobs(hidden[0, -1:], words, torch.tensor([0, len(words)], device=hidden.device))
+    difference = float((by_head.to(logprobs.device) - logprobs).abs().max())
+    return None if difference <= limit else f"its head's log-probabilities are off by up to {difference:.2g} nats"
 
 
 def _compared(logits: torch.Tensor) -> npt.NDArray[np.float32]:
-    logprobs = logits.float().log_softmax(1)
-    step = max(1, logprobs.shape[1] // _COMPARED)
-    values: npt.NDArray[np.float32] = logprobs[:, ::step].flatten().cpu().numpy()
+    values: npt.NDArray[np.float32] = _every_few(logits.float().log_softmax(1)).flatten().cpu().numpy()
     return values
+
+
+def _every_few(of_words: torch.Tensor) -> torch.Tensor:
+    """The values [.., vocab] of the tokens that are compared."""
+    return of_words[..., :: max(1, of_words.shape[-1] // _COMPARED)]

@@ -13,7 +13,6 @@ from torch.nn import functional as F
 
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.closed import ReplyTree
-from calprobe.kernels import linear_logprob
 from calprobe.kernels.linear_logprob import gives_float32, wide_products
 from calprobe.kernels.onednn import linear
 from calprobe.models import LoadedModel
@@ -126,15 +125,8 @@ class Engine:
             of_edges = torch.repeat_interleave(torch.arange(tree.n_places), tree.offsets.diff()).to(hidden.device)
             logprobs: Tensor = hidden.float().log_softmax(2)[:, of_edges, targets]
             return logprobs.double().cpu()
-        found = linear_logprob(
-            hidden.flatten(0, 1),
-            self.head.weight,
-            targets.repeat(n_rows),
-            edge_offsets.to(hidden.device),
-            self.head.rule,
-        )[1]
-        of_rows: Tensor = found.view(n_rows, n_edges)
-        return of_rows.double().cpu()
+        found = self.head.logprobs(hidden.flatten(0, 1), targets.repeat(n_rows), edge_offsets.to(hidden.device))
+        return found.view(n_rows, n_edges).double().cpu()
 
     def _forward(
         self,
@@ -243,7 +235,7 @@ class Engine:
 
 def _head(model: LoadedModel) -> ScoringHead | None:
     try:
-        return scoring_head(model.network, model.device)
+        return scoring_head(model.network, model.device, by_kernel=model.head_by_kernel)
     except HeadUnusable:
         return None
 
