@@ -106,7 +106,9 @@ def walks() -> list[Walk]:
 
 
 def _is_fastest(family: str, path: str) -> bool:
-    return (path != "ask" and path == _paths(family)[0]) or (path == "ask" and family not in _MORE)
+    if family in _ONE_GROUP:
+        return False
+    return path == _paths(family)[0] or (path == "ask" and family not in _MORE)
 
 
 def _paths(family: str) -> tuple[str, ...]:
