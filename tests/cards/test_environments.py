@@ -53,7 +53,8 @@ def old_tools(tmp_path: Path) -> str:
     return f"{tool.parent}{os.pathsep}{os.environ['PATH']}"
 
 
-@pytest.mark.parametrize("command", [SCORE, pytest.param(ASK, marks=pytest.mark.proof)], ids=["score", "ask"])
+@pytest.mark.proof
+@pytest.mark.parametrize("command", [SCORE, ASK], ids=["score", "ask"])
 def test_a_driver_that_is_too_old_is_said_once(command: tuple[str, ...], old_tools: str, tmp_path: Path) -> None:
     done = calprobe([*command, "--out", tmp_path / "run"], "old-driver", PATH=old_tools)
     assert done.returncode == 0, done.stderr

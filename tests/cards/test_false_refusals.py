@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import real_models
 import torch
+from proofs import few_of
 from test_local_check import (
     a_prefix_is_not_copied,
     positions_are_one_too_large,
@@ -136,7 +137,9 @@ REAL_CASES = [pytest.param(*case, marks=[pytest.mark.proof, pytest.mark.weights]
 
 
 @pytest.mark.parametrize("of", CHECKS)
-@pytest.mark.parametrize(("name", "dtype"), [*product(["tiny"], DTYPES), *REAL_CASES])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [*few_of(product(["tiny"], DTYPES), lambda name, dtype: dtype == "bfloat16"), *REAL_CASES]
+)
 def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str) -> None:
     model = model_of(TINY.get(of, name) if name == "tiny" else name, dtype)
     refused = [seed for seed in range(SEEDS) if not CHECKS[of](model, seed)]
@@ -144,7 +147,9 @@ def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str) -> None
     assert not refused
 
 
-@pytest.mark.parametrize("error", [*ASK_ERRORS, *SCORE_ERRORS], ids=lambda error: error.__name__)
+@pytest.mark.parametrize(
+    "error", few_of([*ASK_ERRORS, *SCORE_ERRORS], SCORE_ERRORS[:1].__contains__), ids=lambda error: error.__name__
+)
 @pytest.mark.parametrize(("name", "dtype"), [("tiny", "bfloat16"), *REAL_CASES])
 def test_an_engine_with_an_error_is_always_refused(
     name: str, dtype: str, error: Callable[[Patch], None], monkeypatch: Patch
