@@ -125,7 +125,8 @@ def test_a_head_whose_kernel_fails_is_left_to_torch(monkeypatch: Patch, caplog: 
     found = ragged_engine(replace(model_in("float32"), fused=False))
     assert not isinstance(found, str)
     head = found[0].head
-    assert head is not None and not head.by_kernel
+    assert head is not None
+    assert not head.by_kernel
     (said,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert "head by torch, not by calprobe's kernels: RuntimeError: Failed to find C compiler" in said
 
@@ -139,4 +140,5 @@ def test_a_head_whose_kernel_is_wrong_is_left_to_torch(monkeypatch: Patch) -> No
     monkeypatch.setattr("calprobe.models.head.linear_logprob", off_by_a_little)
     found = ragged_engine(replace(model_in("float32"), fused=False))
     assert not isinstance(found, str)
-    assert found[0].head is not None and not found[0].head.by_kernel
+    assert found[0].head is not None
+    assert not found[0].head.by_kernel

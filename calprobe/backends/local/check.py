@@ -32,8 +32,8 @@ def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
 
     Two rows of different lengths share a beginning, go on by several tokens and then by one, as conversations do.
 
-    In a model with a short sliding window the longer one leaves it. On a card, where a kernel of calprobe's does not run
-    or is wrong, torch takes its part over: the layers', the head's, or both.
+    In a model with a short sliding window the longer one leaves it. On a card, where a kernel of calprobe's does not
+    run or is wrong, torch takes its part over: the layers', the head's, or both.
     """
     refusals: list[str] = []
     for setup in setups_of(model, "tree"):
