@@ -126,8 +126,8 @@ class PaddedExecutor(OverPaddedRows):
         (inputs, is_token), (places, targets) = uploaded_to_both(
             (batch.inputs, batch.is_token), self.model.device, (batch.places, batch.targets), at
         )
-        mask = None if batch.is_token.all() else is_token  # transformers would ask the device, and wait
-        self.model.network(input_ids=inputs, attention_mask=mask, use_cache=False)
+        # Without a mask transformers would look for packed sequences, and wait for the device just as with one.
+        self.model.network(input_ids=inputs, attention_mask=is_token, use_cache=False)
         hidden = kept.taken().flatten(0, 1)[places]
         one_target_each = torch.arange(len(places) + 1, device=at)
         return self.head.logprobs(hidden, targets, one_target_each)
