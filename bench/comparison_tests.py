@@ -1,6 +1,6 @@
 """Level and power of the tests of `calprobe compare`: corrections for many p-values, and what is resampled.
 
-Prints Markdown tables (docs/methods.md has them), percent of the trials.
+Prints Markdown tables (docs/methods/intervals-and-tests.md says what they show), percent of the trials.
 
     python bench/comparison_tests.py correction --trials 200
     python bench/comparison_tests.py relations --trials 150

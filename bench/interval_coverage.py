@@ -1,7 +1,8 @@
 """How often 95 % intervals hold their own value and cover that of a large sample: single, clustered, of differences.
 
 Each prediction is right with probability `confidence - gap`, so that the calibration errors of a large sample follow
-from `gap`. Prints a Markdown table (docs/methods.md has them): percent of the trials, and the intervals' mean width.
+from `gap`. Prints a Markdown table (docs/methods/intervals-and-tests.md says what it shows): percent of the trials, and
+the intervals' mean width.
 
     python bench/interval_coverage.py single --instances 800 --trials 300
     python bench/interval_coverage.py clustered

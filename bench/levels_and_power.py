@@ -1,6 +1,6 @@
 """Level and power of the tests of calibration, and coverage of the intervals that interval_coverage.py leaves out.
 
-Prints Markdown tables (docs/methods.md has them), percent of the trials.
+Prints Markdown tables (docs/methods/intervals-and-tests.md says what they show), percent of the trials.
 
     python bench/levels_and_power.py tests --instances 583
     python bench/levels_and_power.py relations

@@ -13,7 +13,7 @@ DeviceMap = Literal["auto", "balanced", "balanced_low_0", "sequential"]  # accel
 
 # Scoring
 ScoringPath = Literal["flat", "tree", "padded", "masked", "plain"]  # how statements are computed, fastest first
-PllMetric = Literal["within_word_l2r", "original", "sentence_l2r", "answer_l2r+word_l2r"]  # docs/methods.md
+PllMetric = Literal["within_word_l2r", "original", "sentence_l2r", "answer_l2r+word_l2r"]  # docs/methods/estimators.md
 WordSplit = Literal["tokenizer", "unicode"]  # the tokenizer's own words, or those of the text (UAX 29)
 
 # Asking
@@ -35,7 +35,7 @@ SliceKind = Literal["relation", "domain", "cardinality"]
 ClusterKind = Literal["instance", "relation", "within-relation"]
 Correction = Literal["holm", "max-t"]  # of p-values for their number
 Calibrate = Literal["isotonic", "logistic"]  # of uncertainties without a scale to confidences
-Recalibration = Literal["isotonic", "platt", "beta", "temperature"]  # of confidences, docs/methods.md
+Recalibration = Literal["isotonic", "platt", "beta", "temperature"]  # of confidences, docs/methods/metrics.md
 
 # Runs in a list
 RunState = Literal["complete", "running", "partial", "failed"]

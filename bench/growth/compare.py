@@ -69,7 +69,7 @@ def beside_bootstrap(table: ScoreTable, resampling: Resampling) -> dict[str, Any
 
 
 def interval_distance(found: Mapping[str, Estimate], resampled: pd.DataFrame) -> float:
-    """Largest difference of two ends of intervals; of ACE the upper end, shifted by the bias (docs/methods.md)."""
+    """Largest difference of two ends of intervals; of ACE the upper end, which is shifted by the bias."""
     ends = resampled.quantile([0.025, 0.975])
     differences = [abs(found[name].low - ends[name].iloc[0]) for name in ("accuracy", "brier")]
     differences += [abs(found[name].high - ends[name].iloc[1]) for name in ("accuracy", "brier")]

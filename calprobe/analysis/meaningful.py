@@ -44,5 +44,5 @@ def refuse_meaningless(metrics: Sequence[Metric], estimator: Estimator) -> None:
     if not meaningful(metrics, estimator):
         names = ", ".join(metric.name for metric in metrics)
         raise UsageError(
-            f"{estimator.name}: {names} have no meaning for it (methods.md, estimators); use --metric auroc"
+            f"{estimator.name}: {names} have no meaning for it (docs/methods/estimators.md); use --metric auroc"
         )

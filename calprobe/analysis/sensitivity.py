@@ -77,9 +77,9 @@ class PromptSensitivity:
 def prompt_sensitivity(source: RunLike | ScoreTable, options: ReportOptions = DEFAULT_OPTIONS) -> PromptSensitivity:
     """Spread of accuracy and ACE, MSD, correlation of base, and fidelity over a run's paraphrases.
 
-    Definitions and sources: docs/methods.md, "Prompt sensitivity". The reference is template 0, else the first
-    paraphrase, as for base. Accuracy and ACE are those of base under one paraphrase after the other, over all instances
-    (a failed one is incorrect with confidence 0).
+    Definitions and sources: docs/methods/estimators.md, "Prompt sensitivity". The reference is template 0, else the
+    first paraphrase, as for base. Accuracy and ACE are those of base under one paraphrase after the other, over all
+    instances (a failed one is incorrect with confidence 0).
 
     Args:
         source: a run, open or by path, or a table of its scores, which has its reduction already.

@@ -22,7 +22,7 @@ PARTS = ("total", "aleatoric", "epistemic")
 class MeanUncertainty:
     """Means over the instances of the entropy decomposition over the paraphrases: total = aleatoric + epistemic.
 
-    docs/methods.md, "Uncertainty within and between paraphrases". Smaller is surer; NaN without instances.
+    docs/methods/estimators.md, "Uncertainty within and between paraphrases". Smaller is surer; NaN without instances.
     """
 
     instances: int  # without those that failed under a paraphrase

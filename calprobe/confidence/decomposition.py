@@ -112,8 +112,8 @@ def uncertainties(
 
     Args:
         source: a run's folder, a run (`calprobe.open_run`), or the score table of one, which has its reduction already.
-        reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (docs/methods.md, "Reductions of
-            token scores").
+        reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (docs/methods/estimators.md,
+            "Reductions of token scores").
         compat: "kissling2026" leaves the first scored token of each statement out, as lm-pub-quiz 0.3 does.
     Returns:
         A row an instance: relation (str), instance (int32, line number in the relation's file), candidates (int32, K),

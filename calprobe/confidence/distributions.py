@@ -169,7 +169,8 @@ def _drawn(at_peak: Ints, first: Ints, starts: Ints, keys: Keys) -> Ints:
 def softmax(scores: npt.ArrayLike, offsets: npt.ArrayLike) -> Floats:
     """Probabilities over each instance's own candidates: `p_k = exp(s_k - max s) / sum_j exp(s_j - max s)`, float64.
 
-    docs/methods.md, "From scores to probabilities". Scores of any size are safe: the largest is subtracted first.
+    docs/methods/estimators.md, "From scores to probabilities". Scores of any size are safe: the largest is subtracted
+    first.
 
     Args:
         scores: [templates, candidates], log-probabilities in nats, candidates laid end to end over the instances.

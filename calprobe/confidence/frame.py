@@ -28,8 +28,8 @@ def confidences(
 
     Args:
         source: a run's folder, a run (`calprobe.open_run`), or the score table of one, which has its reduction already.
-        reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (docs/methods.md, "Reductions of
-            token scores").
+        reduction: of token scores to a statement's: sum, mean, sum_answer, mean_answer (docs/methods/estimators.md,
+            "Reductions of token scores").
         compat: "kissling2026" leaves the first scored token of each statement out, as lm-pub-quiz 0.3 does.
         ties: which of the candidates that share the largest score is predicted: a drawn one, or the first.
     Returns:

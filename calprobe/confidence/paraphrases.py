@@ -48,8 +48,8 @@ def aggregations(n_paraphrases: int) -> tuple[Aggregation, ...]:
 def vote(peak: Peak, least: int) -> Ints:
     """The answer that more paraphrases give than any other, if they are `least` or more; else the vote fails.
 
-    docs/methods.md, "Confidence estimators"; Kissling et al. 2026, section 3.2 and appendix C: `vote_2` is their
-    plurality, `vote_5` of five their unanimity. Two answers with as many votes as each other fail, whatever their
+    docs/methods/estimators.md, "Confidence estimators"; Kissling et al. 2026, section 3.2 and appendix C: `vote_2` is
+    their plurality, `vote_5` of five their unanimity. Two answers with as many votes as each other fail, whatever their
     number.
 
     Args:
@@ -80,8 +80,8 @@ def vote(peak: Peak, least: int) -> Ints:
 def least_confident(peak: Peak) -> Ints:
     """The answer of the paraphrase with the lowest base, the first on a tie: the aggregation `min`.
 
-    docs/methods.md, "Confidence estimators"; Kissling et al. 2026, section 3.2. Never fails unless one of the
-    paraphrases did.
+    docs/methods/estimators.md, "Confidence estimators"; Kissling et al. 2026, section 3.2. Never fails unless one of
+    the paraphrases did.
 
     Args:
         peak: of T paraphrases, [T, instances], T at least 1.
@@ -100,8 +100,8 @@ def least_confident(peak: Peak) -> Ints:
 def most_confident(peak: Peak) -> Ints:
     """The answer of the paraphrase with the highest base, the first on a tie: the aggregation `max`.
 
-    docs/methods.md, "Confidence estimators"; Kissling et al. 2026, appendix C. Arguments, result and errors are those
-    of `least_confident`.
+    docs/methods/estimators.md, "Confidence estimators"; Kissling et al. 2026, appendix C. Arguments, result and errors
+    are those of `least_confident`.
 
     >>> base = np.array([[0.9, 0.5], [0.6, 0.5]])
     >>> most_confident(Peak(np.array([[0, 1], [2, 3]]), base, base)).tolist()
@@ -119,8 +119,8 @@ def _answer_of(peak: Peak, template: Ints) -> Ints:
 def average_confidence(distributions: Distributions, rows: Sequence[int], choose: Callable[[Peak], Ints]) -> Confidence:
     """`1/T * sum of base_t over the paraphrases t that predict the chosen answer`; the others count as 0.
 
-    docs/methods.md, "Confidence estimators"; Kissling et al. 2026, section 3.2. Higher is surer; within (0, 1], 0 where
-    there is no answer.
+    docs/methods/estimators.md, "Confidence estimators"; Kissling et al. 2026, section 3.2. Higher is surer; within
+    (0, 1], 0 where there is no answer.
 
     Args:
         distributions: of any number of instances.
@@ -146,8 +146,9 @@ def consistency_confidence(
 ) -> Confidence:
     """The share of the T paraphrases that predict the chosen answer, `#{t: yhat_t == yhat} / T`.
 
-    docs/methods.md, "Confidence estimators"; Kissling et al. 2026, section 3.2. Higher is surer; one of 1/T, 2/T, ..,
-    1, so ties are many; 0 where there is no answer. Arguments, result and failures are those of `average_confidence`.
+    docs/methods/estimators.md, "Confidence estimators"; Kissling et al. 2026, section 3.2. Higher is surer; one of 1/T,
+    2/T, .., 1, so ties are many; 0 where there is no answer. Arguments, result and failures are those of
+    `average_confidence`.
 
     >>> scores = np.log([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6]])
     >>> found = consistency_confidence(Distributions.from_scores(scores, [0, 2], [0]), [0, 1, 2], most_confident)
@@ -162,9 +163,9 @@ def consistency_confidence(
 def fixed_mean_confidence(distributions: Distributions, rows: Sequence[int], row: int) -> Confidence:
     """The mean, over the T paraphrases, of the probability of base's answer: `1/T * sum_t p_t(yhat)`.
 
-    docs/methods.md, "Confidence estimators", beyond the paper. The predictions are those of base under one template, so
-    accuracy is that of base too, and Brier score and rejection curves compare confidences alone. Higher is surer;
-    within [0, 1].
+    docs/methods/estimators.md, "Confidence estimators", beyond the paper. The predictions are those of base under one
+    template, so accuracy is that of base too, and Brier score and rejection curves compare confidences alone. Higher is
+    surer; within [0, 1].
 
     Args:
         distributions: of any number of instances.
@@ -188,8 +189,8 @@ def fixed_mean_confidence(distributions: Distributions, rows: Sequence[int], row
 def fixed_agreement_confidence(distributions: Distributions, rows: Sequence[int], row: int) -> Confidence:
     """The share of the T paraphrases that predict base's answer, `#{t: yhat_t == yhat} / T`.
 
-    docs/methods.md, "Confidence estimators", beyond the paper. Predictions, arguments and failures are those of
-    `fixed_mean_confidence`. Higher is surer; one of 0, 1/T, .., 1.
+    docs/methods/estimators.md, "Confidence estimators", beyond the paper. Predictions, arguments and failures are those
+    of `fixed_mean_confidence`. Higher is surer; one of 0, 1/T, .., 1.
 
     >>> scores = np.log([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6]])
     >>> found = fixed_agreement_confidence(Distributions.from_scores(scores, [0, 2], [0]), [0, 1, 2], 0)
@@ -205,8 +206,9 @@ def fixed_agreement_confidence(distributions: Distributions, rows: Sequence[int]
 def mixture_confidence(distributions: Distributions, rows: Sequence[int]) -> Confidence:
     """The largest probability of the mean distribution, `max_k 1/T * sum_t p_tk`; the prediction is its candidate.
 
-    docs/methods.md, "Confidence estimators", beyond the paper. Unlike average it chooses after averaging: a candidate
-    can win that is first under no paraphrase. Higher is surer; within [1/K, 1] for K candidates. Ties as in base.
+    docs/methods/estimators.md, "Confidence estimators", beyond the paper. Unlike average it chooses after averaging: a
+    candidate can win that is first under no paraphrase. Higher is surer; within [1/K, 1] for K candidates. Ties as in
+    base.
 
     Args:
         distributions: of any number of instances.

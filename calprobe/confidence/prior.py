@@ -12,9 +12,9 @@ from calprobe.confidence.types import Confidence
 def pmi_confidence(distributions: Distributions, row: int = 0) -> Confidence:
     """The largest of `softmax_k(log p_k - log q_k)`, with q the mean distribution over the relation's other subjects.
 
-    docs/methods.md, "Confidence estimators", beyond the paper. `log p_k - log q_k` is the pointwise mutual information
-    of subject and candidate, as Holtzman et al. 2021 rank answers, with the prior q estimated from the run itself, as
-    Zhou et al. 2024 estimate it from a batch. Predictions are its own. Higher is surer; within [1/K, 1].
+    docs/methods/estimators.md, "Confidence estimators", beyond the paper. `log p_k - log q_k` is the pointwise mutual
+    information of subject and candidate, as Holtzman et al. 2021 rank answers, with the prior q estimated from the run
+    itself, as Zhou et al. 2024 estimate it from a batch. Predictions are its own. Higher is surer; within [1/K, 1].
 
     Args:
         distributions: with `shared`, which says whose answer spaces are the same; without it every instance fails.

@@ -13,7 +13,8 @@ def base_confidence(distributions: Distributions, row: int = 0) -> Confidence:
     """The largest probability, `max_k p_k`, under one template; the prediction is its candidate.
 
     On a tie it is the first candidate or, in distributions of a run, a drawn one (`Distributions.from_table`).
-    docs/methods.md, "Confidence estimators"; Kissling et al. 2026. Higher is surer; within [1/K, 1] for K candidates.
+    docs/methods/estimators.md, "Confidence estimators"; Kissling et al. 2026. Higher is surer; within [1/K, 1] for K
+    candidates.
 
     Args:
         distributions: of any number of instances.
@@ -35,8 +36,8 @@ def base_confidence(distributions: Distributions, row: int = 0) -> Confidence:
 def margin_confidence(distributions: Distributions, row: int = 0) -> Confidence:
     """The largest minus the second-largest probability under one template; predictions are those of base.
 
-    docs/methods.md, "Confidence estimators"; Kissling et al. 2026. Higher is surer; within [0, 1], 0 on a tie. With a
-    single candidate there is no second, and the margin is its probability, 1.
+    docs/methods/estimators.md, "Confidence estimators"; Kissling et al. 2026. Higher is surer; within [0, 1], 0 on a
+    tie. With a single candidate there is no second, and the margin is its probability, 1.
 
     Args:
         distributions: of any number of instances.
@@ -55,8 +56,8 @@ def margin_confidence(distributions: Distributions, row: int = 0) -> Confidence:
 def entropy_confidence(distributions: Distributions, row: int = 0) -> Confidence:
     """`1 - H(p) / log K` under one template, with `H(p) = -sum_k p_k log p_k`; predictions are those of base.
 
-    docs/methods.md, "Confidence estimators", beyond the paper. Higher is surer; within [0, 1]: 0 where all K candidates
-    are equally probable, 1 where one has all the probability, or is the only one.
+    docs/methods/estimators.md, "Confidence estimators", beyond the paper. Higher is surer; within [0, 1]: 0 where all K
+    candidates are equally probable, 1 where one has all the probability, or is the only one.
 
     Args:
         distributions: of any number of instances.
@@ -95,9 +96,9 @@ def entropies(probabilities: Floats, offsets: Ints) -> Floats:
 def chance_confidence(distributions: Distributions, row: int = 0) -> Confidence:
     """`(max_k p_k - 1/K) / (1 - 1/K)` under one template: base with chance at 0; predictions are those of base.
 
-    docs/methods.md, "Confidence estimators", beyond the paper. It makes answer spaces of different sizes comparable;
-    calibrated it is not meant to be, since accuracy does not start at 0. Higher is surer; within [0, 1]. 1 with a
-    single candidate.
+    docs/methods/estimators.md, "Confidence estimators", beyond the paper. It makes answer spaces of different sizes
+    comparable; calibrated it is not meant to be, since accuracy does not start at 0. Higher is surer; within [0, 1]. 1
+    with a single candidate.
 
     Args:
         distributions: of any number of instances.

@@ -30,9 +30,9 @@ def temperature_confidence(
 ) -> Confidence:
     """The largest of `softmax(scores / temperature)` under one template, the temperature fitted without the instance.
 
-    docs/methods.md, "Confidence estimators", beyond the paper; Guo et al. 2017, section 4.2. The instances are divided
-    into folds, and each fold gets the temperature that `fit_temperature` finds on the others. Predictions are those of
-    base. Higher is surer; within [1/K, 1] for K candidates.
+    docs/methods/estimators.md, "Confidence estimators", beyond the paper; Guo et al. 2017, section 4.2. The instances
+    are divided into folds, and each fold gets the temperature that `fit_temperature` finds on the others. Predictions
+    are those of base. Higher is surer; within [1/K, 1] for K candidates.
 
     Folds go by `distributions.rank`, not by the order of the instances: the ranks are permuted (seeded) and assigned
     in turn, so folds differ by one instance at most in size. A run's instances are ranked by relation and line number,
@@ -62,7 +62,7 @@ def top_temperature_confidence(
 ) -> Confidence:
     """As `temperature_confidence`, with the temperature of `fit_top_temperature`: fitted to the confidence itself.
 
-    docs/methods.md, "Confidence estimators", beyond the paper. Arguments, result and errors are those of
+    docs/methods/estimators.md, "Confidence estimators", beyond the paper. Arguments, result and errors are those of
     `temperature_confidence`.
 
     >>> scores, offsets = [[2.0, 0.0, 0.0] * 6], range(0, 21, 3)

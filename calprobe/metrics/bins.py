@@ -71,7 +71,7 @@ def bin_sample(sample: Sample, binning: Binning) -> Bins:
 def bins_for(n_instances: int) -> int:
     """Quantile bins for that many instances: 25 in each, but no fewer than 4 bins and no more than the paper's 20.
 
-    With fewer in a bin most of an error is chance; docs/methods.md has a simulation.
+    With fewer in a bin most of an error is chance; docs/methods/metrics.md has a simulation.
 
     >>> [bins_for(n) for n in (1, 60, 150, 320, 500, 7731)]
     [4, 4, 6, 12, 20, 20]

@@ -16,7 +16,7 @@ from calprobe.metrics.scoring_rules import LEAST_PROBABILITY
 from calprobe.words import Recalibration
 
 Form = Recalibration | Literal["constant"]
-# By form, the names of the parameters: see docs/methods.md, "Recalibration".
+# By form, the names of the parameters: see `calprobe.metrics.recalibrated`.
 PARAMETERS: Mapping[Form, tuple[str, ...]] = {
     "isotonic": (),
     "platt": ("a", "b"),

@@ -69,7 +69,7 @@ class Excess:
 
 
 def interval(draws: Draws, metric: Metric | None = None, trials: int = 0) -> Estimate:
-    """The percentiles of the resampled values; of a biased metric shifted, see `bootstrap` and docs/methods.md.
+    """The percentiles of the resampled values; of a biased metric shifted, see `bootstrap`.
 
     Those of an overfit metric are shifted likewise; one that is not biased has no values by chance to be held against.
     Where all resamples agree there are none. A proportion of 0 or 1 of that many trials then has the exact interval of

@@ -96,8 +96,8 @@ def static_calibration_error(
 
     `sum_b n_b / n * |mean probability - share of answers|` over equal-width bins of the pairs, n their number. Source:
     after Nixon et al. 2019; their form needs the same classes in all instances: it bins each class by itself and
-    averages (docs/methods.md). Most pairs have a probability near 0 and are no answer, so it is a small number, which
-    falls with K: compare it on one probe only. Smaller is better.
+    averages (docs/methods/metrics.md). Most pairs have a probability near 0 and are no answer, so it is a small number,
+    which falls with K: compare it on one probe only. Smaller is better.
 
     Args:
         probabilities, offsets, answer_idx: as of `brier_sum`.

@@ -50,8 +50,8 @@ def paired_differences(
     mean minus the difference. Then the lower end goes down by what may be in the first value, as in its own interval
     (`bootstrap`): its bias, or all of it where perfect calibration could have given it by chance; the upper end goes up
     by what may be in the second. Both stay within the largest difference that there can be. p counts the d* shifted
-    likewise. Two errors of the size of the noise are thus hardly ever found to differ; docs/methods.md has the
-    coverages. For many pairs or metrics, correct the p-values: `holm`.
+    likewise. Two errors of the size of the noise are thus hardly ever found to differ;
+    docs/methods/intervals-and-tests.md has the coverages. For many pairs or metrics, correct the p-values: `holm`.
 
     Args:
         metrics: from `standard_metrics`.

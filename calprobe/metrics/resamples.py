@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 BLOCK_ENTRIES = 1 << 18
 
 # The spread of a few resampled clusters says little of that between clusters. Both numbers are rules of thumb: the
-# coverages in docs/methods.md are of 60 clusters.
+# coverages in docs/methods/intervals-and-tests.md are of 60 clusters.
 LEAST_CLUSTERS = 10  # for an interval or a p-value
 MANY_CLUSTERS = 30  # with fewer, reports note that intervals are somewhat too narrow
 

@@ -37,7 +37,7 @@ def smooth_ece(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResul
     the smallest s with `smECE_s <= s`, of the multiples of 1/1024 from 2/1024. Source: Blasiok and Nakkiran 2023,
     "Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing", in the form that the authors' package relplot
     1.0.3 computes, which is not quite the paper's: the kernel is cut at a distance of 1/2, and instances at exactly 0
-    or 1 weigh half. docs/methods.md says what the two come to. Smaller is better.
+    or 1 weigh half. docs/methods/metrics.md says what the two come to. Smaller is better.
 
     Args:
         confidence: [instances], in [0, 1].

@@ -144,7 +144,8 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Estimate:
     Pearson's correlation of the ranks, ties having their mean rank. The interval is Bonett and Wright's (2000, "Sample
     Size Requirements for Estimating Pearson, Kendall and Spearman Correlations"): on Fisher's scale,
     `atanh(rho) -+ 1.96 sqrt((1 + rho^2 / 2) / (n - 3))`. It takes the pairs for independent draws, which models of one
-    family are not quite; docs/methods.md has its coverages. Resampling a handful of pairs would only repeat some.
+    family are not quite; docs/methods/intervals-and-tests.md has its coverages. Resampling a handful of pairs would
+    only repeat some.
 
     Args:
         x: [pairs], such as the accuracies of models.

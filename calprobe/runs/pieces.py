@@ -143,7 +143,7 @@ class PieceScores:
 
         The first token drops out of sum and mean always, of sum_answer and mean_answer where it is the answer's. Where
         it was the only one, the sum is 0 and the mean NaN. None where a column that this needs is not known.
-        Source: docs/methods.md, "Reductions of token scores".
+        Source: docs/methods/estimators.md, "Reductions of token scores".
         """
         answer_only = reduction.endswith("_answer")
         total, count = (self.sum_answer, self.n_answer) if answer_only else (self.sum, self.n_tokens)

@@ -99,9 +99,9 @@ class Run(StoredRun[PieceScores]):
     def table(self, reduction: Reduction = "sum", compat: Compat | None = None) -> ScoreTable:
         """Scores of all complete relations under one reduction, templates ascending.
 
-        `compat="kissling2026"` leaves out each statement's first scored token (docs/methods.md, "Reductions of token
-        scores"). Raises ValueError for another reduction or compat, CalprobeError if the run does not know the column
-        that it needs.
+        `compat="kissling2026"` leaves out each statement's first scored token (docs/methods/estimators.md, "Reductions
+        of token scores"). Raises ValueError for another reduction or compat, CalprobeError if the run does not know the
+        column that it needs.
         """
         complete = set(self.complete_relations)
         records = sorted(self.manifest.templates, key=lambda record: record.number)

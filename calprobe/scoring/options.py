@@ -25,7 +25,7 @@ OVER_TREE: tuple[Path, ...] = ("flat", "tree")  # these forward each distinct pr
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """Which tokens a masked model does not see when it scores one; both None for a causal model (docs/methods.md)."""
+    """What a masked model does not see when it scores a token; both None for a causal model."""
 
     metric: PllMetric | None = None
     word_split: WordSplit | None = None

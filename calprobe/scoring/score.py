@@ -66,8 +66,8 @@ def score(
 
     A statement's score is the sum over its tokens of `log p(token | start token, tokens before it)`, or, for a masked
     model, of `log p(token | the statement with that token, and what `options.pll_metric` says, masked)`, in nats and
-    float32 (docs/methods.md, "Token scores"). Pieces that are already in the folder are not scored again. At the end,
-    torch's number of threads and the signal handlers are restored.
+    float32 (docs/methods/estimators.md, "Token scores"). Pieces that are already in the folder are not scored again. At
+    the end, torch's number of threads and the signal handlers are restored.
 
     Args:
         model: an alias, a hub id, a folder, a GGUF file, or a model from `load_model`, which this process scores alone,

@@ -66,7 +66,7 @@ def test_no_page_has_the_marks_of_an_unresolved_merge() -> None:
 
 @pytest.mark.proof
 def test_broken_links_fail_the_build(tmp_path: Path) -> None:
-    links = ("nowhere.md", "methods.md#no-such-section")
+    links = ("nowhere.md", "methods/metrics.md#no-such-section")
     docs = tmp_path / "docs"
     shutil.copytree(DOCS, docs)
     with (docs / "index.md").open("a", encoding="utf-8") as page:

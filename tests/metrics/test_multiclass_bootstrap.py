@@ -62,7 +62,7 @@ def test_intervals_are_those_of_the_resamples_written_out(failed: list[int], clu
     for name, metric in ON_DISTRIBUTIONS.items():
         assert found[name].value == pytest.approx(metric(*forecast).value, abs=1e-12)
         low, high = np.percentile(values[name], [2.5, 97.5])
-        if name == "static_calibration_error":  # shifted, docs/methods.md
+        if name == "static_calibration_error":  # shifted, docs/methods/intervals-and-tests.md
             bias = np.mean(values[name]) - found[name].value
             assert bias > 0
             assert found[name].low in (0, pytest.approx(low - 2 * bias, abs=1e-12))
