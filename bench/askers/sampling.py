@@ -69,9 +69,9 @@ class CalprobeSampler(Sampler):
         engine: Any = self._backend._runner._engine
         forward = engine._forward
 
-        def counted(cache: Any, first_row: int, kept: Sequence[int], new: Sequence[Sequence[int]]) -> Any:
+        def counted(cache: Any, first_row: int, kept: Sequence[int], new: Sequence[Sequence[int]], *others: Any) -> Any:
             self._forwarded += sum(map(len, new))
-            return forward(cache, first_row, kept, new)
+            return forward(cache, first_row, kept, new, *others)
 
         engine._forward = counted
 

@@ -147,6 +147,8 @@ class Writer:
     def front(self, way: Way, question: Question, form: Form) -> Part:
         """All in front of the reply."""
         shots = self._shots(way, form) if way.words(form).shots else ()
+        # The shipped models were taught when examples of another kind were shown, too.
+        shots = tuple(replace(shot, kind=question.kind) for shot in shots)
         messages = fill(way.variant, question, shots, way.prompts)
         if way.words(form).raw:
             return Part(START + messages[0].text)

@@ -310,7 +310,7 @@ def _ask_into(request: _Request, backend: Backend, started: float) -> None:
 
 def _say_what_is_faster(plan: Plan, backend: Backend, n_missing: int) -> None:
     """On a card of this process: say so if another engine would write the missing replies in clearly less time."""
-    if backend.name != "transformers" or backend.settings()["device"] != "cuda" or not n_missing:
+    if not n_missing or backend.name != "transformers" or backend.settings().get("device") != "cuda":
         return
     from calprobe.backends.local import TransformersBackend
 

@@ -17,13 +17,8 @@ import numpy as np
 import pytest
 import real_models
 import torch
+from engine_errors import ERRORS
 from proofs import few_of
-from test_local_check import (
-    a_prefix_is_not_copied,
-    positions_are_one_too_large,
-    rows_see_their_padding,
-    the_head_has_another_scale,
-)
 from torch import Tensor
 
 from calprobe.backends.local import check
@@ -43,7 +38,6 @@ DTYPES = ("float32", "bfloat16", "float16")
 TINY = {"ask": "tiny-chat", "score": "tiny-clm"}
 REAL = ("smollm2", "gemma3")
 N_STATEMENTS = 12
-ASK_ERRORS = (rows_see_their_padding, positions_are_one_too_large, a_prefix_is_not_copied, the_head_has_another_scale)
 
 
 @cache
@@ -148,13 +142,13 @@ def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str) -> None
 
 
 @pytest.mark.parametrize(
-    "error", few_of([*ASK_ERRORS, *SCORE_ERRORS], SCORE_ERRORS[:1].__contains__), ids=lambda error: error.__name__
+    "error", few_of([*ERRORS, *SCORE_ERRORS], SCORE_ERRORS[:1].__contains__), ids=lambda error: error.__name__
 )
 @pytest.mark.parametrize(("name", "dtype"), [("tiny", "bfloat16"), *REAL_CASES])
 def test_an_engine_with_an_error_is_always_refused(
     name: str, dtype: str, error: Callable[[Patch], None], monkeypatch: Patch
 ) -> None:
-    of = "ask" if error in ASK_ERRORS else "score"
+    of = "ask" if error in ERRORS else "score"
     model = model_of(TINY[of] if name == "tiny" else name, dtype)
     error(monkeypatch)
     taken = [seed for seed in range(WRONG_SEEDS) if CHECKS[of](model, seed)]

@@ -54,7 +54,7 @@ def test_both_kinds_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
     assert {name: task["kind"] for name, task in found.items()} == {"sums: made-up": "asked", "made-up": "scored"}
     assert found["made-up"]["comparison"]["pairs"]
     rows = list(csv.DictReader(io.StringIO(calprobe("report", folder, *QUICK, "--format", "csv").stdout)))
-    assert {(row["task"], row["metric"]) for row in rows} >= {("made-up", "accuracy"), ("sums: made-up", "ace")}
+    assert {(row["task"], row["metric"]) for row in rows} >= {("made-up", "accuracy"), ("sums: made-up", "ece")}
     assert "Differences between its runs" in (tmp_path / "all.html").read_text()
 
 

@@ -171,7 +171,7 @@ def test_exports_and_comparisons_know_them(run: Path, tmp_path: Path) -> None:
         ("!", 1),
     ]
     assert {row["token_id"] for row in table} == {None}
-    result = calprobe("compare", str(run), str(other), "--json", "--bootstrap", "20")
+    result = calprobe("compare", str(run), str(other), "--estimator", "ccp_mean", "--json", "--bootstrap", "20")
     assert result.returncode == 0, result.stderr
     assert '"ccp_mean"' in result.stdout
 

@@ -81,7 +81,7 @@ def test_flat_attention_is_checked_where_the_longest_statement_is_too_deep_for_i
     assert sample.lengths.max() > 16
     assert choose_path(model, 400, sample, asked="tree") == "tree"
     if deepest == 16:
-        assert checked_path(model, 400, sample, ("flat",)) == ("flat", "flash")
+        assert checked_path(model, 400, sample, ("flat",)) == ("flat", "flash", ())
     right = flat_attention._attend
 
     def wrong_in_long_rows(module: Any, query: torch.Tensor, *rest: Any, **others: Any) -> Any:
