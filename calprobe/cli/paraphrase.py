@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import refuse_typed
+from calprobe.cli.kinds import BACKENDS, Group, KindCommand, option
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.terminal_text import say
@@ -20,45 +20,103 @@ if TYPE_CHECKING:
 _OF_SERVER = ("concurrency", "max_requests")
 
 
-@click.command(short_help="Let a model put questions in other words, and keep those that pass the checks.")
+@click.command(
+    cls=KindCommand,
+    kinds=(BACKENDS,),
+    short_help="Let a model put questions in other words, and keep those that pass the checks.",
+)
 @click.argument("questions", metavar="NAME|FILE.jsonl")
-@click.option(
+@option(
     "--model",
+    group=Group.MODEL,
     required=True,
     metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
     help="Model that words the questions anew; of a server, the name that it has there.",
 )
-@click.option(
+@option(
     "--out",
+    group=Group.RUN,
     metavar="FILE.jsonl",
     type=click.Path(path_type=Path),
     help="The file for ask --paraphrases.  [required]",
 )
-@click.option("--n", "count", type=int, default=5, show_default=True, metavar="N", help="Paraphrases of each question.")
-@click.option(
+@option(
+    "--n",
+    "count",
+    group=Group.SAMPLING,
+    type=int,
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Paraphrases of each question.",
+)
+@option(
     "--samples",
+    group=Group.SAMPLING,
     type=int,
     metavar="N",
     help="Replies to each question, of which the first that pass are kept.  [default: 2 N]",
 )
-@click.option(
+@option(
     "--nli",
+    group=Group.SAMPLING,
     metavar="NAME|DIR",
     help="Keep only those that entail the question and are entailed by it, as this model judges.",
 )
-@click.option("--temperature", type=float, default=1.0, show_default=True, metavar="T", help="Of the replies.")
-@click.option("--prompts", metavar="NAME|FILE.json", help="What the model is asked.  [default: paraphrase]")
-@click.option("--max-new-tokens", type=int, metavar="N", help="Longest reply.  [default: the variant's]")
+@option(
+    "--temperature",
+    group=Group.SAMPLING,
+    type=float,
+    default=1.0,
+    show_default=True,
+    metavar="T",
+    help="Of the replies.",
+)
+@option(
+    "--prompts", group=Group.PROMPTS, metavar="NAME|FILE.json", help="What the model is asked.  [default: paraphrase]"
+)
+@option(
+    "--max-new-tokens", group=Group.SAMPLING, type=int, metavar="N", help="Longest reply.  [default: the variant's]"
+)
 @question_options
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of draws and replies.")
-@click.option(
+@option(
+    "--seed",
+    group=Group.SAMPLING,
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="S",
+    help="Seed of draws and replies.",
+)
+@option(
     "--backend",
+    group=Group.MODEL,
     type=click.Choice(["transformers", "vllm", "openai"]),
     help="Engine that answers.  [default: transformers; openai with --base-url]",
 )
-@click.option("--base-url", metavar="URL", help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.")
-@click.option("--concurrency", type=int, metavar="N", help="Questions in progress at the server.  [default: 8]")
-@click.option("--max-requests", type=int, metavar="N", help="Stop after N requests to the server.")
+@option(
+    "--base-url",
+    kinds=("openai",),
+    group=Group.MODEL,
+    metavar="URL",
+    help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.",
+)
+@option(
+    "--concurrency",
+    kinds=("openai",),
+    group=Group.SERVER,
+    type=int,
+    metavar="N",
+    help="Questions in progress at the server.  [default: 8]",
+)
+@option(
+    "--max-requests",
+    kinds=("openai",),
+    group=Group.SERVER,
+    type=int,
+    metavar="N",
+    help="Stop after N requests to the server.",
+)
 @load_options
 @quiet_option
 def command(questions: str, model: str, out: Path | None, quiet: bool, **given: Any) -> None:
@@ -106,10 +164,8 @@ def _backend(given: dict[str, Any]) -> Any:
     """The backend, which --base-url implies; raises click.UsageError for an option that another backend has."""
     context = click.get_current_context()
     name = given["backend"] or ("openai" if given["base_url"] is not None else "transformers")
-    if name != "openai":
-        refuse_typed(context, _OF_SERVER, f"has no meaning with --backend {name}; leave it out")
-    elif given["nli"] is None:
-        refuse_typed(context, LOADING, "has no meaning with a model on a server; leave it out")
+    needed = () if given["nli"] is None else LOADING
+    BACKENDS.refuse(context, name, f"the backend is {name}; leave it out", needed=needed)
     return name
 
 
