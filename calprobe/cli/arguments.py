@@ -124,7 +124,7 @@ def refuse_repeated(command: click.Command, context: click.Context, arguments: l
 
     A flag may be repeated, since this changes nothing, unless it is also given in its negative form.
     """
-    words = list(command.spelled_out(arguments)) if isinstance(command, KindCommand) else list(arguments)
+    words = list(command.spelled_out(context, arguments)) if isinstance(command, KindCommand) else list(arguments)
     given = command.make_parser(context).parse_args(words)[2]
     for parameter, times in Counter(given).items():
         takes_one = isinstance(parameter, click.Option) and not parameter.multiple and not parameter.count

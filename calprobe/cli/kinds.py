@@ -173,9 +173,9 @@ class KindCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, settings as the options that they set."""
-        return super().parse_args(ctx, list(self.spelled_out(args)))
+        return super().parse_args(ctx, list(self.spelled_out(ctx, args)))
 
-    def spelled_out(self, arguments: Sequence[str]) -> Iterator[str]:
+    def spelled_out(self, context: click.Context, arguments: Sequence[str]) -> Iterator[str]:
         """The arguments with `--KEY=VALUE` in place of each setting `--NAME KEY=VALUE`.
 
         Raises click.UsageError for a setting that there is not, and for one without its value.
@@ -187,26 +187,26 @@ class KindCommand(click.Command):
             name, equals, text = word.partition("=")
             if name in names:
                 known = {setting.key: setting for setting in settings if setting.setting_of == name}
-                yield from _typed(name, text if equals else next(words, ""), known)
+                yield from _typed(context, name, text if equals else next(words, ""), known)
             else:
                 yield word
             if word == "--":
                 yield from words
 
 
-def _typed(name: str, text: str, known: Mapping[str, KindOption]) -> Iterator[str]:
+def _typed(context: click.Context, name: str, text: str, known: Mapping[str, KindOption]) -> Iterator[str]:
     """The option that a setting stands for; nothing for a flag that is off."""
     key, equals, value = text.partition("=")
     if key not in known:
-        raise click.UsageError(f"{name} {text}: {no_such(key, list(known))}")
+        raise click.UsageError(f"{name} {text}: {no_such(key, list(known))}", context)
     if not known[key].is_flag:
         if not equals:
-            raise click.UsageError(f"{name} {key}: give its value, {key}=VALUE")
+            raise click.UsageError(f"{name} {key}: give its value, {key}=VALUE", context)
         yield f"--{key}={value}"
     elif value in ("", "true"):
         yield f"--{key}"
     elif value != "false":
-        raise click.UsageError(f"{name} {text}: give {key}=true or {key}=false")
+        raise click.UsageError(f"{name} {text}: give {key}=true or {key}=false", context)
 
 
 def kind_of_runs(paths: Iterable[str]) -> tuple[str, str]:

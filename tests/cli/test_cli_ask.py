@@ -64,6 +64,22 @@ def test_a_question_file_becomes_a_run(
     assert server.requests.total() == 8
 
 
+def test_a_written_question_set_is_asked_as_if_it_were_chosen_anew(
+    server: ChatServer, files: tuple[str, ...], tmp_path: Path
+) -> None:
+    chosen, drawn = ("--as", "choice", "--groups", "month", "--draw", "3", "--seed", "5"), tmp_path / "mini.jsonl"
+    assert calprobe("questions", "mini", *chosen, "--out", drawn).returncode == 0
+    given = (*files[2:], "--collect", "answer", "--quiet")
+    ask(server, "--questions", "mini", *chosen, *given, "--out", tmp_path / "anew")
+    done = ask(server, "--questions", drawn, *given, "--out", tmp_path / "written")
+    assert done.returncode == 0, done.stderr
+    anew, written = (open_asked(tmp_path / name) for name in ("anew", "written"))
+    assert written.questions["mini"].questions == anew.questions["mini"].questions
+    first, second = (run.manifest.sets[0].source for run in (anew, written))
+    assert (second.fingerprint, second.probe, second.rule) == (first.fingerprint, first.probe, "nested")
+    assert (second.seed, second.available, second.places) == (5, first.available, first.places)
+
+
 def test_a_study_is_set_and_overridden(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
     given = ("--study", "audit", "--variants", "short", "--draw-rule", "nested")
     done = ask(server, *files, *given, "--out", tmp_path / "run")

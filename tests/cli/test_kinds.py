@@ -39,7 +39,14 @@ TYPED = {
     "grade": {"none": "A", **{name: f"A --judge m --judge-backend {name}" for name in ENGINES}},
     "sweep": {name: f"sweep.toml --on {name}" for name in PLACES},
 }
-VALUES = {"--style": __file__, "--save-maps": "maps.json", "--facts": "facts.csv", "--plots": "figures", "--width": "3", "--parameters": "7"}
+VALUES = {
+    "--style": __file__,
+    "--save-maps": "maps.json",
+    "--facts": "facts.csv",
+    "--plots": "figures",
+    "--width": "3",
+    "--parameters": "7",
+}
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -163,7 +170,10 @@ def test_a_setting_is_the_option_of_its_name(typed: str, parameters: dict[str, o
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("--backend-option atempts=2", "--backend-option atempts=2: no 'atempts'; did you mean attempts?"),
+        (
+            "--backend-option atempts=2",
+            "--backend-option atempts=2: no 'atempts'; did you mean attempts?\nsee `calprobe ask --help`",
+        ),
         ("--backend-option attempts", "--backend-option attempts: give its value, attempts=VALUE"),
         ("--backend-option eager=2", "--backend-option eager=2: give eager=true or eager=false"),
         ("--backend-option attempts=2 --attempts 3", "--attempts given twice; give it once"),
@@ -181,3 +191,16 @@ def test_settings_stand_in_the_help_and_their_own_names_do_not() -> None:
     assert "  --backend-option timeout=S" in text
     assert "  --backend-option executor=auto|mp|ray" in text
     assert "--timeout" not in text
+
+
+def test_looks_are_settings_too(files: dict[str, str], tmp_path: Path) -> None:
+    drawn = []
+    looks = (["--look", "title=A = B", "--look", "width=single"], ["--title", "A = B", "--width", "single"], [])
+    for number, look in enumerate(looks):
+        figure = tmp_path / f"{number}.svg"
+        done = calprobe("curve", files["S"], "--kind", "calibration", "--bootstrap", "0", "--out", figure, *look)
+        assert done.returncode == 0, done.stderr
+        drawn.append(figure.read_text("utf-8"))
+    assert drawn[0] == drawn[1]
+    assert "A = B" in drawn[0]
+    assert "A = B" not in drawn[2]
