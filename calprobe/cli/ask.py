@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from calprobe.cli.arguments import Count, each_once_option, list_option
-from calprobe.cli.kinds import BACKENDS, Group, KindCommand, option
+from calprobe.cli.kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say
@@ -32,27 +33,28 @@ _OF_ASKING = (
     *("paraphrases", "wordings", "shard", "resume"),
 )
 
+_server_setting = partial(option, kinds=("openai",), setting_of="--backend-option")
+_vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
+
 
 @click.command(
     cls=KindCommand, kinds=(BACKENDS,), short_help="Ask questions of an instruct model, and keep every reply."
 )
+@heading(Group.MODEL)
 @option(
     "--model",
-    group=Group.MODEL,
     required=True,
     metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
     help="Alias, hub id, folder or GGUF file; of a server, the name that it has there.",
 )
 @option(
     "--backend",
-    group=Group.MODEL,
     type=click.Choice(["transformers", "vllm", "openai"]),
     help="Engine that answers: in this process, or a server with OpenAI's chat interface.  [default: transformers; "
     "openai with --base-url]",
 )
 @option(
     "--backend-option",
-    group=Group.MODEL,
     metavar="KEY=VALUE",
     multiple=True,
     expose_value=False,
@@ -61,30 +63,59 @@ _OF_ASKING = (
 @option(
     "--base-url",
     kinds=("openai",),
-    group=Group.MODEL,
     metavar="URL",
     help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.",
 )
+@option(
+    "--parameters",
+    kinds=("openai", "vllm"),
+    type=Count(),
+    metavar="N",
+    help="Parameters of a model of a server or vLLM, such as 7.6B.  [default: as the server says, if it does]",
+)
+@heading(Group.QUESTIONS)
 @each_once_option(
-    "--questions",
-    group=Group.QUESTIONS,
-    required=True,
-    metavar="NAME|FILE.jsonl,..",
-    help="Question sets by name, and files of one's own.",
+    "--questions", required=True, metavar="NAME|FILE.jsonl,..", help="Question sets by name, and files of one's own."
 )
 @option(
+    "--paraphrases",
+    metavar="hand|FILE.jsonl|none",
+    help="Ask each question in other wordings, too: in those that it has by hand, or in those of a file.  "
+    "[default: none]",
+)
+@option(
+    "--wordings",
+    type=int,
+    metavar="N",
+    help="Wordings of each question, its own text among them.  [default: as many as all have; of a file, nine of ten]",
+)
+@question_options
+@heading(Group.PROMPTS)
+@option(
     "--study",
-    group=Group.PROMPTS,
     metavar="audit|stated|science-labels|science-answers|wording",
     help="Set all that a published study fixes; other options override it.",
 )
-@option("--prompts", group=Group.PROMPTS, metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
-@list_option(
-    "--variants", group=Group.PROMPTS, metavar="NAME,..", help="Only these variants of the prompts, in this order."
+@option("--prompts", metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
+@list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
+@option(
+    "--permute",
+    type=click.Choice(["none", "cyclic"]),
+    help="Ask each variant with the options in every cyclic order, too: NAME, NAME+1, ..  [default: none]",
 )
+@option(
+    "--raw-prompt",
+    is_flag=True,
+    default=None,
+    help="Prompts as plain text, without the chat template: for base models.  [default: the variant's]",
+)
+@option("--shots", type=int, metavar="N", help="Examples in variants that have some.  [default: the variant's]")
+@option(
+    "--shots-from", metavar="FILE.jsonl", help="Examples from this question file.  [default: the set's other split]"
+)
+@heading(Group.COLLECTED)
 @list_option(
     "--collect",
-    group=Group.COLLECTED,
     metavar="labels,answer,greedy,stated,closed,p_true,alternatives",
     help="labels: probabilities of the options' labels; answer: the reply; greedy: one greedy reply beside samples; "
     "stated: confidence in words; closed: probabilities of all confidences that could be stated; p_true: probability "
@@ -93,213 +124,69 @@ _OF_ASKING = (
 )
 @list_option(
     "--replaced",
-    group=Group.COLLECTED,
     metavar="target,counterfactual,abstain|none",
     help="Ask for stated confidence in other answers, too: the right one, one to another question, and none at all.  "
     "[default: none]",
 )
 @option(
     "--counterfactual",
-    group=Group.COLLECTED,
     type=click.Choice(["targets", "responses"]),
     help="Counterfactual answers are the right ones to other questions, or the model's own to them.  "
     "[default: targets]",
 )
 @option(
     "--answer-type",
-    group=Group.COLLECTED,
     type=click.Choice(["any", "same"]),
     help="Counterfactual answers are of any type, or of the type of the answer that they replace: a year, a name, ..  "
     "[default: any]",
 )
-@option("--samples", group=Group.SAMPLING, type=int, metavar="N", help="Answers to each question.  [default: 1]")
-@option(
-    "--temperature",
-    group=Group.SAMPLING,
-    type=float,
-    metavar="T",
-    help="Temperature of answers; 0: greedy.  [default: 0]",
-)
-@option(
-    "--top-p",
-    group=Group.SAMPLING,
-    type=float,
-    metavar="P",
-    help="Sample from the likeliest tokens of this mass.  [default: 1]",
-)
-@option(
-    "--permute",
-    group=Group.PROMPTS,
-    type=click.Choice(["none", "cyclic"]),
-    help="Ask each variant with the options in every cyclic order, too: NAME, NAME+1, ..  [default: none]",
-)
-@option(
-    "--paraphrases",
-    group=Group.QUESTIONS,
-    metavar="hand|FILE.jsonl|none",
-    help="Ask each question in other wordings, too: in those that it has by hand, or in those of a file.  "
-    "[default: none]",
-)
-@option(
-    "--wordings",
-    group=Group.QUESTIONS,
-    type=int,
-    metavar="N",
-    help="Wordings of each question, its own text among them.  [default: as many as all have; of a file, nine of ten]",
-)
-@option(
-    "--raw-prompt",
-    group=Group.PROMPTS,
-    is_flag=True,
-    default=None,
-    help="Prompts as plain text, without the chat template: for base models.  [default: the variant's]",
-)
-@option(
-    "--max-new-tokens", group=Group.SAMPLING, type=int, metavar="N", help="Longest answer.  [default: the variant's]"
-)
-@option(
-    "--stated-tokens",
-    group=Group.SAMPLING,
-    type=int,
-    metavar="N",
-    help="Longest stated confidence.  [default: the prompts', of audit 8]",
-)
-@option(
-    "--think-tokens",
-    group=Group.SAMPLING,
-    type=int,
-    metavar="N",
-    help="End a thought of more tokens, and let the answer begin.  [default: not]",
-)
-@option(
-    "--shots",
-    group=Group.PROMPTS,
-    type=int,
-    metavar="N",
-    help="Examples in variants that have some.  [default: the variant's]",
-)
-@option(
-    "--shots-from",
-    group=Group.PROMPTS,
-    metavar="FILE.jsonl",
-    help="Examples from this question file.  [default: the set's other split]",
-)
-@question_options
-@option(
-    "--seed", group=Group.SAMPLING, type=int, metavar="S", help="Seed of draws, examples and samples.  [default: 0]"
-)
-@option(
-    "--concurrency",
-    kinds=("openai",),
-    group=Group.SERVER,
-    type=int,
-    metavar="N",
-    help="Questions in progress at a server.  [default: 8]",
-)
-@option(
-    "--max-requests",
-    kinds=("openai",),
-    group=Group.SERVER,
-    type=int,
-    metavar="N",
-    help="Stop after N requests to a server.",
-)
-@option(
-    "--requests-per-minute",
-    kinds=("openai",),
-    group=Group.SERVER,
-    setting_of="--backend-option",
-    type=int,
-    metavar="N",
-    help="At most N requests to a server each minute.",
-)
-@option(
-    "--timeout",
-    "timeout_s",
-    kinds=("openai",),
-    group=Group.SERVER,
-    setting_of="--backend-option",
-    type=float,
-    metavar="S",
-    help="Seconds for one request.  [default: 120]",
-)
-@option(
-    "--attempts",
-    kinds=("openai",),
-    group=Group.SERVER,
-    setting_of="--backend-option",
-    type=int,
-    metavar="N",
-    help="Attempts for one request.  [default: 6]",
-)
 @option(
     "--top-logprobs",
     kinds=("openai", "vllm"),
-    group=Group.COLLECTED,
     type=int,
     metavar="N",
     help="Window of label probabilities of a server or vLLM.  [default: all]",
 )
+@heading(Group.SAMPLING)
+@option("--samples", type=int, metavar="N", help="Answers to each question.  [default: 1]")
+@option("--temperature", type=float, metavar="T", help="Temperature of answers; 0: greedy.  [default: 0]")
+@option("--top-p", type=float, metavar="P", help="Sample from the likeliest tokens of this mass.  [default: 1]")
+@option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
 @option(
-    "--parameters",
-    kinds=("openai", "vllm"),
-    group=Group.MODEL,
-    type=Count(),
-    metavar="N",
-    help="Parameters of a model of a server or vLLM, such as 7.6B.  [default: as the server says, if it does]",
+    "--stated-tokens", type=int, metavar="N", help="Longest stated confidence.  [default: the prompts', of audit 8]"
 )
 @option(
-    "--tensor-parallel",
-    kinds=("vllm",),
-    group=Group.VLLM,
-    setting_of="--backend-option",
+    "--think-tokens",
     type=int,
     metavar="N",
-    help="GPUs that share each layer.  [default: 1]",
+    help="End a thought of more tokens, and let the answer begin.  [default: not]",
 )
+@option("--seed", type=int, metavar="S", help="Seed of draws, examples and samples.  [default: 0]")
+@heading(Group.SERVER)
 @option(
-    "--pipeline-parallel",
-    kinds=("vllm",),
-    group=Group.VLLM,
-    setting_of="--backend-option",
-    type=int,
-    metavar="N",
-    help="Groups of GPUs in a row.  [default: 1]",
+    "--concurrency", kinds=("openai",), type=int, metavar="N", help="Questions in progress at a server.  [default: 8]"
 )
-@option(
+@option("--max-requests", kinds=("openai",), type=int, metavar="N", help="Stop after N requests to a server.")
+@_server_setting("--requests-per-minute", type=int, metavar="N", help="At most N requests to a server each minute.")
+@_server_setting("--timeout", "timeout_s", type=float, metavar="S", help="Seconds for one request.  [default: 120]")
+@_server_setting("--attempts", type=int, metavar="N", help="Attempts for one request.  [default: 6]")
+@heading(Group.VLLM)
+@_vllm_setting("--tensor-parallel", type=int, metavar="N", help="GPUs that share each layer.  [default: 1]")
+@_vllm_setting("--pipeline-parallel", type=int, metavar="N", help="Groups of GPUs in a row.  [default: 1]")
+@_vllm_setting(
     "--executor",
-    kinds=("vllm",),
-    group=Group.VLLM,
-    setting_of="--backend-option",
     type=click.Choice(["auto", "mp", "ray"]),
     metavar="auto|mp|ray",
     help="One machine, or several with Ray.",
 )
-@option(
-    "--max-model-len",
-    kinds=("vllm",),
-    group=Group.VLLM,
-    setting_of="--backend-option",
-    type=int,
-    metavar="N",
-    help="Longest prompt with its reply, in tokens.",
-)
-@option(
-    "--eager",
-    kinds=("vllm",),
-    group=Group.VLLM,
-    setting_of="--backend-option",
-    is_flag=True,
-    help="Start sooner and run slower, without compiled graphs.",
-)
+@_vllm_setting("--max-model-len", type=int, metavar="N", help="Longest prompt with its reply, in tokens.")
+@_vllm_setting("--eager", is_flag=True, help="Start sooner and run slower, without compiled graphs.")
 @load_options
 @out_option("runs/MODEL-SETS")
 @resume_option("replies")
+@heading(Group.RUN)
 @option(
-    "--shard",
-    group=Group.RUN,
-    metavar="I/N",
-    help="Ask only every N-th question, from the I-th on, in a run of its own; see merge.",
+    "--shard", metavar="I/N", help="Ask only every N-th question, from the I-th on, in a run of its own; see merge."
 )
 @quiet_option
 def command(model: str, out: Path | None, quiet: bool, **given: Any) -> None:

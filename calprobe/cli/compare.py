@@ -19,7 +19,7 @@ from calprobe.cli.compare_ways import (
     of_both_kinds,
 )
 from calprobe.cli.figure_options import LOOKS, figure_options
-from calprobe.cli.kinds import COMPARED_RUNS, Group, KindCommand, kind_of_runs, option
+from calprobe.cli.kinds import COMPARED_RUNS, Group, KindCommand, heading, kind_of_runs, option
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import html_option, in_format, print_result, write_page
 from calprobe.cli.report_asked import readers_option, window_option
@@ -44,9 +44,9 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
 
 @click.command(cls=KindCommand, kinds=(COMPARED_RUNS,), short_help="Show the differences between runs, or within one.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
+@heading(Group.WHAT)
 @joined_option(
     "--pairs",
-    group=Group.WHAT,
     default="auto",
     metavar="auto|all|A:B,C:D",
     help="auto: the two RUNs; of more RUNs, each masked model with the causal model of the nearest accuracy, or RUNs "
@@ -55,14 +55,12 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
 @option(
     "--baseline",
     kinds=("scored", "asked"),
-    group=Group.WHAT,
     metavar="A",
     help="Compare every other RUN with this one; of one RUN, every estimator (of replies, variant).",
 )
 @list_option(
     "--templates",
     kinds=("scored",),
-    group=Group.WHAT,
     metavar="N:M,..",
     help="Compare template N with template M of one RUN, by base and margin. Each N:M is a pair; in `score`, "
     "--templates is a list of single templates.",
@@ -70,26 +68,15 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
 @list_option(
     "--variants",
     kinds=("asked", "facts"),
-    group=Group.WHAT,
     metavar="A:B,..",
     help="Compare variant A of the first RUN with variant B of the second, or of the same.  [default: each "
     "variant with itself; of one RUN with its first] With a run of scores: names of variants, A,B.",
 )
-@readers_option
-@window_option
 @option(
     "--by-domain",
     kinds=("scored",),
-    group=Group.WHAT,
     is_flag=True,
     help="Show every domain, not only the one with the smallest difference in accuracy.",
-)
-@option(
-    "--intersect",
-    kinds=("scored",),
-    group=Group.WHICH,
-    is_flag=True,
-    help="Compare only the instances and templates that both runs have.",
 )
 @estimators_option(
     "Estimators to compare, by their names in `report`.  [default: margin,average_min; of one RUN also base; of "
@@ -98,29 +85,37 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
 @list_option(
     "--metric",
     "metrics",
-    group=Group.WHAT,
     metavar="NAME,..",
     help="Metrics to compare, by their names in `report --json`: brier, ace, ece, auroc, nll, ..  [default: brier,ace; "
     "of one RUN also accuracy; of replies brier, auroc, and ece where confidences have few values, else ace]",
 )
+@report_options(
+    results="intervals and p-values",
+    cluster="What is resampled.  [default: complete relations where there are 30 or more, else instances]",
+)
+@readers_option
+@window_option
+@heading(Group.WHICH)
+@option(
+    "--intersect", kinds=("scored",), is_flag=True, help="Compare only the instances and templates that both runs have."
+)
+@heading(Group.SURE)
 @option(
     "--margin",
-    group=Group.SURE,
     type=click.FloatRange(0, min_open=True),
     metavar="NUMBER",
     help="Also test equivalence: whether differences are smaller than this, such as .01.",
 )
 @option(
     "--correction",
-    group=Group.SURE,
     type=click.Choice(get_args(Correction)),
     help="Correction of the p-values for their number; max-t uses how the differences depend on each other.  [default: "
     "holm; of one RUN and of replies max-t]",
 )
 @label_option
+@heading(Group.LOOKS)
 @option(
     "--plot",
-    group=Group.LOOKS,
     metavar="F.png|svg|pdf",
     type=output_file(),
     callback=_of_figure,
@@ -129,10 +124,6 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
 @figure_options
 @html_option
 @facts_option
-@report_options(
-    results="intervals and p-values",
-    cluster="What is resampled.  [default: complete relations where there are 30 or more, else instances]",
-)
 def command(
     *,
     runs: tuple[str, ...],

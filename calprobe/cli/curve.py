@@ -11,7 +11,7 @@ from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.curve_asked import curve_of_replies
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
-from calprobe.cli.kinds import CURVES, RUNS, Group, KindCommand, kind_of_runs, option
+from calprobe.cli.kinds import CURVES, RUNS, Group, KindCommand, heading, kind_of_runs, option
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.report_asked import threshold_option, variants_option
 from calprobe.errors import UsageError
@@ -57,21 +57,33 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 
 @click.command(cls=_ListsKinds, kinds=(RUNS, CURVES), short_help="Write a curve of runs as a table or a figure.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
-@option(
-    "--kind",
-    group=Group.WHAT,
-    required=True,
-    metavar="NAME",
-    callback=_known_kind,
-    help="The kind of curve, see above.",
-)
+@heading(Group.WHAT)
+@option("--kind", required=True, metavar="NAME", callback=_known_kind, help="The kind of curve, see above.")
 @estimators_option(
     "Estimators, by their names in `report`.  [default: base,margin,average_vote_2,average_min; options: base,margin;"
     " exposure: base]"
 )
 @option(
+    "--accuracy",
+    kinds=("accuracy-ace",),
+    type=click.Choice(("own", "base")),
+    help="accuracy-ace: accuracy of each estimator's own answers, or of base's.  [default: own]",
+)
+@option(
+    "--options",
+    "among",
+    kinds=("accuracy-ace",),
+    type=click.IntRange(2),
+    metavar="K",
+    help="accuracy-ace: base and margin among K answer options of RUNs with more, the right one and others at random;"
+    " sets RUNs of several probes side by side.  [default: all options]",
+)
+@report_options(formats=False, asked=True, results="intervals and bands")
+@variants_option
+@threshold_option
+@heading(Group.LOOKS)
+@option(
     "--out",
-    group=Group.LOOKS,
     required=True,
     metavar="F.csv|json|parquet|png|svg|pdf",
     type=output_file(),
@@ -80,33 +92,12 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 )
 @label_option
 @option(
-    "--accuracy",
-    kinds=("accuracy-ace",),
-    group=Group.WHAT,
-    type=click.Choice(("own", "base")),
-    help="accuracy-ace: accuracy of each estimator's own answers, or of base's.  [default: own]",
-)
-@option(
-    "--options",
-    "among",
-    kinds=("accuracy-ace",),
-    group=Group.WHAT,
-    type=click.IntRange(2),
-    metavar="K",
-    help="accuracy-ace: base and margin among K answer options of RUNs with more, the right one and others at random;"
-    " sets RUNs of several probes side by side.  [default: all options]",
-)
-@variants_option
-@threshold_option
-@option(
     "--overlay",
     kinds=("calibration",),
-    group=Group.LOOKS,
     is_flag=True,
     help="calibration: a figure with all estimators of a RUN in one panel.",
 )
 @figure_options
-@report_options(formats=False, asked=True, results="intervals and bands")
 @click.pass_context
 def command(
     context: click.Context,

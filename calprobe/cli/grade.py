@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calprobe.cli.arguments import list_option, typed
-from calprobe.cli.kinds import BACKENDS, JUDGES, Group, KindCommand, option
+from calprobe.cli.kinds import BACKENDS, JUDGES, Group, KindCommand, heading, option
 from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
@@ -31,43 +31,15 @@ _OF_SERVER = ("concurrency", "max_requests")
     short_help="Say which answers are right: by rule, by a judge model, or as a file says.",
 )
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@heading(Group.GRADING)
 @option(
     "--grader",
-    group=Group.GRADING,
     metavar="exact|contains|rouge|judge|number",
     help="exact: is an accepted text; contains: has one in it; rouge: ROUGE-L with one; judge: a model says so; "
     "number: of numbers.  [default: judge with --judge, else exact and number]",
 )
 @option(
-    "--judge",
-    group=Group.JUDGE,
-    metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
-    help="Model that judges the answers which exact matching leaves open.",
-)
-@option(
-    "--judge-base-url",
-    kinds=("openai",),
-    group=Group.JUDGE,
-    metavar="URL",
-    help="Address of the judge's server, up to /v1. Its key: OPENAI_API_KEY, if any.",
-)
-@option(
-    "--judge-backend",
-    kinds=BACKENDS.names,
-    group=Group.JUDGE,
-    type=click.Choice(["transformers", "vllm", "openai"]),
-    help="Engine of the judge.  [default: transformers; openai with --judge-base-url]",
-)
-@option(
-    "--judge-prompts",
-    kinds=BACKENDS.names,
-    group=Group.JUDGE,
-    metavar="NAME|FILE.json",
-    help="What the judge is asked.  [default: judge]",
-)
-@option(
     "--target",
-    group=Group.GRADING,
     type=click.Choice(["all", "best", "first"]),
     default="all",
     show_default=True,
@@ -75,53 +47,59 @@ _OF_SERVER = ("concurrency", "max_requests")
 )
 @option(
     "--rouge-threshold",
-    group=Group.GRADING,
     type=float,
     metavar="F",
     help="With --grader rouge: right from this ROUGE-L on.  [default: 0.3]",
 )
 @option(
     "--grades",
-    group=Group.GRADING,
     metavar="FILE.jsonl",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Grades of people or of another tool; they count first.",
 )
+@heading(Group.JUDGE)
+@option(
+    "--judge",
+    metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
+    help="Model that judges the answers which exact matching leaves open.",
+)
+@option(
+    "--judge-base-url",
+    kinds=("openai",),
+    metavar="URL",
+    help="Address of the judge's server, up to /v1. Its key: OPENAI_API_KEY, if any.",
+)
+@option(
+    "--judge-backend",
+    kinds=BACKENDS.names,
+    type=click.Choice(["transformers", "vllm", "openai"]),
+    help="Engine of the judge.  [default: transformers; openai with --judge-base-url]",
+)
+@option(
+    "--judge-prompts", kinds=BACKENDS.names, metavar="NAME|FILE.json", help="What the judge is asked.  [default: judge]"
+)
+@heading(Group.MEANINGS)
 @option(
     "--nli",
-    group=Group.MEANINGS,
     metavar="NAME|DIR|self",
     help="Model of natural-language inference that judges each two different answers to a question, and the "
     "alternatives of tokens; self: the model that has answered is asked.",
 )
 @list_option(
     "--ccp-context",
-    group=Group.MEANINGS,
     metavar="sentence,token",
     help="With --nli: judge alternatives of tokens within their sentence, or alone, or both.  [default: sentence]",
 )
-@option(
-    "--embed",
-    group=Group.MEANINGS,
-    metavar="NAME|DIR",
-    help="Sentence encoder of the answers, such as all-minilm-l6-v2.",
-)
+@option("--embed", metavar="NAME|DIR", help="Sentence encoder of the answers, such as all-minilm-l6-v2.")
+@heading(Group.SERVER)
 @option(
     "--concurrency",
     kinds=("openai",),
-    group=Group.SERVER,
     type=int,
     metavar="N",
     help="Answers in progress at the judge's server.  [default: 8]",
 )
-@option(
-    "--max-requests",
-    kinds=("openai",),
-    group=Group.SERVER,
-    type=int,
-    metavar="N",
-    help="Stop after N requests to the judge's server.",
-)
+@option("--max-requests", kinds=("openai",), type=int, metavar="N", help="Stop after N requests to the judge's server.")
 @load_options
 @quiet_option
 def command(

@@ -5,15 +5,17 @@ The refusal of an option that does not hold, the groups of `--help` and docs/ref
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from calprobe.messages import no_such
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 UNGROUPED = 15  # options that a help shows without groups, at most
 
@@ -114,7 +116,7 @@ class KindOption(click.Option):
 
     Args:
         kinds: that it holds for, of any `Kinds`; of one of which it names none, it holds for all.
-        group: of the help; only commands of many options show it.
+        group: of the help; only commands of many options show it. None: that of the `heading` above it.
         setting_of: the option `--NAME KEY=VALUE` that sets it; its own name is then an alias, which no help shows.
     """
 
@@ -122,7 +124,7 @@ class KindOption(click.Option):
         self,
         *arguments: Any,
         kinds: Collection[str] = (),
-        group: Group = Group.OTHER,
+        group: Group | None = None,
         setting_of: str | None = None,
         **attributes: Any,
     ) -> None:
@@ -150,6 +152,18 @@ class KindOption(click.Option):
 option = partial(click.option, cls=KindOption)
 
 
+def heading(group: Group) -> Callable[[Command], Command]:
+    """Above options of a command: these stand in the group, unless they name another themselves."""
+
+    def decorate(command: Command) -> Command:
+        for declared in getattr(command, "__click_params__", ()):
+            if isinstance(declared, KindOption) and declared.group is None:
+                declared.group = group
+        return command
+
+    return decorate
+
+
 class KindCommand(click.Command):
     """A command with its options in groups, of which some hold for some `kinds` alone."""
 
@@ -165,7 +179,7 @@ class KindCommand(click.Command):
         rows: dict[Group, list[tuple[str, str]]] = {group: [] for group in Group}
         for parameter in self.get_params(ctx):
             if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
-                rows[getattr(parameter, "group", Group.OTHER)].append(record)
+                rows[getattr(parameter, "group", None) or Group.OTHER].append(record)
         for group, records in rows.items():
             if records:
                 with formatter.section(group):

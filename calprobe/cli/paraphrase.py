@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.kinds import BACKENDS, Group, KindCommand, option
+from calprobe.cli.kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.terminal_text import say
@@ -26,98 +26,53 @@ _OF_SERVER = ("concurrency", "max_requests")
     short_help="Let a model put questions in other words, and keep those that pass the checks.",
 )
 @click.argument("questions", metavar="NAME|FILE.jsonl")
+@heading(Group.MODEL)
 @option(
     "--model",
-    group=Group.MODEL,
     required=True,
     metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
     help="Model that words the questions anew; of a server, the name that it has there.",
 )
 @option(
-    "--out",
-    group=Group.RUN,
-    metavar="FILE.jsonl",
-    type=click.Path(path_type=Path),
-    help="The file for ask --paraphrases.  [required]",
-)
-@option(
-    "--n",
-    "count",
-    group=Group.SAMPLING,
-    type=int,
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Paraphrases of each question.",
-)
-@option(
-    "--samples",
-    group=Group.SAMPLING,
-    type=int,
-    metavar="N",
-    help="Replies to each question, of which the first that pass are kept.  [default: 2 N]",
-)
-@option(
-    "--nli",
-    group=Group.SAMPLING,
-    metavar="NAME|DIR",
-    help="Keep only those that entail the question and are entailed by it, as this model judges.",
-)
-@option(
-    "--temperature",
-    group=Group.SAMPLING,
-    type=float,
-    default=1.0,
-    show_default=True,
-    metavar="T",
-    help="Of the replies.",
-)
-@option(
-    "--prompts", group=Group.PROMPTS, metavar="NAME|FILE.json", help="What the model is asked.  [default: paraphrase]"
-)
-@option(
-    "--max-new-tokens", group=Group.SAMPLING, type=int, metavar="N", help="Longest reply.  [default: the variant's]"
-)
-@question_options
-@option(
-    "--seed",
-    group=Group.SAMPLING,
-    type=int,
-    default=0,
-    show_default=True,
-    metavar="S",
-    help="Seed of draws and replies.",
-)
-@option(
     "--backend",
-    group=Group.MODEL,
     type=click.Choice(["transformers", "vllm", "openai"]),
     help="Engine that answers.  [default: transformers; openai with --base-url]",
 )
 @option(
     "--base-url",
     kinds=("openai",),
-    group=Group.MODEL,
     metavar="URL",
     help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.",
 )
+@question_options
+@heading(Group.PROMPTS)
+@option("--prompts", metavar="NAME|FILE.json", help="What the model is asked.  [default: paraphrase]")
+@heading(Group.SAMPLING)
+@option("--n", "count", type=int, default=5, show_default=True, metavar="N", help="Paraphrases of each question.")
 @option(
-    "--concurrency",
-    kinds=("openai",),
-    group=Group.SERVER,
+    "--samples",
     type=int,
     metavar="N",
-    help="Questions in progress at the server.  [default: 8]",
+    help="Replies to each question, of which the first that pass are kept.  [default: 2 N]",
 )
 @option(
-    "--max-requests",
-    kinds=("openai",),
-    group=Group.SERVER,
-    type=int,
-    metavar="N",
-    help="Stop after N requests to the server.",
+    "--nli",
+    metavar="NAME|DIR",
+    help="Keep only those that entail the question and are entailed by it, as this model judges.",
 )
+@option("--temperature", type=float, default=1.0, show_default=True, metavar="T", help="Of the replies.")
+@option("--max-new-tokens", type=int, metavar="N", help="Longest reply.  [default: the variant's]")
+@option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of draws and replies.")
+@heading(Group.SERVER)
+@option(
+    "--concurrency", kinds=("openai",), type=int, metavar="N", help="Questions in progress at the server.  [default: 8]"
+)
+@option("--max-requests", kinds=("openai",), type=int, metavar="N", help="Stop after N requests to the server.")
 @load_options
+@heading(Group.RUN)
+@option(
+    "--out", metavar="FILE.jsonl", type=click.Path(path_type=Path), help="The file for ask --paraphrases.  [required]"
+)
 @quiet_option
 def command(questions: str, model: str, out: Path | None, quiet: bool, **given: Any) -> None:
     """Ask a model for QUESTIONS in other words, and write those that pass the checks to FILE.jsonl.

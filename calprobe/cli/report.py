@@ -13,7 +13,7 @@ from calprobe.cli.arguments import list_option, refuse_typed
 from calprobe.cli.by_options import by_groups_option, by_option, covariate_of, sliced_by
 from calprobe.cli.common import asked_compat, estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
-from calprobe.cli.kinds import REPORTED_RUNS, Group, KindCommand, kind_of_runs, option
+from calprobe.cli.kinds import REPORTED_RUNS, Group, KindCommand, heading, kind_of_runs, option
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import Tables, html_option, in_format, print_result, write_page
 from calprobe.cli.recalibrate_options import (
@@ -57,8 +57,6 @@ TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
 
 @click.command(cls=KindCommand, kinds=(REPORTED_RUNS,), short_help="Show accuracy and calibration of runs.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
-@label_option
-@report_options(or_all=True, asked=True)
 @by_option
 @by_groups_option
 @estimators_option(
@@ -66,18 +64,17 @@ TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
     "  [default: all; of slices base,margin,average_min]",
     kinds=("scored", "asked"),
 )
+@heading(Group.WHAT)
 @list_option(
     "--metric",
     "metrics",
     kinds=("scored", "asked"),
-    group=Group.WHAT,
     metavar="NAME,..",
     help="Metrics to show, by their names in the JSON, in the same tables.  [default: all]",
 )
 @list_option(
     "--tables",
     kinds=("scored", "asked"),
-    group=Group.WHAT,
     metavar="NAME,..",
     help=f"Tables to print, of {', '.join(TABLES)}; of asked runs, of {', '.join(TABLES_OF_REPLIES)}."
     "  [default: all; wording in text only]",
@@ -88,20 +85,21 @@ TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
     "--against",
     "beside",
     kinds=("scored", "asked"),
-    group=Group.WHAT,
     type=click.Choice(["paper", *get_args(AskedBeside)]),
     help="Show the numbers beside published ones, which are part of calprobe: paper, Kissling et al. 2026; of asked"
     " runs audit2026, arXiv 2605.02038, stated2025, the study of stated confidence, science2026, those of science"
     " questions, and wording2025, Cox et al.",
 )
+@calibrate_option
+@budget_option
+@draws_option
+@report_options(or_all=True, asked=True)
 @readers_option
 @variants_option
 @threshold_option
 @window_option
-@calibrate_option
-@budget_option
-@draws_option
 @original_option
+@label_option
 @plots_option
 @figure_options
 @html_option

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from calprobe.cli.arguments import joined_option, list_option, typed
-from calprobe.cli.kinds import Group, KindCommand, option
+from calprobe.cli.kinds import Group, KindCommand, heading, option
 from calprobe.cli.output import print_result
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say
@@ -41,83 +41,52 @@ class _Study(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 
 
 
 @click.command(cls=KindCommand, short_help="Score a probe with a model into a run folder.")
-@option(
-    "--model",
-    group=Group.MODEL,
-    required=True,
-    metavar="NAME|DIR|FILE.gguf",
-    help="Alias, hub id, folder or GGUF file.",
-)
+@heading(Group.MODEL)
+@option("--model", required=True, metavar="NAME|DIR|FILE.gguf", help="Alias, hub id, folder or GGUF file.")
+@heading(Group.SCORED)
 @option(
     "--probe",
-    group=Group.SCORED,
     metavar="bear|bear-big|mini|factor|DIR|FILE.csv",
     help="The probe.  [default: mini for tiny-clm and tiny-mlm, else bear]",
 )
 @option(
     "--study",
-    group=Group.SCORED,
     type=_Study(["kissling"]),
     help="Set what a published study scores; --probe, --templates and --template-set override it. kissling, arXiv"
     " 2601.18901: BEAR under all twelve templates of kissling2026.",
 )
-@out_option("runs/MODEL-PROBE")
 @joined_option(
     "--templates",
-    group=Group.SCORED,
     default="0",
     metavar="LIST",
     help="Numbers, ranges (0-4) and groups (paraphrases, verbal, numeric, all), separated by commas.",
 )
 @option(
     "--template-set",
-    group=Group.SCORED,
     metavar="calprobe|native|kissling2026|FILE.json",
     help="The set of templates.  [default: calprobe for bear and mini, else native]",
 )
-@list_option("--relations", group=Group.SCORED, metavar="P30,P36", help="Score only these relations.")
+@list_option("--relations", metavar="P30,P36", help="Score only these relations.")
 @option(
-    "--limit",
-    group=Group.SCORED,
-    type=int,
-    metavar="N",
-    help="Score only N instances of each relation, a sample spread over the answers.",
+    "--limit", type=int, metavar="N", help="Score only N instances of each relation, a sample spread over the answers."
 )
-@option("--seed", group=Group.SCORED, type=int, metavar="S", help="Seed of the sample of --limit.  [default: 0]")
-@option(
-    "--first",
-    group=Group.SCORED,
-    type=int,
-    metavar="N",
-    help="Score only the first N instances of each relation, a biased sample.",
-)
-@option(
-    "--kind",
-    group=Group.LOADING,
-    type=click.Choice(get_args(ModelKind)),
-    help="Kind of the model.  [default: as in its config]",
-)
+@option("--seed", type=int, metavar="S", help="Seed of the sample of --limit.  [default: 0]")
+@option("--first", type=int, metavar="N", help="Score only the first N instances of each relation, a biased sample.")
+@heading(Group.LOADING)
+@option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: as in its config]")
 @load_options
+@heading(Group.COMPUTING)
 @option(
     "--precision",
-    group=Group.COMPUTING,
     type=click.Choice(get_args(Precision)),
     default="auto",
     show_default=True,
     help="Products of float32 linear layers and the head on a GPU; auto: three on its tensor cores for each, with an"
     " error near float32's; in a run that is resumed, the run's.",
 )
-@option(
-    "--batch-tokens",
-    group=Group.COMPUTING,
-    default="auto",
-    show_default=True,
-    metavar="auto|N",
-    help="Tokens in one forward pass.",
-)
+@option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
 @option(
     "--path",
-    group=Group.COMPUTING,
     type=click.Choice(["auto", *get_args(ScoringPath)]),
     default="auto",
     show_default=True,
@@ -125,22 +94,19 @@ class _Study(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 
 )
 @option(
     "--pll-metric",
-    group=Group.COMPUTING,
     type=click.Choice(get_args(PllMetric)),
     help="Which tokens are masked when one token is scored (masked models).  [default: within_word_l2r]",
 )
 @option(
     "--word-split",
-    group=Group.COMPUTING,
     type=click.Choice(get_args(WordSplit)),
     help="How words are split for --pll-metric.  [default: tokenizer]",
 )
-@option(
-    "--save-tokens", group=Group.RUN, is_flag=True, help="Store the score of every token (for export --what tokens)."
-)
+@out_option("runs/MODEL-PROBE")
+@heading(Group.RUN)
+@option("--save-tokens", is_flag=True, help="Store the score of every token (for export --what tokens).")
 @option(
     "--save-labels/--no-save-labels",
-    group=Group.RUN,
     default=None,
     help="Store the probe's subjects and candidates in RUN (for show).  [default: for mini and factor, which have an"
     " open licence]",
@@ -148,17 +114,11 @@ class _Study(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 
 @resume_option("scores")
 @option(
     "--shard",
-    group=Group.RUN,
     metavar="I/N",
     help="Score only part I of N parts of about equal cost (I from 1), in a separate run; see merge.",
 )
-@option(
-    "--dry-run",
-    group=Group.RUN,
-    is_flag=True,
-    help="Score nothing: print statements with their tokens, work, memory and time.",
-)
-@option("--json", "as_json", group=Group.RUN, is_flag=True, help="Print the dry run as JSON.")
+@option("--dry-run", is_flag=True, help="Score nothing: print statements with their tokens, work, memory and time.")
+@option("--json", "as_json", is_flag=True, help="Print the dry run as JSON.")
 @quiet_option
 def command(
     *,

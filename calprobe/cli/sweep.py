@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from calprobe.cli.arguments import Number, each_once_option
-from calprobe.cli.kinds import SWEEP_PLACES, Group, KindCommand, option
+from calprobe.cli.kinds import SWEEP_PLACES, Group, KindCommand, heading, option
 from calprobe.cli.output import print_result, tables_text
 from calprobe.cli.run_options import quiet_option
 from calprobe.cli.terminal_text import say
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _MOST_JOBS, _MOST_GPUS, _MOST_CPUS = 1024, 64, 1024  # at once; of a node
 
+_ray_option = partial(option, kinds=("ray",))
+_slurm_option = partial(option, kinds=("slurm",))
+
 
 @click.command(
     cls=KindCommand,
@@ -30,9 +34,9 @@ _MOST_JOBS, _MOST_GPUS, _MOST_CPUS = 1024, 64, 1024  # at once; of a node
     short_help="Make many runs by one file: models x probes, models x questions x studies.",
 )
 @click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
+@heading(Group.JOBS)
 @option(
     "--on",
-    group=Group.JOBS,
     type=click.Choice(["local", "ray", "slurm"]),
     default="local",
     show_default=True,
@@ -40,104 +44,64 @@ _MOST_JOBS, _MOST_GPUS, _MOST_CPUS = 1024, 64, 1024  # at once; of a node
 )
 @option(
     "--jobs",
-    group=Group.JOBS,
     type=Number(1, _MOST_JOBS),
     metavar="N",
     help="Runs at once, as far as memory goes.  [default: one for each visible GPU; on a CPU, one; on Slurm, no limit]",
 )
-@option("--dry-run", group=Group.JOBS, is_flag=True, help="Run nothing: check all jobs, print costs and schedule.")
-@option(
-    "--report/--no-report",
-    group=Group.JOBS,
-    default=True,
-    help="Leave out the pages and tables over all runs at the end.",
-)
+@option("--dry-run", is_flag=True, help="Run nothing: check all jobs, print costs and schedule.")
+@option("--report/--no-report", default=True, help="Leave out the pages and tables over all runs at the end.")
+@heading(Group.TRACKING)
 @each_once_option(
     "--log",
     "log_to",
-    group=Group.TRACKING,
     metavar="TRACKER,..",
     help="Log each complete run with its configuration and figures: wandb, trackio, mlflow, tensorboard.",
 )
-@option(
-    "--project",
-    group=Group.TRACKING,
-    metavar="NAME",
-    help="With --log: project or experiment of the runs.  [default: the file's name]",
-)
-@quiet_option
-@option(
+@option("--project", metavar="NAME", help="With --log: project or experiment of the runs.  [default: the file's name]")
+@heading(Group.RAY)
+@_ray_option(
     "--ray-address",
-    kinds=("ray",),
-    group=Group.RAY,
     metavar="ADDRESS",
     help="The cluster, as auto, HOST:PORT or ray://HOST:PORT.  [default: RAY_ADDRESS; without it, one that is "
     "started on this machine]",
 )
-@option(
+@_ray_option(
     "--ray-cpus",
-    kinds=("ray",),
-    group=Group.RAY,
     type=Number(1, _MOST_CPUS),
     metavar="N",
     help="Cores of a job.  [default: those of the smallest node, or of its GPUs' share, at most 8]",
 )
-@option(
-    "--slurm-partition",
-    kinds=("slurm",),
-    group=Group.SLURM,
-    metavar="P",
-    help="Partition of the jobs.  [default: the cluster's]",
-)
-@option(
-    "--slurm-account", kinds=("slurm",), group=Group.SLURM, metavar="A", help="Account that pays.  [default: yours]"
-)
-@option(
+@heading(Group.SLURM)
+@_slurm_option("--slurm-partition", metavar="P", help="Partition of the jobs.  [default: the cluster's]")
+@_slurm_option("--slurm-account", metavar="A", help="Account that pays.  [default: yours]")
+@_slurm_option(
     "--slurm-time",
-    kinds=("slurm",),
-    group=Group.SLURM,
     default="4:00:00",
     show_default=True,
     envvar="SBATCH_TIMELIMIT",
     metavar="TIME",
     help="Time limit of a job, which then starts again and goes on.",
 )
-@option(
+@_slurm_option(
     "--slurm-gpus",
-    kinds=("slurm",),
-    group=Group.SLURM,
     type=Number(0, _MOST_GPUS),
     default=0,
     show_default=True,
     metavar="N",
     help="GPUs of a job that spreads its model over them (device-map, tensor-parallel); any other has one.",
 )
-@option(
-    "--slurm-cpus",
-    kinds=("slurm",),
-    group=Group.SLURM,
-    type=Number(1, _MOST_CPUS),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="Cores of a job.",
+@_slurm_option(
+    "--slurm-cpus", type=Number(1, _MOST_CPUS), default=4, show_default=True, metavar="N", help="Cores of a job."
 )
-@option(
-    "--slurm-mem",
-    kinds=("slurm",),
-    group=Group.SLURM,
-    metavar="SIZE",
-    help="Memory of a job (64G).  [default: by the size of its model]",
-)
-@option(
+@_slurm_option("--slurm-mem", metavar="SIZE", help="Memory of a job (64G).  [default: by the size of its model]")
+@_slurm_option(
     "--slurm-option",
     "slurm_options",
-    kinds=("slurm",),
-    group=Group.SLURM,
     metavar="NAME=VALUE",
     multiple=True,
     help="Any other option of sbatch, as qos=long or constraint=a100; may be repeated.",
 )
+@quiet_option
 @click.pass_context
 def command(
     context: click.Context,
