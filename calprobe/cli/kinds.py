@@ -58,7 +58,7 @@ class Kinds:
 
     def of(self, option: click.Parameter) -> tuple[str, ...]:
         """The kinds that the option holds for."""
-        declared = getattr(option, "kinds", frozenset())
+        declared = option.kinds if isinstance(option, KindOption) else frozenset()
         return tuple(kind for kind in self.names if kind in declared) or tuple(self.names)
 
     def refuse(self, context: click.Context, kind: str, because: str, *, needed: Collection[str] = ()) -> None:
@@ -128,7 +128,8 @@ class KindOption(click.Option):
         setting_of: str | None = None,
         **attributes: Any,
     ) -> None:
-        super().__init__(*arguments, **attributes, **({"hidden": True} if setting_of else {}))
+        super().__init__(*arguments, **attributes)
+        self.hidden = setting_of is not None
         self.kinds = frozenset(kinds)
         self.group = group
         self.setting_of = setting_of
@@ -187,7 +188,8 @@ class KindCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, settings as the options that they set."""
-        return super().parse_args(ctx, list(self.spelled_out(ctx, args)))
+        words = args if ctx.resilient_parsing else list(self.spelled_out(ctx, args))  # as typed, to complete them
+        return super().parse_args(ctx, words)
 
     def spelled_out(self, context: click.Context, arguments: Sequence[str]) -> Iterator[str]:
         """The arguments with `--KEY=VALUE` in place of each setting `--NAME KEY=VALUE`.

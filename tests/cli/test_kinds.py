@@ -21,7 +21,7 @@ from calprobe.cli.kinds import Group, KindCommand, KindOption, Kinds
 from calprobe.sweep import PLACES
 
 # Command -> kind -> what is typed; S, S2 are runs of scores, A, A2 of replies, Q questions, OUT a new file.
-TYPED = {
+TYPED: dict[str, dict[str, str]] = {
     "report": {"scored": "S", "asked": "A", "mixed": "S A"},
     "compare": {"scored": "S S2", "asked": "A A2", "facts": "S A"},
     "curve": {
@@ -195,7 +195,11 @@ def test_settings_stand_in_the_help_and_their_own_names_do_not() -> None:
 
 def test_looks_are_settings_too(files: dict[str, str], tmp_path: Path) -> None:
     drawn = []
-    looks = (["--look", "title=A = B", "--look", "width=single"], ["--title", "A = B", "--width", "single"], [])
+    looks: tuple[list[str], ...] = (
+        ["--look", "title=A = B", "--look", "width=single"],
+        ["--title", "A = B", "--width", "single"],
+        [],
+    )
     for number, look in enumerate(looks):
         figure = tmp_path / f"{number}.svg"
         done = calprobe("curve", files["S"], "--kind", "calibration", "--bootstrap", "0", "--out", figure, *look)
