@@ -290,7 +290,7 @@ CONTRACT = {
     ),
     "curve": (
         "RUN --kind accuracy-rejection calibration options accuracy-ace markers exposure --estimator --reduction"
-        " --compat --bins --bootstrap --cluster --seed --out --accuracy --variants --overlay --width --title --style"
+        " --compat --bins --bootstrap --cluster --seed --out --accuracy --variants --overlay --look width title style"
         " --label"
     ),
     "export": (

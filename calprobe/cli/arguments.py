@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from calprobe.cli.kinds import KindCommand, option
 from calprobe.errors import UsageError
 from calprobe.folders import write_fault
 
@@ -105,19 +106,17 @@ def list_option(*declarations: str, **attributes: Any) -> Callable[[Command], Co
 
     The command gets a tuple of names, or None without the option.
     """
-    return click.option(*declarations, multiple=True, callback=_names, **attributes)
+    return option(*declarations, multiple=True, callback=_names, **attributes)
 
 
 def each_once_option(*declarations: str, **attributes: Any) -> Callable[[Command], Command]:
     """As `list_option`, of names that must not be repeated."""
-    return click.option(*declarations, multiple=True, callback=_names_once, **attributes)
+    return option(*declarations, multiple=True, callback=_names_once, **attributes)
 
 
 def joined_option(*declarations: str, default: str, **attributes: Any) -> Callable[[Command], Command]:
     """An option of a text with commas. It may be repeated: the command gets all texts, joined by commas."""
-    return click.option(
-        *declarations, multiple=True, default=[default], show_default=True, callback=_joined, **attributes
-    )
+    return option(*declarations, multiple=True, default=[default], show_default=True, callback=_joined, **attributes)
 
 
 def refuse_repeated(command: click.Command, context: click.Context, arguments: list[str]) -> None:
@@ -125,7 +124,8 @@ def refuse_repeated(command: click.Command, context: click.Context, arguments: l
 
     A flag may be repeated, since this changes nothing, unless it is also given in its negative form.
     """
-    given = command.make_parser(context).parse_args(list(arguments))[2]
+    words = list(command.spelled_out(context, arguments)) if isinstance(command, KindCommand) else list(arguments)
+    given = command.make_parser(context).parse_args(words)[2]
     for parameter, times in Counter(given).items():
         takes_one = isinstance(parameter, click.Option) and not parameter.multiple and not parameter.count
         harmless = isinstance(parameter, click.Option) and parameter.is_flag and not parameter.secondary_opts

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import Count, each_once_option, list_option, typed
+from calprobe.cli.arguments import Count, each_once_option, list_option
+from calprobe.cli.kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say
-from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from calprobe.asking import AskOptions
@@ -26,39 +27,93 @@ _OF_BACKEND = (
     "parameters",
     *("attempts", "tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager"),
 )
-_OF_SERVER = ("base_url", "concurrency", "max_requests", "requests_per_minute", "timeout_s", "attempts")
 _OF_ASKING = (
     *("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens"),
     *("stated_tokens", "think_tokens", "shots", "raw_prompt", "counterfactual", "answer_type", "permute"),
     *("paraphrases", "wordings", "shard", "resume"),
 )
-_OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager")
+
+_server_setting = partial(option, kinds=("openai",), setting_of="--backend-option")
+_vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
 
 
-@click.command(short_help="Ask questions of an instruct model, and keep every reply.")
-@click.option(
+@click.command(
+    cls=KindCommand, kinds=(BACKENDS,), short_help="Ask questions of an instruct model, and keep every reply."
+)
+@heading(Group.MODEL)
+@option(
     "--model",
     required=True,
     metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
     help="Alias, hub id, folder or GGUF file; of a server, the name that it has there.",
 )
-@click.option(
+@option(
     "--backend",
     type=click.Choice(["transformers", "vllm", "openai"]),
     help="Engine that answers: in this process, or a server with OpenAI's chat interface.  [default: transformers; "
     "openai with --base-url]",
 )
-@click.option("--base-url", metavar="URL", help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.")
+@option(
+    "--backend-option",
+    metavar="KEY=VALUE",
+    multiple=True,
+    expose_value=False,
+    help="A setting of the server or of vLLM, below; may be repeated.",
+)
+@option(
+    "--base-url",
+    kinds=("openai",),
+    metavar="URL",
+    help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.",
+)
+@option(
+    "--parameters",
+    kinds=("openai", "vllm"),
+    type=Count(),
+    metavar="N",
+    help="Parameters of a model of a server or vLLM, such as 7.6B.  [default: as the server says, if it does]",
+)
+@heading(Group.QUESTIONS)
 @each_once_option(
     "--questions", required=True, metavar="NAME|FILE.jsonl,..", help="Question sets by name, and files of one's own."
 )
-@click.option(
+@option(
+    "--paraphrases",
+    metavar="hand|FILE.jsonl|none",
+    help="Ask each question in other wordings, too: in those that it has by hand, or in those of a file.  "
+    "[default: none]",
+)
+@option(
+    "--wordings",
+    type=int,
+    metavar="N",
+    help="Wordings of each question, its own text among them.  [default: as many as all have; of a file, nine of ten]",
+)
+@question_options
+@heading(Group.PROMPTS)
+@option(
     "--study",
     metavar="audit|stated|science-labels|science-answers|wording",
     help="Set all that a published study fixes; other options override it.",
 )
-@click.option("--prompts", metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
+@option("--prompts", metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
 @list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
+@option(
+    "--permute",
+    type=click.Choice(["none", "cyclic"]),
+    help="Ask each variant with the options in every cyclic order, too: NAME, NAME+1, ..  [default: none]",
+)
+@option(
+    "--raw-prompt",
+    is_flag=True,
+    default=None,
+    help="Prompts as plain text, without the chat template: for base models.  [default: the variant's]",
+)
+@option("--shots", type=int, metavar="N", help="Examples in variants that have some.  [default: the variant's]")
+@option(
+    "--shots-from", metavar="FILE.jsonl", help="Examples from this question file.  [default: the set's other split]"
+)
+@heading(Group.COLLECTED)
 @list_option(
     "--collect",
     metavar="labels,answer,greedy,stated,closed,p_true,alternatives",
@@ -73,86 +128,64 @@ _OF_VLLM = ("tensor_parallel", "pipeline_parallel", "executor", "max_model_len",
     help="Ask for stated confidence in other answers, too: the right one, one to another question, and none at all.  "
     "[default: none]",
 )
-@click.option(
+@option(
     "--counterfactual",
     type=click.Choice(["targets", "responses"]),
     help="Counterfactual answers are the right ones to other questions, or the model's own to them.  "
     "[default: targets]",
 )
-@click.option(
+@option(
     "--answer-type",
     type=click.Choice(["any", "same"]),
     help="Counterfactual answers are of any type, or of the type of the answer that they replace: a year, a name, ..  "
     "[default: any]",
 )
-@click.option("--samples", type=int, metavar="N", help="Answers to each question.  [default: 1]")
-@click.option("--temperature", type=float, metavar="T", help="Temperature of answers; 0: greedy.  [default: 0]")
-@click.option("--top-p", type=float, metavar="P", help="Sample from the likeliest tokens of this mass.  [default: 1]")
-@click.option(
-    "--permute",
-    type=click.Choice(["none", "cyclic"]),
-    help="Ask each variant with the options in every cyclic order, too: NAME, NAME+1, ..  [default: none]",
-)
-@click.option(
-    "--paraphrases",
-    metavar="hand|FILE.jsonl|none",
-    help="Ask each question in other wordings, too: in those that it has by hand, or in those of a file.  "
-    "[default: none]",
-)
-@click.option(
-    "--wordings",
+@option(
+    "--top-logprobs",
+    kinds=("openai", "vllm"),
     type=int,
     metavar="N",
-    help="Wordings of each question, its own text among them.  [default: as many as all have; of a file, nine of ten]",
+    help="Window of label probabilities of a server or vLLM.  [default: all]",
 )
-@click.option(
-    "--raw-prompt",
-    is_flag=True,
-    default=None,
-    help="Prompts as plain text, without the chat template: for base models.  [default: the variant's]",
+@heading(Group.SAMPLING)
+@option("--samples", type=int, metavar="N", help="Answers to each question.  [default: 1]")
+@option("--temperature", type=float, metavar="T", help="Temperature of answers; 0: greedy.  [default: 0]")
+@option("--top-p", type=float, metavar="P", help="Sample from the likeliest tokens of this mass.  [default: 1]")
+@option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
+@option(
+    "--stated-tokens", type=int, metavar="N", help="Longest stated confidence.  [default: the prompts', of audit 8]"
 )
-@click.option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
-@click.option(
-    "--stated-tokens",
-    type=int,
-    metavar="N",
-    help="Longest stated confidence.  [default: the prompts', of audit 8]",
-)
-@click.option(
+@option(
     "--think-tokens",
     type=int,
     metavar="N",
     help="End a thought of more tokens, and let the answer begin.  [default: not]",
 )
-@click.option("--shots", type=int, metavar="N", help="Examples in variants that have some.  [default: the variant's]")
-@click.option(
-    "--shots-from", metavar="FILE.jsonl", help="Examples from this question file.  [default: the set's other split]"
+@option("--seed", type=int, metavar="S", help="Seed of draws, examples and samples.  [default: 0]")
+@heading(Group.SERVER)
+@option(
+    "--concurrency", kinds=("openai",), type=int, metavar="N", help="Questions in progress at a server.  [default: 8]"
 )
-@question_options
-@click.option("--seed", type=int, metavar="S", help="Seed of draws, examples and samples.  [default: 0]")
-@click.option("--concurrency", type=int, metavar="N", help="Questions in progress at a server.  [default: 8]")
-@click.option("--max-requests", type=int, metavar="N", help="Stop after N requests to a server.")
-@click.option("--requests-per-minute", type=int, metavar="N", help="At most N requests to a server each minute.")
-@click.option("--timeout", "timeout_s", type=float, metavar="S", help="Seconds for one request.  [default: 120]")
-@click.option("--attempts", type=int, metavar="N", help="Attempts for one request.  [default: 6]")
-@click.option(
-    "--top-logprobs", type=int, metavar="N", help="Window of label probabilities of a server or vLLM.  [default: all]"
+@option("--max-requests", kinds=("openai",), type=int, metavar="N", help="Stop after N requests to a server.")
+@_server_setting("--requests-per-minute", type=int, metavar="N", help="At most N requests to a server each minute.")
+@_server_setting("--timeout", "timeout_s", type=float, metavar="S", help="Seconds for one request.  [default: 120]")
+@_server_setting("--attempts", type=int, metavar="N", help="Attempts for one request.  [default: 6]")
+@heading(Group.VLLM)
+@_vllm_setting("--tensor-parallel", type=int, metavar="N", help="GPUs that share each layer.  [default: 1]")
+@_vllm_setting("--pipeline-parallel", type=int, metavar="N", help="Groups of GPUs in a row.  [default: 1]")
+@_vllm_setting(
+    "--executor",
+    type=click.Choice(["auto", "mp", "ray"]),
+    metavar="auto|mp|ray",
+    help="One machine, or several with Ray.",
 )
-@click.option(
-    "--parameters",
-    type=Count(),
-    metavar="N",
-    help="Parameters of a model of a server or vLLM, such as 7.6B.  [default: as the server says, if it does]",
-)
-@click.option("--tensor-parallel", type=int, metavar="N", help="vLLM: GPUs that share each layer.  [default: 1]")
-@click.option("--pipeline-parallel", type=int, metavar="N", help="vLLM: groups of GPUs in a row.  [default: 1]")
-@click.option("--executor", type=click.Choice(["auto", "mp", "ray"]), help="vLLM: one machine, or several with Ray.")
-@click.option("--max-model-len", type=int, metavar="N", help="vLLM: longest prompt with its reply, in tokens.")
-@click.option("--eager", is_flag=True, help="vLLM: start sooner and run slower, without compiled graphs.")
-@out_option("runs/MODEL-SETS")
+@_vllm_setting("--max-model-len", type=int, metavar="N", help="Longest prompt with its reply, in tokens.")
+@_vllm_setting("--eager", is_flag=True, help="Start sooner and run slower, without compiled graphs.")
 @load_options
+@out_option("runs/MODEL-SETS")
 @resume_option("replies")
-@click.option(
+@heading(Group.RUN)
+@option(
     "--shard", metavar="I/N", help="Ask only every N-th question, from the I-th on, in a run of its own; see merge."
 )
 @quiet_option
@@ -207,15 +240,7 @@ def backend_options(context: click.Context) -> BackendOptions:
     given = context.params
     implied = "openai" if given["base_url"] is not None else "transformers"
     name: str = given["backend"] or implied
-    foreign = {
-        "transformers": (*_OF_SERVER, *_OF_VLLM, "top_logprobs", "parameters"),
-        "vllm": (*_OF_SERVER, "device_map", "device"),
-        "openai": (*_OF_VLLM, *LOADING),
-    }[name]
-    for parameter in foreign:
-        if typed(context, parameter):
-            option = next(p.opts[0] for p in context.command.params if p.name == parameter)
-            raise UsageError(f"{option} has no meaning with --backend {name}; leave it out")
+    BACKENDS.refuse(context, name, f"the backend is {name}; leave it out")
     study = STUDIES.get(given["study"] or "")
     refuse_idle_choices(given["questions"], study_draws=study is not None and study.draw is not None)
     return BackendOptions(**_only({**given, "backend": name}, _OF_BACKEND))

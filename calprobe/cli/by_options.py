@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast, get_args
 
-import click
-
 from calprobe.cli.arguments import Number
+from calprobe.cli.kinds import Group, option
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
 from calprobe.words import SliceKind
@@ -17,16 +16,20 @@ if TYPE_CHECKING:
 MOST_GROUPS = 100
 _GROUP = "group"  # of questions
 
-by_option = click.option(
+by_option = option(
     "--by",
+    kinds=("scored", "asked"),
+    group=Group.WHAT,
     metavar="|".join((*get_args(SliceKind), _GROUP, "FILE[:COLUMN]")),
     help="Also show accuracy and calibration of each slice: each relation, each domain, 1:1 and N:1 relations, or the "
     "facts or questions by a column of a CSV, JSON lines or Parquet FILE, such as popularity (columns relation and "
     "instance, subject, or question say what a row is of). Of asked runs by the group of each "
     "question, such as MMLU's subjects, or by a FILE.",
 )
-by_groups_option = click.option(
+by_groups_option = option(
     "--by-groups",
+    kinds=("scored", "asked"),
+    group=Group.WHAT,
     type=Number(1, MOST_GROUPS),
     metavar="N",
     help="Groups that the numbers of --by FILE are cut into, of about equal size.  [default: 4]",

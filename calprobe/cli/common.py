@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
@@ -17,6 +17,7 @@ from calprobe.cli.arguments import (
     refuse_repeated,
     refuse_typed,
 )
+from calprobe.cli.kinds import OF_CONFIDENCES, Group, option
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.words import AskedCompat, ClusterKind, Compat, Reduction, Ties
@@ -31,31 +32,51 @@ OF_TOKENS = "How token scores are combined into a statement's score; _answer: ov
 ALL = "all"
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON.")
-format_option = click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="Format of the output.  [default: text; with --json: json]"
+json_option = option("--json", "as_json", is_flag=True, group=Group.LOOKS, help="Print all numbers as JSON.")
+format_option = option(
+    "--format",
+    "form",
+    group=Group.LOOKS,
+    type=click.Choice(FORMATS),
+    help="Format of the output.  [default: text; with --json: json]",
 )
-bins_option = click.option(
+bins_option = option(
     "--bins",
+    group=Group.SURE,
     type=NumberOrAuto(1, MOST_BINS),
     metavar="N|auto",
     help="Quantile bins of ACE; auto: 4 to 20, by the number of facts.  [default: 20; of slices: auto]",
 )
-seed_option = click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the resamples."
+seed_option = option(
+    "--seed",
+    group=Group.SURE,
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the resamples.",
 )
-ties_option = click.option(
+ties_option = option(
     "--ties",
+    kinds=("scored", "facts", *OF_CONFIDENCES),
+    group=Group.WHICH,
     type=click.Choice(get_args(Ties)),
     default="draw",
     show_default=True,
     help="Prediction where candidates share the largest score: draw: one of them, drawn; first: the first.",
 )
 COMPAT_OF_SCORES = "Leave out each statement's first scored token: reproduces a quirk of lm-pub-quiz 0.3."
-compat_option = click.option("--compat", type=click.Choice(get_args(Compat)), help=COMPAT_OF_SCORES)
-# That of reports, which take runs of replies too.
-any_compat_option = click.option(
+compat_option = option(
     "--compat",
+    kinds=("scored", "facts"),
+    group=Group.WHICH,
+    type=click.Choice(get_args(Compat)),
+    help=COMPAT_OF_SCORES,
+)
+# That of reports, which take runs of replies too.
+any_compat_option = option(
+    "--compat",
+    kinds=("scored", "asked", "readings", *OF_CONFIDENCES),
+    group=Group.WHICH,
     type=click.Choice([*get_args(Compat), *get_args(AskedCompat)]),
     help=f"kissling2026: {COMPAT_OF_SCORES[0].lower()}{COMPAT_OF_SCORES[1:-1]}. audit2026, of asked runs: the rules of"
     " the audit's paper. stated2025, likewise: also the errors of the paper on stated confidence. science2026,"
@@ -103,13 +124,22 @@ def reduction_option(*, or_all: bool = False) -> Callable[[Command], Command]:
     """`--reduction`; with `or_all` its choices have `all`, which compares them."""
     choices = [*REDUCTIONS, ALL] if or_all else list(REDUCTIONS)
     explained = f"{OF_TOKENS}; all: compare the four." if or_all else f"{OF_TOKENS}."
-    return click.option("--reduction", type=click.Choice(choices), default="sum", show_default=True, help=explained)
+    return option(
+        "--reduction",
+        kinds=("scored", "facts"),
+        group=Group.WHICH,
+        type=click.Choice(choices),
+        default="sum",
+        show_default=True,
+        help=explained,
+    )
 
 
 def bootstrap_option(results: str = "intervals") -> Callable[[Command], Command]:
     """`--bootstrap`, the number of resamples for `results`."""
-    return click.option(
+    return option(
         "--bootstrap",
+        group=Group.SURE,
         type=Number(0, MOST_RESAMPLES),
         default=1000,
         show_default=True,
@@ -119,17 +149,25 @@ def bootstrap_option(results: str = "intervals") -> Callable[[Command], Command]
 
 def cluster_option(explained: str) -> Callable[[Command], Command]:
     """`--cluster`, the unit that the bootstrap draws."""
-    return click.option("--cluster", type=click.Choice(get_args(ClusterKind)), help=explained)
+    return option(
+        "--cluster",
+        kinds=("scored", "facts"),
+        group=Group.SURE,
+        type=click.Choice(get_args(ClusterKind)),
+        help=explained,
+    )
 
 
-def estimators_option(explained: str, *, several: bool = True) -> Callable[[Command], Command]:
+def estimators_option(
+    explained: str, *, several: bool = True, kinds: Collection[str] = ()
+) -> Callable[[Command], Command]:
     """`--estimator NAME,..`; the command gets `estimators`, a tuple of names, or None without the option.
 
     Without `several` it is one NAME, and the command gets `estimator`.
     """
     if not several:
         return click.option("--estimator", metavar="NAME", help=explained)
-    return list_option("--estimator", "estimators", metavar="NAME,..", help=explained)
+    return list_option("--estimator", "estimators", kinds=kinds, group=Group.WHAT, metavar="NAME,..", help=explained)
 
 
 def chosen_format(form: str | None, as_json: bool) -> str:
@@ -178,8 +216,8 @@ def report_options(
         ]
         declared += [bins_option, bootstrap_option(results), cluster_option(cluster), seed_option]
         found: Callable[..., None] = with_options
-        for option in reversed(declared):
-            found = option(found)
+        for declaration in reversed(declared):
+            found = declaration(found)
         return found
 
     return decorate

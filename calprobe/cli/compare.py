@@ -17,9 +17,9 @@ from calprobe.cli.compare_ways import (
     compare_same_facts,
     facts_option,
     of_both_kinds,
-    refuse_options_of_pairs,
 )
 from calprobe.cli.figure_options import LOOKS, figure_options
+from calprobe.cli.kinds import COMPARED_RUNS, Group, KindCommand, heading, kind_of_runs, option
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import html_option, in_format, print_result, write_page
 from calprobe.cli.report_asked import readers_option, window_option
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
 
 
-_OF_SCORES = ("templates", "by_domain", "reduction", "compat", "ties", "cluster")
-
-
 def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
     """The path, if its suffix is that of a figure; checked before anything is computed."""
     from calprobe.analysis.plots import check_figure_path
@@ -45,8 +42,9 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
     return path
 
 
-@click.command(short_help="Show the differences between runs, or within one.")
+@click.command(cls=KindCommand, kinds=(COMPARED_RUNS,), short_help="Show the differences between runs, or within one.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
+@heading(Group.WHAT)
 @joined_option(
     "--pairs",
     default="auto",
@@ -54,29 +52,32 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
     help="auto: the two RUNs; of more RUNs, each masked model with the causal model of the nearest accuracy, or RUNs "
     "of one kind with the first. all: every two. Of one RUN: pairs of estimators.",
 )
-@click.option(
+@option(
     "--baseline",
+    kinds=("scored", "asked"),
     metavar="A",
     help="Compare every other RUN with this one; of one RUN, every estimator (of replies, variant).",
 )
 @list_option(
     "--templates",
+    kinds=("scored",),
     metavar="N:M,..",
-    help="Of one RUN: compare template N with template M, by base and margin. Each N:M is a pair; in `score`, "
+    help="Compare template N with template M of one RUN, by base and margin. Each N:M is a pair; in `score`, "
     "--templates is a list of single templates.",
 )
 @list_option(
     "--variants",
+    kinds=("asked", "facts"),
     metavar="A:B,..",
-    help="Asked runs: compare variant A of the first RUN with variant B of the second, or of the same.  [default: each "
+    help="Compare variant A of the first RUN with variant B of the second, or of the same.  [default: each "
     "variant with itself; of one RUN with its first] With a run of scores: names of variants, A,B.",
 )
-@readers_option
-@window_option
-@click.option(
-    "--by-domain", is_flag=True, help="Show every domain, not only the one with the smallest difference in accuracy."
+@option(
+    "--by-domain",
+    kinds=("scored",),
+    is_flag=True,
+    help="Show every domain, not only the one with the smallest difference in accuracy.",
 )
-@click.option("--intersect", is_flag=True, help="Compare only the instances and templates that both runs have.")
 @estimators_option(
     "Estimators to compare, by their names in `report`.  [default: margin,average_min; of one RUN also base; of "
     "replies one of each kind: label, and the first that is stated, of P(True), and of samples]"
@@ -88,20 +89,32 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
     help="Metrics to compare, by their names in `report --json`: brier, ace, ece, auroc, nll, ..  [default: brier,ace; "
     "of one RUN also accuracy; of replies brier, auroc, and ece where confidences have few values, else ace]",
 )
-@click.option(
+@report_options(
+    results="intervals and p-values",
+    cluster="What is resampled.  [default: complete relations where there are 30 or more, else instances]",
+)
+@readers_option
+@window_option
+@heading(Group.WHICH)
+@option(
+    "--intersect", kinds=("scored",), is_flag=True, help="Compare only the instances and templates that both runs have."
+)
+@heading(Group.SURE)
+@option(
     "--margin",
     type=click.FloatRange(0, min_open=True),
     metavar="NUMBER",
     help="Also test equivalence: whether differences are smaller than this, such as .01.",
 )
-@click.option(
+@option(
     "--correction",
     type=click.Choice(get_args(Correction)),
     help="Correction of the p-values for their number; max-t uses how the differences depend on each other.  [default: "
     "holm; of one RUN and of replies max-t]",
 )
 @label_option
-@click.option(
+@heading(Group.LOOKS)
+@option(
     "--plot",
     metavar="F.png|svg|pdf",
     type=output_file(),
@@ -111,10 +124,6 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
 @figure_options
 @html_option
 @facts_option
-@report_options(
-    results="intervals and p-values",
-    cluster="What is resampled.  [default: complete relations where there are 30 or more, else instances]",
-)
 def command(
     *,
     runs: tuple[str, ...],
@@ -162,11 +171,9 @@ def command(
 
     _refuse_what_changes_nothing(len(runs), options, plot)
     named = labelled(runs, labels)
-    scored, asked = of_both_kinds(named)
-    if scored and asked:
-        refuse_options_of_pairs()
-    else:
-        _refuse_options_of_others(bool(asked))
+    kind, what_runs = kind_of_runs(named.values())
+    kind = "facts" if kind == "mixed" else kind
+    COMPARED_RUNS.refuse(click.get_current_context(), kind, f"{what_runs}; leave it out")
     log_to_stderr()
     keep_freed_memory()
     wanted = CompareOptions(
@@ -181,11 +188,12 @@ def command(
         margin=margin,
         correction=correction,
     )
-    if scored and asked:
+    if kind == "facts":
+        scored, asked = of_both_kinds(named)
         ways = SameFacts(readers, window, variants, form, plot, look, page, facts)
         compare_same_facts(scored, asked, wanted, ways)
         return
-    if asked:
+    if kind == "asked":
         compare_runs_of_replies(
             named, wanted, AskedDifferences(readers, window, variant_pairs(variants), form, plot, look, page)
         )
@@ -209,19 +217,6 @@ def _refuse_what_changes_nothing(runs: int, options: ReportOptions, plot: Path |
         refuse_typed(context, ("margin", "correction"), "needs resamples; leave out --bootstrap 0")
     if plot is None:
         refuse_typed(context, LOOKS, "applies to the figure; give --plot F.png, F.svg or F.pdf")
-
-
-def _refuse_options_of_others(replies: bool) -> None:
-    """Raise click.UsageError for an option that says nothing of this kind of runs."""
-    context = click.get_current_context()
-    refuse_typed(context, ("facts",), "applies to runs of scores with runs of replies; leave it out")
-    if replies:
-        refuse_typed(
-            context, ("intersect",), "has no meaning for runs of replies: these go by what both have; leave it out"
-        )
-        refuse_typed(context, _OF_SCORES, "does not apply to runs of replies; leave it out")
-    else:
-        refuse_typed(context, ("variants", "readers", "window"), "applies to runs of replies alone; leave it out")
 
 
 def _draw(found: Comparison, path: Path, look: Look) -> None:

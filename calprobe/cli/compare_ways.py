@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from calprobe.cli.arguments import output_file, refuse_typed
+from calprobe.cli.arguments import output_file
+from calprobe.cli.kinds import Group, option
 from calprobe.cli.output import in_format, print_result, write_page
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
@@ -20,13 +19,14 @@ if TYPE_CHECKING:
     from calprobe.analysis.options import CompareOptions
     from calprobe.analysis.plots import Look
 
-facts_option = click.option(
+facts_option = option(
     "--facts",
+    kinds=("facts",),
+    group=Group.LOOKS,
     metavar="F.csv",
     type=output_file(),
     help="Runs of scores with runs of replies: write every fact, with all answers and confidences, a row a fact.",
 )
-_OF_PAIRS = ("baseline", "templates", "by_domain", "intersect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,6 @@ def of_both_kinds(named: Mapping[str, str]) -> tuple[dict[str, str], dict[str, s
 
     asked = {name: path for name, path in named.items() if isinstance(open_run(path), AskedRun)}
     return {name: path for name, path in named.items() if name not in asked}, asked
-
-
-def refuse_options_of_pairs() -> None:
-    """Raise click.UsageError for an option that has no meaning for the same facts in several ways."""
-    what = "does not apply to runs of scores with runs of replies, which go by the facts that all have; leave it out"
-    refuse_typed(click.get_current_context(), _OF_PAIRS, what)
 
 
 def compare_same_facts(

@@ -9,8 +9,9 @@ import click
 
 from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
-from calprobe.cli.curve_asked import are_runs_of_replies, curve_of_replies
+from calprobe.cli.curve_asked import curve_of_replies
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
+from calprobe.cli.kinds import CURVES, RUNS, Group, KindCommand, heading, kind_of_runs, option
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.report_asked import threshold_option, variants_option
 from calprobe.errors import UsageError
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from calprobe.analysis.curves.curve import AccuracyOf
     from calprobe.analysis.plots import Look
 
-OF_ONE_KIND = {"accuracy": "accuracy-ace", "among": "accuracy-ace", "overlay": "calibration"}  # by parameter
 
-
-class _ListsKinds(click.Command):
+class _ListsKinds(KindCommand):
     """A command with the kinds of curves at the end of its help."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -56,14 +55,34 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     return path
 
 
-@click.command(cls=_ListsKinds, short_help="Write a curve of runs as a table or a figure.")
+@click.command(cls=_ListsKinds, kinds=(RUNS, CURVES), short_help="Write a curve of runs as a table or a figure.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
-@click.option("--kind", required=True, metavar="NAME", callback=_known_kind, help="The kind of curve, see above.")
+@heading(Group.WHAT)
+@option("--kind", required=True, metavar="NAME", callback=_known_kind, help="The kind of curve, see above.")
 @estimators_option(
     "Estimators, by their names in `report`.  [default: base,margin,average_vote_2,average_min; options: base,margin;"
     " exposure: base]"
 )
-@click.option(
+@option(
+    "--accuracy",
+    kinds=("accuracy-ace",),
+    type=click.Choice(("own", "base")),
+    help="accuracy-ace: accuracy of each estimator's own answers, or of base's.  [default: own]",
+)
+@option(
+    "--options",
+    "among",
+    kinds=("accuracy-ace",),
+    type=click.IntRange(2),
+    metavar="K",
+    help="accuracy-ace: base and margin among K answer options of RUNs with more, the right one and others at random;"
+    " sets RUNs of several probes side by side.  [default: all options]",
+)
+@report_options(formats=False, asked=True, results="intervals and bands")
+@variants_option
+@threshold_option
+@heading(Group.LOOKS)
+@option(
     "--out",
     required=True,
     metavar="F.csv|json|parquet|png|svg|pdf",
@@ -72,24 +91,13 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     help="The suffix sets the format; an existing file is replaced.",
 )
 @label_option
-@click.option(
-    "--accuracy",
-    type=click.Choice(("own", "base")),
-    help="accuracy-ace: accuracy of each estimator's own answers, or of base's.  [default: own]",
+@option(
+    "--overlay",
+    kinds=("calibration",),
+    is_flag=True,
+    help="calibration: a figure with all estimators of a RUN in one panel.",
 )
-@click.option(
-    "--options",
-    "among",
-    type=click.IntRange(2),
-    metavar="K",
-    help="accuracy-ace: base and margin among K answer options of RUNs with more, the right one and others at random;"
-    " sets RUNs of several probes side by side.  [default: all options]",
-)
-@variants_option
-@threshold_option
-@click.option("--overlay", is_flag=True, help="calibration: a figure with all estimators of a RUN in one panel.")
 @figure_options
-@report_options(formats=False, asked=True, results="intervals and bands")
 @click.pass_context
 def command(
     context: click.Context,
@@ -128,18 +136,22 @@ def command(
     # Without resamples, --bootstrap 0 requests what such a kind gives.
     harmless = {"bootstrap"} if options.resampling.n_resamples == 0 else set()
     ignored = [name for name in KINDS[kind].ignores if name not in harmless]
-    ignored += [name for name, own in OF_ONE_KIND.items() if own != kind]
-    refuse_typed(context, ignored, f"does not apply to --kind {kind}")
+    refuse_typed(context, ignored, f"does not apply to --kind {kind}; leave it out")
+    CURVES.refuse(context, kind, f"this is --kind {kind}; leave it out")
     drawn = out.suffix.lower() in FIGURE_SUFFIXES
     if not drawn:
         refuse_typed(context, (*LOOKS, "overlay"), "applies to figures; give --out F.png, F.svg or F.pdf")
     named = labelled(runs, labels)
     log_to_stderr()
     keep_freed_memory()
-    if asked := are_runs_of_replies(named.values()):
+    kind_of, what_runs = kind_of_runs(named.values())
+    if kind_of == "mixed":
+        raise UsageError(f"{what_runs}; draw each kind by itself")
+    RUNS.refuse(context, kind_of, f"{what_runs}; leave it out")
+    asked = kind_of == "asked"
+    if asked:
         found: Curves = curve_of_replies(kind, named, options, estimators, variants, parse_threshold)
     else:
-        refuse_typed(context, ["variants", "parse_threshold"], "applies to runs of replies alone; leave it out")
         if options.compat in get_args(AskedCompat):
             raise UsageError(f"--compat {options.compat} is of runs of replies; leave it out")
         found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own", among))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from calprobe.cli.common import asked_compat
@@ -13,13 +13,6 @@ if TYPE_CHECKING:
     from calprobe.analysis.curves.calibration import Calibration
 
 KIND = "calibration"
-
-
-def are_runs_of_replies(paths: Iterable[str]) -> bool:
-    """Whether these are runs of replies. Raises UsageError where some are and some are not."""
-    from calprobe.analysis.asked.folder import are_asked
-
-    return are_asked(paths)
 
 
 def curve_of_replies(

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from calprobe.cli.arguments import output_path, refuse_typed
+from calprobe.cli.arguments import output_path
 from calprobe.cli.common import any_compat_option, ties_option
 from calprobe.cli.export_asked import OF_REPLIES, export_asked, read_by
 from calprobe.cli.export_card import write_card
 from calprobe.cli.export_dataset import write_dataset
+from calprobe.cli.kinds import OF_CONFIDENCES, RUNS, TABLES, KindCommand, kind_of_runs, option
 from calprobe.cli.report_asked import readers_option, window_option
 from calprobe.cli.terminal_text import say
 from calprobe.words import AskedCompat, Reduction, Ties
@@ -24,31 +25,13 @@ if TYPE_CHECKING:
     from calprobe.runs import Run
     from calprobe.runs.run import Compat, Reduction
 
-OF_SCORES = ("reduction", "ties", "template", "probe", "labels")  # parameters that say nothing of replies
-# Option -> the kinds of export that it applies to.
-_APPLIES_TO = {
-    "reduction": ("confidences", "lm-pub-quiz", "hub-card", "hub-dataset"),
-    "compat": ("confidences", "readings", "hub-card", "hub-dataset"),
-    "ties": ("confidences", "hub-card", "hub-dataset"),
-    "template": ("lm-pub-quiz",),
-    "labels": ("candidates", "confidences", "hub-dataset"),
-    "readers": ("readings", "confidences", "hub-card", "hub-dataset"),
-    "window": ("confidences", "hub-card", "hub-dataset"),
-    "source": ("hub-card",),
-}
 
-
-@click.command(short_help="Write a run's scores or replies to a file.")
+@click.command(cls=KindCommand, kinds=(RUNS, TABLES), short_help="Write a run's scores or replies to a file.")
 @click.argument("run_path", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
     "--what",
     required=True,
-    type=click.Choice(
-        [
-            *("candidates", "tokens", "confidences", "lm-pub-quiz"),
-            *("replies", "labels", "alternatives", "readings", "hub-card", "hub-dataset"),
-        ]
-    ),
+    type=click.Choice(list(TABLES.names)),
     help="The table to write: of scores candidates, tokens, confidences, lm-pub-quiz; of asked runs replies, labels,"
     " alternatives, readings, confidences. hub-card, of both: the evaluation block of a model card on the hub;"
     " hub-dataset: the run as a data set there.",
@@ -61,8 +44,9 @@ _APPLIES_TO = {
     help="The suffix sets the format; an existing file is replaced. lm-pub-quiz, hub-dataset: an empty or new"
     " folder. hub-card: F.yaml, or a new F.md.",
 )
-@click.option(
+@option(
     "--reduction",
+    kinds=("scored", "lm-pub-quiz", *OF_CONFIDENCES),
     type=click.Choice(get_args(Reduction)),
     default="sum",
     show_default=True,
@@ -70,14 +54,26 @@ _APPLIES_TO = {
 )
 @any_compat_option
 @ties_option
-@click.option("--template", type=int, metavar="N", help="For lm-pub-quiz.  [default: the first paraphrase]")
-@click.option(
+@option(
+    "--template",
+    kinds=("scored", "lm-pub-quiz"),
+    type=int,
+    metavar="N",
+    help="For lm-pub-quiz.  [default: the first paraphrase]",
+)
+@option(
     "--probe",
+    kinds=("scored",),
     metavar="NAME|DIR",
     help="For --labels and lm-pub-quiz: the probe with the texts.  [default: the run's probe]",
 )
-@click.option("--labels", is_flag=True, help="Add columns with subject, answers and statement in words.")
-@click.option("--source", metavar="URL", help="For hub-card: where the run or its report can be seen.")
+@option(
+    "--labels",
+    kinds=("scored", "candidates", "confidences", "hub-dataset"),
+    is_flag=True,
+    help="Add columns with subject, answers and statement in words.",
+)
+@option("--source", kinds=("hub-card",), metavar="URL", help="For hub-card: where the run or its report can be seen.")
 @readers_option
 @window_option
 @click.pass_context
@@ -112,13 +108,14 @@ def command(
     from calprobe.interop import exports
     from calprobe.runs import AskedRun, open_run, table_files
 
-    _refuse_options_of_other_kinds(context, what)
+    TABLES.refuse(context, what, f"this is --what {what}; leave it out")
     if probe is not None and what != "lm-pub-quiz" and not labels:
         raise click.UsageError("--probe names the texts of --labels and of lm-pub-quiz; add --labels, or leave it out")
     log_to_stderr()
     run = open_run(run_path)
+    kind, what_run = kind_of_runs([str(run_path)])
+    RUNS.refuse(context, kind, f"{what_run}; leave it out")
     if isinstance(run, AskedRun):
-        refuse_typed(context, OF_SCORES, "does not apply to runs of replies; leave it out")
         if what == "hub-card":
             write_card(run, read_by(readers, compat, window), out, source)
             return
@@ -128,7 +125,7 @@ def command(
             return
         _say_rows(out, export_asked(run, what, out, asked))
         return
-    _refuse_what_is_of_replies(context, run_path, what, compat)
+    _refuse_what_is_of_replies(run_path, what, compat)
     if what == "candidates":
         _say_rows(out, _write_candidates(run, _texts(run, probe) if labels else None, out))
     elif what == "tokens":
@@ -164,27 +161,14 @@ def _say_rows(out: Path, rows: int) -> None:
     say(f"wrote {out}: {counted(rows, 'row')}")
 
 
-def _refuse_what_is_of_replies(context: click.Context, path: Path, what: str, compat: str | None) -> None:
-    """Raise for a table or an option that only runs of replies have."""
+def _refuse_what_is_of_replies(path: Path, what: str, compat: str | None) -> None:
+    """Raise UsageError for a table or rules that only runs of replies have."""
     from calprobe.errors import UsageError
 
-    refuse_typed(context, ["readers", "window"], "applies to runs of replies alone; leave it out")
     if what in OF_REPLIES and what != "confidences":
         raise UsageError(f"--what {what} is of runs of replies; {path} is one of scores")
     if compat in get_args(AskedCompat):
         raise UsageError(f"--compat {compat} is of runs of replies; leave it out")
-
-
-def _refuse_options_of_other_kinds(context: click.Context, what: str) -> None:
-    """Raise click.UsageError for an option on the command line that does not apply to this kind of export."""
-    for option, kinds in _APPLIES_TO.items():
-        if what not in kinds:
-            refuse_typed(context, [option], f"does not apply to --what {what}: it is for {_listed(kinds)}")
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _texts(run: Run, probe: str | None) -> AnswerTexts:

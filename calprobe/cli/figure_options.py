@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calprobe.cli.kinds import Group, option
+
 if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
 
 LOOKS = ("width", "title", "style")  # the parameters
+_OF_FIGURES: Any = {"kinds": ("scored", "asked", "facts"), "group": Group.LOOKS, "setting_of": "--look"}
 LEAST, MOST = 2.0, 30.0  # inches: a panel narrower than this has no room for its numbers
 
 
@@ -33,7 +36,7 @@ def _inches(_context: click.Context, _parameter: click.Parameter, value: str | N
 
 
 def figure_options(command: Callable[..., None]) -> Callable[..., None]:
-    """`--width`, `--title` and `--style`, which the command gets as one `look: Look`."""
+    """`--look`, which sets `--width`, `--title` and `--style`, and which the command gets as one `look: Look`."""
 
     @functools.wraps(command)
     def with_look(*, width: float | None, title: str | None, style: Path | None, **rest: Any) -> None:
@@ -42,24 +45,37 @@ def figure_options(command: Callable[..., None]) -> Callable[..., None]:
         command(look=Look(PAGE_INCHES if width is None else width, title, style=style), **rest)
 
     found: Callable[..., None] = with_look
-    for option in (
-        click.option(
+    for declaration in (
+        option(
             "--style",
+            **_OF_FIGURES,
             metavar="F.mplstyle",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help="Figures: a style file of matplotlib, for fonts, sizes and lines.",
+            help="A style file of matplotlib, for fonts, sizes and lines.",
         ),
-        click.option(
-            "--title", metavar="TEXT", help='Figures: the title; "" for none.  [default: the model, of one RUN]'
+        option(
+            "--title",
+            **_OF_FIGURES,
+            metavar="TEXT",
+            help='The title; "" for none.  [default: the model, of one RUN]',
         ),
-        click.option(
+        option(
             "--width",
+            **_OF_FIGURES,
             metavar="single|double|INCHES",
             callback=_inches,
-            help="Figures: width; of a paper's column (3.3 inches) or of both (6.8).  [default: double]",
+            help="Width; of a paper's column (3.3 inches) or of both (6.8).  [default: double]",
+        ),
+        option(
+            "--look",
+            group=Group.LOOKS,
+            metavar="KEY=VALUE",
+            multiple=True,
+            expose_value=False,
+            help="How figures look, as below; may be repeated.",
         ),
     ):
-        found = option(found)
+        found = declaration(found)
     return found
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import list_option, refuse_typed, typed
+from calprobe.cli.arguments import list_option, typed
+from calprobe.cli.kinds import BACKENDS, JUDGES, Group, KindCommand, heading, option
 from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
@@ -20,53 +21,65 @@ if TYPE_CHECKING:
     from calprobe.models import LoadOptions
     from calprobe.runs import StoredGrades
 
-_OF_JUDGE = ("judge_base_url", "judge_backend", "judge_prompts")
 _OF_GRADING = ("grader", "judge", "grades", "target", "rouge_threshold")
 _OF_SERVER = ("concurrency", "max_requests")
 
 
-@click.command(short_help="Say which answers are right: by rule, by a judge model, or as a file says.")
+@click.command(
+    cls=KindCommand,
+    kinds=(JUDGES,),
+    short_help="Say which answers are right: by rule, by a judge model, or as a file says.",
+)
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@click.option(
+@heading(Group.GRADING)
+@option(
     "--grader",
     metavar="exact|contains|rouge|judge|number",
     help="exact: is an accepted text; contains: has one in it; rouge: ROUGE-L with one; judge: a model says so; "
     "number: of numbers.  [default: judge with --judge, else exact and number]",
 )
-@click.option(
-    "--judge",
-    metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
-    help="Model that judges the answers which exact matching leaves open.",
-)
-@click.option(
-    "--judge-base-url", metavar="URL", help="Address of the judge's server, up to /v1. Its key: OPENAI_API_KEY, if any."
-)
-@click.option(
-    "--judge-backend",
-    type=click.Choice(["transformers", "vllm", "openai"]),
-    help="Engine of the judge.  [default: transformers; openai with --judge-base-url]",
-)
-@click.option("--judge-prompts", metavar="NAME|FILE.json", help="What the judge is asked.  [default: judge]")
-@click.option(
+@option(
     "--target",
     type=click.Choice(["all", "best", "first"]),
     default="all",
     show_default=True,
     help="Compare with all accepted texts, or the best alone; that is the first.",
 )
-@click.option(
+@option(
     "--rouge-threshold",
     type=float,
     metavar="F",
     help="With --grader rouge: right from this ROUGE-L on.  [default: 0.3]",
 )
-@click.option(
+@option(
     "--grades",
     metavar="FILE.jsonl",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Grades of people or of another tool; they count first.",
 )
-@click.option(
+@heading(Group.JUDGE)
+@option(
+    "--judge",
+    metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
+    help="Model that judges the answers which exact matching leaves open.",
+)
+@option(
+    "--judge-base-url",
+    kinds=("openai",),
+    metavar="URL",
+    help="Address of the judge's server, up to /v1. Its key: OPENAI_API_KEY, if any.",
+)
+@option(
+    "--judge-backend",
+    kinds=BACKENDS.names,
+    type=click.Choice(["transformers", "vllm", "openai"]),
+    help="Engine of the judge.  [default: transformers; openai with --judge-base-url]",
+)
+@option(
+    "--judge-prompts", kinds=BACKENDS.names, metavar="NAME|FILE.json", help="What the judge is asked.  [default: judge]"
+)
+@heading(Group.MEANINGS)
+@option(
     "--nli",
     metavar="NAME|DIR|self",
     help="Model of natural-language inference that judges each two different answers to a question, and the "
@@ -77,9 +90,16 @@ _OF_SERVER = ("concurrency", "max_requests")
     metavar="sentence,token",
     help="With --nli: judge alternatives of tokens within their sentence, or alone, or both.  [default: sentence]",
 )
-@click.option("--embed", metavar="NAME|DIR", help="Sentence encoder of the answers, such as all-minilm-l6-v2.")
-@click.option("--concurrency", type=int, metavar="N", help="Answers in progress at the judge's server.  [default: 8]")
-@click.option("--max-requests", type=int, metavar="N", help="Stop after N requests to the judge's server.")
+@option("--embed", metavar="NAME|DIR", help="Sentence encoder of the answers, such as all-minilm-l6-v2.")
+@heading(Group.SERVER)
+@option(
+    "--concurrency",
+    kinds=("openai",),
+    type=int,
+    metavar="N",
+    help="Answers in progress at the judge's server.  [default: 8]",
+)
+@option("--max-requests", kinds=("openai",), type=int, metavar="N", help="Stop after N requests to the judge's server.")
 @load_options
 @quiet_option
 def command(
@@ -142,17 +162,16 @@ def _contexts(given: tuple[str, ...] | None, nli: str | None) -> tuple[Context, 
 def _refuse_idle_options(given: dict[str, Any], judge: str | None, other: str | None) -> None:
     """Choose the backend that --judge-base-url implies; raise click.UsageError for an option without effect."""
     context = click.get_current_context()
+    needed = () if other is None else LOADING
     if judge is None:
-        loading = LOADING if other is None else ()
-        refuse_typed(context, (*_OF_JUDGE, *_OF_SERVER, *loading), "is of a judge; give --judge MODEL")
+        JUDGES.refuse(context, "none", "there is no judge; give --judge MODEL", needed=needed)
     if typed(context, "rouge_threshold") and given["grader"] != "rouge":
         raise click.UsageError("--rouge-threshold is of ROUGE-L; give --grader rouge", context)
     if given["judge_backend"] is None:
         given["judge_backend"] = "openai" if given["judge_base_url"] is not None else "transformers"
-    if given["judge_backend"] != "openai":
-        refuse_typed(context, _OF_SERVER, f"has no meaning with --judge-backend {given['judge_backend']}; leave it out")
-    elif other is None:
-        refuse_typed(context, LOADING, "has no meaning with a judge on a server; leave it out")
+    if judge is not None:
+        backend = given["judge_backend"]
+        JUDGES.refuse(context, backend, f"the judge's backend is {backend}; leave it out", needed=needed)
 
 
 def _engine(given: dict[str, Any], judge: str | None, quiet: bool) -> dict[str, Any]:

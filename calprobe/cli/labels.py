@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
+from calprobe.cli.kinds import Group, option
 from calprobe.errors import UsageError
 from calprobe.messages import shown
 
-label_option = click.option(
+label_option = option(
     "--label",
     "labels",
     metavar="RUN=NAME",
     multiple=True,
+    group=Group.LOOKS,
     help="Name of a RUN in tables, figures, pages and JSON; repeat it for other runs.",
 )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import click
 
 from calprobe.cli.arguments import output_file
+from calprobe.cli.kinds import Group, option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import cleaned, printable, printable_json, reason
@@ -19,9 +20,10 @@ from calprobe.messages import cleaned, printable, printable_json, reason
 if TYPE_CHECKING:
     from calprobe.analysis.tables import Table
 
-html_option = click.option(
+html_option = option(
     "--html",
     "page",
+    group=Group.LOOKS,
     metavar="FILE",
     type=output_file(),
     help="Also write one HTML page with figures and definitions; an existing file is replaced.",

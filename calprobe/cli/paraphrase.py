@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import refuse_typed
+from calprobe.cli.kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.terminal_text import say
@@ -20,46 +20,59 @@ if TYPE_CHECKING:
 _OF_SERVER = ("concurrency", "max_requests")
 
 
-@click.command(short_help="Let a model put questions in other words, and keep those that pass the checks.")
+@click.command(
+    cls=KindCommand,
+    kinds=(BACKENDS,),
+    short_help="Let a model put questions in other words, and keep those that pass the checks.",
+)
 @click.argument("questions", metavar="NAME|FILE.jsonl")
-@click.option(
+@heading(Group.MODEL)
+@option(
     "--model",
     required=True,
     metavar="NAME|DIR|FILE.gguf|SERVED-NAME",
     help="Model that words the questions anew; of a server, the name that it has there.",
 )
-@click.option(
-    "--out",
-    metavar="FILE.jsonl",
-    type=click.Path(path_type=Path),
-    help="The file for ask --paraphrases.  [required]",
+@option(
+    "--backend",
+    type=click.Choice(["transformers", "vllm", "openai"]),
+    help="Engine that answers.  [default: transformers; openai with --base-url]",
 )
-@click.option("--n", "count", type=int, default=5, show_default=True, metavar="N", help="Paraphrases of each question.")
-@click.option(
+@option(
+    "--base-url",
+    kinds=("openai",),
+    metavar="URL",
+    help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.",
+)
+@question_options
+@heading(Group.PROMPTS)
+@option("--prompts", metavar="NAME|FILE.json", help="What the model is asked.  [default: paraphrase]")
+@heading(Group.SAMPLING)
+@option("--n", "count", type=int, default=5, show_default=True, metavar="N", help="Paraphrases of each question.")
+@option(
     "--samples",
     type=int,
     metavar="N",
     help="Replies to each question, of which the first that pass are kept.  [default: 2 N]",
 )
-@click.option(
+@option(
     "--nli",
     metavar="NAME|DIR",
     help="Keep only those that entail the question and are entailed by it, as this model judges.",
 )
-@click.option("--temperature", type=float, default=1.0, show_default=True, metavar="T", help="Of the replies.")
-@click.option("--prompts", metavar="NAME|FILE.json", help="What the model is asked.  [default: paraphrase]")
-@click.option("--max-new-tokens", type=int, metavar="N", help="Longest reply.  [default: the variant's]")
-@question_options
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of draws and replies.")
-@click.option(
-    "--backend",
-    type=click.Choice(["transformers", "vllm", "openai"]),
-    help="Engine that answers.  [default: transformers; openai with --base-url]",
+@option("--temperature", type=float, default=1.0, show_default=True, metavar="T", help="Of the replies.")
+@option("--max-new-tokens", type=int, metavar="N", help="Longest reply.  [default: the variant's]")
+@option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of draws and replies.")
+@heading(Group.SERVER)
+@option(
+    "--concurrency", kinds=("openai",), type=int, metavar="N", help="Questions in progress at the server.  [default: 8]"
 )
-@click.option("--base-url", metavar="URL", help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.")
-@click.option("--concurrency", type=int, metavar="N", help="Questions in progress at the server.  [default: 8]")
-@click.option("--max-requests", type=int, metavar="N", help="Stop after N requests to the server.")
+@option("--max-requests", kinds=("openai",), type=int, metavar="N", help="Stop after N requests to the server.")
 @load_options
+@heading(Group.RUN)
+@option(
+    "--out", metavar="FILE.jsonl", type=click.Path(path_type=Path), help="The file for ask --paraphrases.  [required]"
+)
 @quiet_option
 def command(questions: str, model: str, out: Path | None, quiet: bool, **given: Any) -> None:
     """Ask a model for QUESTIONS in other words, and write those that pass the checks to FILE.jsonl.
@@ -106,10 +119,8 @@ def _backend(given: dict[str, Any]) -> Any:
     """The backend, which --base-url implies; raises click.UsageError for an option that another backend has."""
     context = click.get_current_context()
     name = given["backend"] or ("openai" if given["base_url"] is not None else "transformers")
-    if name != "openai":
-        refuse_typed(context, _OF_SERVER, f"has no meaning with --backend {name}; leave it out")
-    elif given["nli"] is None:
-        refuse_typed(context, LOADING, "has no meaning with a model on a server; leave it out")
+    needed = () if given["nli"] is None else LOADING
+    BACKENDS.refuse(context, name, f"the backend is {name}; leave it out", needed=needed)
     return name
 
 

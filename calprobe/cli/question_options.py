@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from calprobe.cli.arguments import list_option, refuse_typed
+from calprobe.cli.kinds import Group, option
 
 if TYPE_CHECKING:
     from calprobe.questions import QuestionOptions
@@ -18,37 +19,53 @@ AS = ("choice", "open")
 
 # In the order of the help text; each gives the command a parameter of its name, see `chosen_questions`.
 _OPTIONS = (
-    click.option("--split", metavar="NAME", help="Split of the sets: test, validation, ..  [default: the set's own]"),
-    click.option("--limit", type=int, metavar="N", help="The first N questions of each set."),
-    click.option("--draw", type=int, metavar="N", help="N random questions of each set."),
-    click.option(
+    option(
+        "--split",
+        group=Group.QUESTIONS,
+        metavar="NAME",
+        help="Split of the sets: test, validation, ..  [default: the set's own]",
+    ),
+    option("--limit", group=Group.QUESTIONS, type=int, metavar="N", help="The first N questions of each set."),
+    option("--draw", group=Group.QUESTIONS, type=int, metavar="N", help="N random questions of each set."),
+    option(
         "--draw-rule",
+        group=Group.QUESTIONS,
         type=click.Choice(("nested", "sample", "relation")),
         help="nested: a larger draw has the smaller ones in it; sample: Python's random.sample (arXiv 2605.02038); "
         "relation: of facts, N of each relation, those that score --limit N scores.  "
         "[default: as the study draws, else nested]",
     ),
-    list_option("--groups", metavar="NAME,..", help="Only these subjects or relations."),
-    click.option(
-        "--as", "as_", type=click.Choice(AS), help="Kind of question, for facts and for sets that have both kinds."
+    list_option("--groups", group=Group.QUESTIONS, metavar="NAME,..", help="Only these subjects or relations."),
+    option(
+        "--as",
+        "as_",
+        group=Group.QUESTIONS,
+        type=click.Choice(AS),
+        help="Kind of question, for facts and for sets that have both kinds.",
     ),
-    click.option(
+    option(
         "--options",
         "n_options",
+        group=Group.QUESTIONS,
         type=int,
         default=4,
         show_default=True,
         metavar="K",
         help="Options of a fact that is asked as choice, 2 to 26.",
     ),
-    click.option("--forms", metavar="FILE.json", help="Question forms for the relations of a probe of one's own."),
+    option(
+        "--forms",
+        group=Group.QUESTIONS,
+        metavar="FILE.json",
+        help="Question forms for the relations of a probe of one's own.",
+    ),
 )
 
 
 def question_options(command: Command) -> Command:
     """The options that choose questions, without `--seed`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
+    for declaration in reversed(_OPTIONS):
+        command = declaration(command)
     return command
 
 

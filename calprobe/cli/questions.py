@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import refuse_typed
+from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.output import print_result
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
+from calprobe.cli.terminal_text import say
+from calprobe.errors import UsageError
 from calprobe.messages import counted, listing, printable, printable_json
 
 if TYPE_CHECKING:
@@ -27,32 +30,57 @@ format), or NAME=PATH: the files of a known set that you have."""
 @click.argument("questions", required=False, metavar="[NAME|FILE|NAME=PATH]")
 @question_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of draws and of options.")
+@click.option(
+    "--out",
+    type=output_file(),
+    metavar="FILE.jsonl",
+    help="Also write the chosen questions as a question file, for ask and paraphrase; an existing file is replaced.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def command(context: click.Context, /, questions: str | None, seed: int, as_json: bool, **values: Any) -> None:
+def command(
+    context: click.Context, /, questions: str | None, seed: int, out: Path | None, as_json: bool, **values: Any
+) -> None:
     """List the known question sets, or show what is in a set: kinds, groups, options, chance, and what is odd.
 
     \b
         calprobe questions mmlu --split validation
         calprobe questions mine.jsonl
         calprobe questions bear --as open
+        calprobe questions mmlu --draw 200 --out drawn.jsonl
     """
     from calprobe.questions import load_questions
+    from calprobe.questions.rows import JSON_LINES
     from calprobe.questions.summary import summary_of
 
     if questions is None:
-        refuse_typed(context, (*values, "seed"), "needs a question set; name one")
+        refuse_typed(context, (*values, "seed", "out"), "needs a question set; name one")
         known = _known_sets()
         print_result(json.dumps(known, indent=2) if as_json else _known_text(known))
         return
     refuse_idle_choices([questions])
+    if out is not None and out.suffix.lower() not in JSON_LINES:
+        raise UsageError(f"--out {out}: a question file has JSON lines; give a name that ends in .jsonl")
     (loaded,) = load_questions([questions], chosen_questions(values, seed=seed))
+    if out is not None:
+        _write(loaded, out)
     summary = summary_of(loaded)
     if as_json:
         content = {**summary.to_json(), "source": _source(loaded)}
         print_result(printable_json(json.dumps(content, indent=2, ensure_ascii=False)))
     else:
         print_result(printable(_text(loaded, summary)))
+
+
+def _write(loaded: QuestionSet, path: Path) -> None:
+    """Write the set as a question file, and say so. Raises CalprobeError if it cannot be written."""
+    from calprobe.questions.written import question_lines
+    from calprobe.runs import atomic
+
+    lines = question_lines(loaded)
+    with atomic.named_file(path, "name another --out") as temporary:
+        temporary.write_text(lines, encoding="utf-8")
+    say(f"wrote {path}: {counted(len(loaded.questions), 'question')}")
 
 
 def _known_sets() -> list[dict[str, Any]]:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
-import click
-
 from calprobe.cli.arguments import output_file
+from calprobe.cli.kinds import Group, option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
@@ -20,14 +19,18 @@ if TYPE_CHECKING:
 
 SUFFIX = ".json"
 
-recalibrate_option = click.option(
+recalibrate_option = option(
     "--recalibrate",
+    kinds=("scored",),
+    group=Group.WHAT,
     metavar="|".join((*get_args(Recalibration), "FILE.json")),
     help="Also show confidences recalibrated by a map that was fitted on other relations, or by the maps of a FILE from"
     " --save-maps, which were fitted on another run.",
 )
-save_maps_option = click.option(
+save_maps_option = option(
     "--save-maps",
+    kinds=("scored",),
+    group=Group.WHAT,
     type=output_file(),
     metavar="FILE.json",
     help="Write the maps of --recalibrate, fitted on all facts of the one RUN; an existing file is replaced.",

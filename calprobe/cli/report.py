@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -13,6 +13,7 @@ from calprobe.cli.arguments import list_option, refuse_typed
 from calprobe.cli.by_options import by_groups_option, by_option, covariate_of, sliced_by
 from calprobe.cli.common import asked_compat, estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options, naming
+from calprobe.cli.kinds import REPORTED_RUNS, Group, KindCommand, heading, kind_of_runs, option
 from calprobe.cli.labels import label_option, labelled
 from calprobe.cli.output import Tables, html_option, in_format, print_result, write_page
 from calprobe.cli.recalibrate_options import (
@@ -34,14 +35,12 @@ from calprobe.cli.report_asked import (
     draws_option,
     original_option,
     readers_option,
-    refuse_options_of_replies,
-    refuse_options_of_scores,
     report_asked_runs,
     threshold_option,
     variants_option,
     window_option,
 )
-from calprobe.cli.report_mixture import OF_ONE_KIND, ONE_KIND, expanded, is_mixture, report_mixture
+from calprobe.cli.report_mixture import CHOOSE, expanded, report_mixture
 from calprobe.cli.report_plots import plots_option
 from calprobe.errors import UsageError
 from calprobe.words import AskedBeside, Calibrate
@@ -56,46 +55,51 @@ if TYPE_CHECKING:
 TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
 
 
-@click.command(short_help="Show accuracy and calibration of runs.")
+@click.command(cls=KindCommand, kinds=(REPORTED_RUNS,), short_help="Show accuracy and calibration of runs.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
-@label_option
-@report_options(or_all=True, asked=True)
 @by_option
 @by_groups_option
 @estimators_option(
     "Estimators to show, by name; tables of studies, of questions and of the wording's share stay whole."
-    "  [default: all; of slices base,margin,average_min]"
+    "  [default: all; of slices base,margin,average_min]",
+    kinds=("scored", "asked"),
 )
+@heading(Group.WHAT)
 @list_option(
     "--metric",
     "metrics",
+    kinds=("scored", "asked"),
     metavar="NAME,..",
     help="Metrics to show, by their names in the JSON, in the same tables.  [default: all]",
 )
 @list_option(
     "--tables",
+    kinds=("scored", "asked"),
     metavar="NAME,..",
     help=f"Tables to print, of {', '.join(TABLES)}; of asked runs, of {', '.join(TABLES_OF_REPLIES)}."
     "  [default: all; wording in text only]",
 )
 @recalibrate_option
 @save_maps_option
-@click.option(
+@option(
     "--against",
     "beside",
+    kinds=("scored", "asked"),
     type=click.Choice(["paper", *get_args(AskedBeside)]),
     help="Show the numbers beside published ones, which are part of calprobe: paper, Kissling et al. 2026; of asked"
     " runs audit2026, arXiv 2605.02038, stated2025, the study of stated confidence, science2026, those of science"
     " questions, and wording2025, Cox et al.",
 )
+@calibrate_option
+@budget_option
+@draws_option
+@report_options(or_all=True, asked=True)
 @readers_option
 @variants_option
 @threshold_option
 @window_option
-@calibrate_option
-@budget_option
-@draws_option
 @original_option
+@label_option
 @plots_option
 @figure_options
 @html_option
@@ -156,12 +160,14 @@ def command(
 
     named = labelled(expanded(runs), labels)
     shown = Shown(form, estimators, metrics, tables, beside, plots, look, page)
-    if is_mixture(named.values()):
-        refuse_typed(click.get_current_context(), OF_ONE_KIND, ONE_KIND)
+    kind, what_runs = kind_of_runs(named.values())
+    mend = CHOOSE if kind == "mixed" else "leave it out"
+    REPORTED_RUNS.refuse(click.get_current_context(), kind, f"{what_runs}; {mend}")
+    if kind == "mixed":
         log_to_stderr()
         report_mixture(runs, named, options, form, page)
         return
-    if _are_asked(named.values()):
+    if kind == "asked":
         asked = _asked_options(options, readers, parse_threshold, window)
         planned = replace(asked, budget=answers_of(budget or ()), budget_draws=budget_draws or asked.budget_draws)
         planned = replace(planned, variants=variants, calibrate=calibrate, forms=estimators or ())
@@ -169,7 +175,7 @@ def command(
         planned = replace(planned, by=covariate_of(by, by_groups), slice_bins=options.slice_bins)
         _report_asked(named, planned, shown)
         return
-    _refuse_options_of_replies(options, beside)
+    _refuse_rules_of_replies(options, beside)
     if all_reductions:
         _refuse_of_one_reduction(shown, {"--recalibrate": recalibrate, "--save-maps": save_maps, "--by": by})
     check_tables(shown, TABLES)
@@ -230,9 +236,9 @@ def _report_scores(
 def _refuse_of_one_reduction(shown: Shown, others: Mapping[str, object]) -> None:
     """Raise UsageError for options that `--reduction all` does not read."""
     given = {"--plots": shown.plots, "--html": shown.page, "--estimator": shown.estimators, "--metric": shown.metrics}
-    for option, value in {**given, "--tables": shown.tables, **others}.items():
+    for name, value in {**given, "--tables": shown.tables, **others}.items():
         if value is not None:
-            raise UsageError(f"{option} takes one reduction; leave out {option} or --reduction all")
+            raise UsageError(f"{name} takes one reduction; leave out {name} or --reduction all")
 
 
 def _check_looks(shown: Shown) -> None:
@@ -293,22 +299,15 @@ def _exposures(report: Report) -> dict[str, ExposureCounts]:
     return exposures
 
 
-def _are_asked(paths: Iterable[str]) -> bool:
-    from calprobe.analysis.asked.folder import are_asked
-
-    return are_asked(paths)
-
-
 def _asked_options(
     options: ReportOptions,
     readers: tuple[str, ...] | None,
     threshold: float | None,
     window: int | None,
 ) -> AskedOptions:
-    """What the options ask of runs of replies. Raises UsageError for one that is of scores."""
+    """What the options ask of runs of replies. Raises UsageError for the rules of a paper on scores."""
     from calprobe.analysis.asked.options import PARSE_THRESHOLD, AskedOptions
 
-    refuse_options_of_scores(click.get_current_context())
     return AskedOptions(
         readers,
         asked_compat(str(options.compat) if options.compat else None),
@@ -332,9 +331,8 @@ def _report_asked(named: Mapping[str, str], options: AskedOptions, shown: Shown)
     report_asked_runs(named, options, shown)
 
 
-def _refuse_options_of_replies(options: ReportOptions, beside: str | None) -> None:
-    """Raise UsageError for what is of runs of replies alone."""
-    refuse_options_of_replies(click.get_current_context())
-    for option, value in (("--compat", options.compat and str(options.compat)), ("--against", beside)):
+def _refuse_rules_of_replies(options: ReportOptions, beside: str | None) -> None:
+    """Raise UsageError for the rules and the numbers of a study of replies."""
+    for name, value in (("--compat", options.compat and str(options.compat)), ("--against", beside)):
         if value in get_args(AskedBeside):
-            raise UsageError(f"{option} {value} is of runs of replies; leave it out")
+            raise UsageError(f"{name} {value} is of runs of replies; leave it out")

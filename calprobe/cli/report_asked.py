@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from calprobe.cli.arguments import list_option, refuse_typed
+from calprobe.cli.arguments import list_option
 from calprobe.cli.figure_options import naming
+from calprobe.cli.kinds import OF_CONFIDENCES, Group, option
 from calprobe.cli.output import in_format, print_result, write_page
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
@@ -50,59 +51,68 @@ TABLES = (
     ),
     *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
 )
-OF_SCORES = ("reduction", "ties", "recalibrate", "cluster")  # parameters that say nothing of replies
-OF_REPLIES = (
-    *("readers", "variants", "parse_threshold", "window", "calibrate"),
-    *("budget", "budget_draws", "with_original"),
-)
-
 readers_option = list_option(
     "--reader",
     "readers",
+    kinds=("asked", "facts", "readings", *OF_CONFIDENCES),
+    group=Group.WHICH,
     metavar="NAME,..",
-    help="Asked runs: readers of answers to choice questions, of last_marker, constrained, first_char and first_marker"
+    help="Readers of answers to choice questions, of last_marker, constrained, first_char and first_marker"
     " (the last two by the audit's rules); confidences go by the first. Numbers are read by number, open questions by"
     " short.  [default: last_marker,constrained; in the JSON first_char, too]",
 )
 variants_option = list_option(
     "--variants",
+    kinds=("asked",),
+    group=Group.WHICH,
     metavar="NAME,..",
-    help="Asked runs: only these variants of the prompts, as if no other had been asked.  [default: all]",
+    help="Only these variants of the prompts, as if no other had been asked.  [default: all]",
 )
-threshold_option = click.option(
+threshold_option = option(
     "--parse-threshold",
+    kinds=("asked",),
+    group=Group.WHICH,
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="Asked runs: cells that read fewer of their stated confidences leave means over variants, and curves."
-    "  [default: 0.8]",
+    help="Cells that read fewer of their stated confidences leave means over variants, and curves.  [default: 0.8]",
 )
-calibrate_option = click.option(
+calibrate_option = option(
     "--calibrate",
+    kinds=("asked",),
+    group=Group.WHAT,
     type=click.Choice(get_args(Calibrate)),
-    help="Asked runs: show uncertainties as confidences too, by a map fitted on other questions.",
+    help="Show uncertainties as confidences too, by a map fitted on other questions.",
 )
 budget_option = list_option(
     "--budget",
+    kinds=("asked",),
+    group=Group.WHAT,
     metavar="M,..",
-    help="Asked runs: draw plans of M answers, n_p wordings with n_s samples each, and compare their AUROC.",
+    help="Draw plans of M answers, n_p wordings with n_s samples each, and compare their AUROC.",
 )
-draws_option = click.option(
+draws_option = option(
     "--budget-draws",
+    kinds=("asked",),
+    group=Group.WHAT,
     type=click.IntRange(1),
     metavar="N",
-    help="Asked runs: draws of each plan of --budget.  [default: 5]",
+    help="Draws of each plan of --budget.  [default: 5]",
 )
-original_option = click.option(
+original_option = option(
     "--with-original",
+    kinds=("asked",),
+    group=Group.WHICH,
     is_flag=True,
-    help="Asked runs: count the question's own text among its wordings, in plans of --budget and in the share of the"
+    help="Count the question's own text among its wordings, in plans of --budget and in the share of the"
     " wording.  [default: its paraphrases alone]",
 )
-window_option = click.option(
+window_option = option(
     "--window",
+    kinds=("asked", "facts", *OF_CONFIDENCES),
+    group=Group.WHICH,
     type=click.IntRange(1),
     metavar="TOKENS",
-    help="Asked runs: see a label only among so many most probable tokens.  [default: all that the backend gave]",
+    help="See a label only among so many most probable tokens.  [default: all that the backend gave]",
 )
 
 
@@ -154,16 +164,6 @@ def answers_of(budget: Sequence[str]) -> tuple[int, ...]:
         if not (text.isascii() and text.isdigit()) or len(text) > 6:
             raise UsageError(f"--budget {text}: give numbers of answers to each question, such as 6,12")
     return tuple(dict.fromkeys(map(int, budget)))
-
-
-def refuse_options_of_scores(context: click.Context) -> None:
-    """Raise click.UsageError for an option that says nothing of replies."""
-    refuse_typed(context, OF_SCORES, "does not apply to runs of replies; leave it out")
-
-
-def refuse_options_of_replies(context: click.Context) -> None:
-    """Raise click.UsageError for an option that says nothing of scores."""
-    refuse_typed(context, OF_REPLIES, "applies to runs of replies alone; leave it out")
 
 
 def check_tables(shown: Shown, known: Sequence[str]) -> None:

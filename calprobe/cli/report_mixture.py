@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calprobe.cli.figure_options import LOOKS
 from calprobe.errors import CalprobeError
 
 if TYPE_CHECKING:
@@ -15,16 +14,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Parameters of `report` that say nothing of a mixture.
-OF_ONE_KIND = (
-    *("by", "estimators", "metrics", "tables", "recalibrate", "beside", "readers", "parse_threshold", "window"),
-    *("calibrate", "budget", "budget_draws", "with_original", "plots", "compat", "reduction", "ties", "cluster"),
-    *LOOKS,
-)
-ONE_KIND = (
-    "applies to runs of one kind, and these are runs of scores and of replies; leave it out, or choose one kind: "
-    "calprobe report $(calprobe runs DIR --kind scored --paths)"
-)
+CHOOSE = "leave it out, or choose runs of one kind: calprobe report $(calprobe runs DIR --kind scored --paths)"
 
 
 def expanded(paths: Sequence[str]) -> list[str]:
@@ -57,13 +47,6 @@ def _is_readable(run: Path) -> bool:
         log.warning("%s; left out", error)
         return False
     return True
-
-
-def is_mixture(paths: Iterable[str]) -> bool:
-    """Whether some are runs of scores, and some of replies. Raises as `open_run`."""
-    from calprobe.runs import AskedRun, open_run
-
-    return len({isinstance(open_run(path), AskedRun) for path in paths}) > 1
 
 
 def report_mixture(

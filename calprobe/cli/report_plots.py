@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from calprobe.cli.arguments import output_folder
+from calprobe.cli.kinds import Group, option
 from calprobe.cli.terminal_text import say
 
 if TYPE_CHECKING:
@@ -21,8 +20,10 @@ FORMATS = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.p
 JOINT = "runs"  # in place of a run's name, in figures of several runs
 NAME_WIDTH = 100  # most characters of a run in a file's name: file systems allow 255 bytes
 
-plots_option = click.option(
+plots_option = option(
     "--plots",
+    kinds=("scored", "asked"),
+    group=Group.LOOKS,
     metavar="DIR",
     type=output_folder(),
     help="Write the figures of each RUN, and those that compare several, into this folder as PNG and SVG.",

@@ -8,50 +8,88 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from calprobe.cli.kinds import Group, option
 from calprobe.words import Dtype
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # In the order of the help text; their parameters are fields of `calprobe.models.LoadOptions`.
 _LOADING = (
-    click.option(
+    option(
         "--dtype",
+        kinds=("transformers", "vllm"),
+        group=Group.LOADING,
         type=click.Choice(get_args(Dtype)),
         default="auto",
         show_default=True,
         help="auto: the checkpoint's own on a GPU, float32 on a CPU.",
     ),
-    click.option(
-        "--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N", help="The device that computes."
+    option(
+        "--device",
+        kinds=("transformers",),
+        group=Group.LOADING,
+        default="auto",
+        show_default=True,
+        metavar="auto|cpu|cuda|cuda:N",
+        help="The device that computes.",
     ),
-    click.option("--device-map", metavar="auto", help="Spread a large model over devices (accelerate)."),
-    click.option("--revision", metavar="R", help="Branch, tag or commit of a hub id."),
-    click.option("--allow-pickle", is_flag=True, help="Read .bin checkpoints; they can run code."),
-    click.option("--trust-remote-code", is_flag=True, help="Run Python code from the model's repository."),
+    option(
+        "--device-map",
+        kinds=("transformers",),
+        group=Group.LOADING,
+        metavar="auto",
+        help="Spread a large model over devices (accelerate).",
+    ),
+    option(
+        "--revision",
+        kinds=("transformers", "vllm"),
+        group=Group.LOADING,
+        metavar="R",
+        help="Branch, tag or commit of a hub id.",
+    ),
+    option(
+        "--allow-pickle",
+        kinds=("transformers", "vllm"),
+        group=Group.LOADING,
+        is_flag=True,
+        help="Read .bin checkpoints; they can run code.",
+    ),
+    option(
+        "--trust-remote-code",
+        kinds=("transformers", "vllm"),
+        group=Group.LOADING,
+        is_flag=True,
+        help="Run Python code from the model's repository.",
+    ),
 )
 LOADING = ("dtype", "device", "device_map", "revision", "allow_pickle", "trust_remote_code")  # the parameters
 
-quiet_option = click.option("--quiet", is_flag=True, help="Show no progress on stderr.")
+quiet_option = option("--quiet", group=Group.RUN, is_flag=True, help="Show no progress on stderr.")
 
 
 def load_options(command: Command) -> Command:
     """How a model is loaded; the command gets the parameters in LOADING."""
-    for option in reversed(_LOADING):
-        command = option(command)
+    for declaration in reversed(_LOADING):
+        command = declaration(command)
     return command
 
 
 def out_option(default: str) -> Callable[[Command], Command]:
     """`--out`, the run folder; `default` says where it is without the option."""
-    return click.option(
-        "--out", type=click.Path(path_type=Path), metavar="RUN", help=f"Run folder.  [default: {default}]"
+    return option(
+        "--out",
+        group=Group.RUN,
+        type=click.Path(path_type=Path),
+        metavar="RUN",
+        help=f"Run folder.  [default: {default}]",
     )
 
 
 def resume_option(results: str) -> Callable[[Command], Command]:
     """`--resume/--no-resume`; `results` are what the run has: scores, replies."""
-    return click.option(
+    return option(
         "--resume/--no-resume",
+        group=Group.RUN,
         default=True,
         show_default=True,
         help=f"Resume the run in RUN; --no-resume deletes its {results} and starts over.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from calprobe.cli.arguments import joined_option, list_option, typed
+from calprobe.cli.kinds import Group, KindCommand, heading, option
 from calprobe.cli.output import print_result
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say
@@ -39,42 +40,43 @@ class _Study(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 
         return found
 
 
-@click.command(short_help="Score a probe with a model into a run folder.")
-@click.option("--model", required=True, metavar="NAME|DIR|FILE.gguf", help="Alias, hub id, folder or GGUF file.")
-@click.option(
+@click.command(cls=KindCommand, short_help="Score a probe with a model into a run folder.")
+@heading(Group.MODEL)
+@option("--model", required=True, metavar="NAME|DIR|FILE.gguf", help="Alias, hub id, folder or GGUF file.")
+@heading(Group.SCORED)
+@option(
     "--probe",
     metavar="bear|bear-big|mini|factor|DIR|FILE.csv",
     help="The probe.  [default: mini for tiny-clm and tiny-mlm, else bear]",
 )
-@click.option(
+@option(
     "--study",
     type=_Study(["kissling"]),
     help="Set what a published study scores; --probe, --templates and --template-set override it. kissling, arXiv"
     " 2601.18901: BEAR under all twelve templates of kissling2026.",
 )
-@out_option("runs/MODEL-PROBE")
 @joined_option(
     "--templates",
     default="0",
     metavar="LIST",
     help="Numbers, ranges (0-4) and groups (paraphrases, verbal, numeric, all), separated by commas.",
 )
-@click.option(
+@option(
     "--template-set",
     metavar="calprobe|native|kissling2026|FILE.json",
     help="The set of templates.  [default: calprobe for bear and mini, else native]",
 )
 @list_option("--relations", metavar="P30,P36", help="Score only these relations.")
-@click.option(
+@option(
     "--limit", type=int, metavar="N", help="Score only N instances of each relation, a sample spread over the answers."
 )
-@click.option("--seed", type=int, metavar="S", help="Seed of the sample of --limit.  [default: 0]")
-@click.option(
-    "--first", type=int, metavar="N", help="Score only the first N instances of each relation, a biased sample."
-)
-@click.option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: as in its config]")
+@option("--seed", type=int, metavar="S", help="Seed of the sample of --limit.  [default: 0]")
+@option("--first", type=int, metavar="N", help="Score only the first N instances of each relation, a biased sample.")
+@heading(Group.LOADING)
+@option("--kind", type=click.Choice(get_args(ModelKind)), help="Kind of the model.  [default: as in its config]")
 @load_options
-@click.option(
+@heading(Group.COMPUTING)
+@option(
     "--precision",
     type=click.Choice(get_args(Precision)),
     default="auto",
@@ -82,41 +84,41 @@ class _Study(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 
     help="Products of float32 linear layers and the head on a GPU; auto: three on its tensor cores for each, with an"
     " error near float32's; in a run that is resumed, the run's.",
 )
-@click.option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
-@click.option(
+@option("--batch-tokens", default="auto", show_default=True, metavar="auto|N", help="Tokens in one forward pass.")
+@option(
     "--path",
     type=click.Choice(["auto", *get_args(ScoringPath)]),
     default="auto",
     show_default=True,
     help="How scores are computed; auto: the fastest path that agrees with the model's own forward pass.",
 )
-@click.option(
+@option(
     "--pll-metric",
     type=click.Choice(get_args(PllMetric)),
     help="Which tokens are masked when one token is scored (masked models).  [default: within_word_l2r]",
 )
-@click.option(
+@option(
     "--word-split",
     type=click.Choice(get_args(WordSplit)),
     help="How words are split for --pll-metric.  [default: tokenizer]",
 )
-@click.option("--save-tokens", is_flag=True, help="Store the score of every token (for export --what tokens).")
-@click.option(
+@out_option("runs/MODEL-PROBE")
+@heading(Group.RUN)
+@option("--save-tokens", is_flag=True, help="Store the score of every token (for export --what tokens).")
+@option(
     "--save-labels/--no-save-labels",
     default=None,
     help="Store the probe's subjects and candidates in RUN (for show).  [default: for mini and factor, which have an"
     " open licence]",
 )
 @resume_option("scores")
-@click.option(
+@option(
     "--shard",
     metavar="I/N",
     help="Score only part I of N parts of about equal cost (I from 1), in a separate run; see merge.",
 )
-@click.option(
-    "--dry-run", is_flag=True, help="Score nothing: print statements with their tokens, work, memory and time."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the dry run as JSON.")
+@option("--dry-run", is_flag=True, help="Score nothing: print statements with their tokens, work, memory and time.")
+@option("--json", "as_json", is_flag=True, help="Print the dry run as JSON.")
 @quiet_option
 def command(
     *,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import Number, each_once_option, refuse_typed
+from calprobe.cli.arguments import Number, each_once_option
+from calprobe.cli.kinds import SWEEP_PLACES, Group, KindCommand, heading, option
 from calprobe.cli.output import print_result, tables_text
 from calprobe.cli.run_options import quiet_option
 from calprobe.cli.terminal_text import say
@@ -22,80 +24,84 @@ if TYPE_CHECKING:
 
 _MOST_JOBS, _MOST_GPUS, _MOST_CPUS = 1024, 64, 1024  # at once; of a node
 
+_ray_option = partial(option, kinds=("ray",))
+_slurm_option = partial(option, kinds=("slurm",))
 
-@click.command(short_help="Make many runs by one file: models x probes, models x questions x studies.")
+
+@click.command(
+    cls=KindCommand,
+    kinds=(SWEEP_PLACES,),
+    short_help="Make many runs by one file: models x probes, models x questions x studies.",
+)
 @click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
-@click.option(
+@heading(Group.JOBS)
+@option(
     "--on",
     type=click.Choice(["local", "ray", "slurm"]),
     default="local",
     show_default=True,
     help="What runs the jobs: this machine, a Ray cluster or a Slurm cluster.",
 )
-@click.option(
+@option(
     "--jobs",
     type=Number(1, _MOST_JOBS),
     metavar="N",
     help="Runs at once, as far as memory goes.  [default: one for each visible GPU; on a CPU, one; on Slurm, no limit]",
 )
-@click.option("--dry-run", is_flag=True, help="Run nothing: check all jobs, print costs and schedule.")
-@click.option("--report/--no-report", default=True, help="Leave out the pages and tables over all runs at the end.")
+@option("--dry-run", is_flag=True, help="Run nothing: check all jobs, print costs and schedule.")
+@option("--report/--no-report", default=True, help="Leave out the pages and tables over all runs at the end.")
+@heading(Group.TRACKING)
 @each_once_option(
     "--log",
     "log_to",
     metavar="TRACKER,..",
     help="Log each complete run with its configuration and figures: wandb, trackio, mlflow, tensorboard.",
 )
-@click.option(
-    "--project", metavar="NAME", help="With --log: project or experiment of the runs.  [default: the file's name]"
-)
-@quiet_option
-@click.option(
+@option("--project", metavar="NAME", help="With --log: project or experiment of the runs.  [default: the file's name]")
+@heading(Group.RAY)
+@_ray_option(
     "--ray-address",
     metavar="ADDRESS",
-    help="Ray: the cluster, as auto, HOST:PORT or ray://HOST:PORT.  [default: RAY_ADDRESS; without it, one that is "
+    help="The cluster, as auto, HOST:PORT or ray://HOST:PORT.  [default: RAY_ADDRESS; without it, one that is "
     "started on this machine]",
 )
-@click.option(
+@_ray_option(
     "--ray-cpus",
     type=Number(1, _MOST_CPUS),
     metavar="N",
-    help="Ray: cores of a job.  [default: those of the smallest node, or of its GPUs' share, at most 8]",
+    help="Cores of a job.  [default: those of the smallest node, or of its GPUs' share, at most 8]",
 )
-@click.option("--slurm-partition", metavar="P", help="Slurm: partition of the jobs.  [default: the cluster's]")
-@click.option("--slurm-account", metavar="A", help="Slurm: account that pays.  [default: yours]")
-@click.option(
+@heading(Group.SLURM)
+@_slurm_option("--slurm-partition", metavar="P", help="Partition of the jobs.  [default: the cluster's]")
+@_slurm_option("--slurm-account", metavar="A", help="Account that pays.  [default: yours]")
+@_slurm_option(
     "--slurm-time",
     default="4:00:00",
     show_default=True,
     envvar="SBATCH_TIMELIMIT",
     metavar="TIME",
-    help="Slurm: time limit of a job, which then starts again and goes on.",
+    help="Time limit of a job, which then starts again and goes on.",
 )
-@click.option(
+@_slurm_option(
     "--slurm-gpus",
     type=Number(0, _MOST_GPUS),
     default=0,
     show_default=True,
     metavar="N",
-    help="Slurm: GPUs of a job that spreads its model over them (device-map, tensor-parallel); any other has one.",
+    help="GPUs of a job that spreads its model over them (device-map, tensor-parallel); any other has one.",
 )
-@click.option(
-    "--slurm-cpus",
-    type=Number(1, _MOST_CPUS),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="Slurm: cores of a job.",
+@_slurm_option(
+    "--slurm-cpus", type=Number(1, _MOST_CPUS), default=4, show_default=True, metavar="N", help="Cores of a job."
 )
-@click.option("--slurm-mem", metavar="SIZE", help="Slurm: memory of a job (64G).  [default: by the size of its model]")
-@click.option(
+@_slurm_option("--slurm-mem", metavar="SIZE", help="Memory of a job (64G).  [default: by the size of its model]")
+@_slurm_option(
     "--slurm-option",
     "slurm_options",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Slurm: any other option of sbatch, as qos=long or constraint=a100; may be repeated.",
+    help="Any other option of sbatch, as qos=long or constraint=a100; may be repeated.",
 )
+@quiet_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -134,8 +140,7 @@ def command(
 
     log_to_stderr(given["quiet"])
     of_places = {name: value for name, value in given.items() if name.partition("_")[0] in PLACES}
-    foreign = [name for name in of_places if not name.startswith(f"{on}_")]
-    refuse_typed(context, foreign, f"has no meaning with --on {on}; leave it out")
+    SWEEP_PLACES.refuse(context, on, f"this is --on {on}; leave it out")
     place = PLACES[on](jobs=jobs, **_of_place(on, of_places))
     options = SweepOptions(log_to=log_to or (), **{name: given[name] for name in ("report", "project", "quiet")})
     result = sweep(file, on=place, dry_run=dry_run, options=options)

@@ -25,6 +25,7 @@ from calprobe.questions.rows import JSON_LINES, SUFFIXES, kind_of_file, read_row
 from calprobe.questions.stored_sets import checked_split, fetched_set, files_in, missing, split_of_name, stored_files
 from calprobe.questions.taking import FoundSet, taken
 from calprobe.questions.types import QuestionSet, SetSource
+from calprobe.questions.written import origin_of
 
 PROBE_LICENCES = {"mini": "cc0-1.0"}
 _UNTAKEN = ""  # the fingerprint of a set before its questions are chosen
@@ -162,7 +163,8 @@ def _file(name: str, path: Path, options: QuestionOptions) -> FoundSet:
         raise UsageError(f"{what}; write a question file in JSON lines (docs/how-to/questions.md)")
     if options.as_ is not None:
         raise UsageError(f"--as {options.as_}: {path} says itself of which kind its questions are; leave --as out")
-    return FoundSet(name, own_pool(path), _file_source(path, "", None))
+    source = replace(_file_source(path, "", None), **origin_of(first, str(path)))
+    return FoundSet(name, own_pool(path), source)
 
 
 def _is_reply(row: Mapping[str, Any]) -> bool:

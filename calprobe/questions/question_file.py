@@ -1,7 +1,8 @@
 """A user's question file: JSON lines, plain or gzipped.
 
 A line: `{"id", "question", "options"?, "labels"?, "answer", "unit"?, "context"?, "group"?, "kind"?, "paraphrases"?}`.
-Without a kind, options make a choice, a number makes a number, and a list of texts an open question.
+Without a kind, options make a choice, a number makes a number, and a list of texts an open question. A file that
+calprobe wrote says in each line, too, where its questions were taken from.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from calprobe.questions.gold import (
 from calprobe.questions.types import Question, QuestionKind
 
 NEEDED = ("id", "question", "answer")
-KEYS = (*NEEDED, "options", "labels", "unit", "context", "group", "kind", "paraphrases")
+TAKEN_FROM = "taken_from"
+KEYS = (*NEEDED, "options", "labels", "unit", "context", "group", "kind", "paraphrases", TAKEN_FROM)
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 # Keys of other formats. A line with one of them would be read as a question of another kind, or not as meant.
 OTHERS_KEYS = {
@@ -56,9 +58,13 @@ def read_question_file(path: Path) -> tuple[tuple[Question, ...], tuple[str, ...
     questions: list[Question] = []
     line_of: dict[str, int] = {}
     unread: Counter[str] = Counter()
+    origins: list[object] = []
     for line, record in read_json_lines(path, if_empty="add questions, one a line"):
         try:
             question = read_question(record)
+            origins = [*origins[:1], record.get(TAKEN_FROM)]
+            if origins[0] != origins[-1]:
+                raise QuestionFault(f"{TAKEN_FROM} differs from that of the first question; remove it from all lines")
             if question.id in line_of:
                 raise QuestionFault(f"id {question.id!r} is also in line {line_of[question.id]}; give another")
         except QuestionFault as fault:
@@ -94,7 +100,7 @@ def read_question(record: Mapping[str, Any]) -> Question:
         kind=kind,
         options=options,
         labels=labels,
-        answer=place_of(record["answer"], options, labels) if kind == "choice" else None,
+        answer=_place(record, options, labels) if kind == "choice" else None,
         number=number_of(record["answer"]) if kind == "number" else None,
         unit=text_of(record["unit"], "unit") if record.get("unit") is not None else None,
         accepted=_accepted(record["answer"]) if kind == "open" else (),
@@ -139,7 +145,8 @@ def _options_of(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, 
     if "options" not in record:
         raise QuestionFault("a choice has options; add 'options', a list of texts")
     options = texts_of(record["options"], "options", least=2)
-    check_distinct(options, "options")
+    if TAKEN_FROM not in record:  # a public set may have an option twice
+        check_distinct(options, "options")
     if record.get("labels") is None:
         return options, letters(len(options))
     labels = texts_of(record["labels"], "labels", least=2)
@@ -147,6 +154,14 @@ def _options_of(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, 
         raise QuestionFault(f"{len(labels)} labels and {len(options)} options; give one label an option")
     check_distinct(labels, "labels")
     return options, labels
+
+
+def _place(record: Mapping[str, Any], options: tuple[str, ...], labels: tuple[str, ...]) -> int:
+    """The place of the right option; in a line that calprobe wrote a number is a place, whatever the labels are."""
+    answer = record["answer"]
+    if TAKEN_FROM in record and type(answer) is int and 0 <= answer < len(options):
+        return answer
+    return place_of(answer, options, labels)
 
 
 def _accepted(answer: Any) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ class FoundSet:
 
     name: str
     pool: Pool
-    source: SetSource  # with what is known before a draw; no fingerprint
+    source: SetSource  # with what is known before a draw, no fingerprint; of a written set, with its draw
     shots: Pool | None = None  # None: from the questions that are not asked
 
 
@@ -58,13 +58,17 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
         found.source,
         fingerprint=fingerprint_of_questions(questions),
         files={**found.pool.files, **({} if others is None else others.files)},
-        available=len(places),
-        groups=options.groups,
-        in_split=found.pool.size if options.groups else None,
-        rule=rule_of(options),
-        seed=options.seed,
-        places=None if options.draw is None else fingerprint_of_places(chosen),
     )
+    if not found.source.available or options.groups or rule_of(options) != "all":
+        source = replace(
+            source,
+            available=len(places),
+            groups=options.groups,
+            in_split=found.pool.size if options.groups else None,
+            rule=rule_of(options),
+            seed=options.seed,
+            places=None if options.draw is None else fingerprint_of_places(chosen),
+        )
     return QuestionSet(found.name, questions, source, shots, notes)
 
 

@@ -87,7 +87,7 @@ def test_rules_of_replies_are_refused_for_scores(tmp_path: Path) -> None:
     typed = ("curve", GOLDEN / "clm", "--kind", "calibration", "--out", tmp_path / "f.csv")
     for option, said in (
         (("--compat", "audit2026"), "--compat audit2026 is of runs of replies; leave it out"),
-        (("--parse-threshold", "0.5"), "--parse-threshold applies to runs of replies alone; leave it out"),
+        (("--parse-threshold", "0.5"), "--parse-threshold applies to runs of replies, and "),
     ):
         done = calprobe(*typed, *option)
         assert done.returncode == 2

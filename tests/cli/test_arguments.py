@@ -112,6 +112,7 @@ def test_the_shell_completes_commands_options_and_values() -> None:
     assert [item.value for item in complete([], "rep")] == ["report"]
     assert [item.value for item in complete(["report", "--format"], "m")] == ["markdown"]
     assert "--out" in [item.value for item in complete(["import", "lm-eval", "--model", "a"], "--")]
+    assert [item.value for item in complete(["ask", "--backend-option", "atte"], "--conc")] == ["--concurrency"]
 
 
 def test_a_closed_terminal_keeps_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:

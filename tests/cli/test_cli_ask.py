@@ -64,6 +64,22 @@ def test_a_question_file_becomes_a_run(
     assert server.requests.total() == 8
 
 
+def test_a_written_question_set_is_asked_as_if_it_were_chosen_anew(
+    server: ChatServer, files: tuple[str, ...], tmp_path: Path
+) -> None:
+    chosen, drawn = ("--as", "choice", "--groups", "month", "--draw", "3", "--seed", "5"), tmp_path / "mini.jsonl"
+    assert calprobe("questions", "mini", *chosen, "--out", drawn).returncode == 0
+    given = (*files[2:], "--collect", "answer", "--quiet")
+    ask(server, "--questions", "mini", *chosen, *given, "--out", tmp_path / "anew")
+    done = ask(server, "--questions", drawn, *given, "--out", tmp_path / "written")
+    assert done.returncode == 0, done.stderr
+    anew, written = (open_asked(tmp_path / name) for name in ("anew", "written"))
+    assert written.questions["mini"].questions == anew.questions["mini"].questions
+    first, second = (run.manifest.sets[0].source for run in (anew, written))
+    assert (second.fingerprint, second.probe, second.rule) == (first.fingerprint, first.probe, "nested")
+    assert (second.seed, second.available, second.places) == (5, first.available, first.places)
+
+
 def test_a_study_is_set_and_overridden(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
     given = ("--study", "audit", "--variants", "short", "--draw-rule", "nested")
     done = ask(server, *files, *given, "--out", tmp_path / "run")
@@ -107,9 +123,12 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
         (["--shard", "5/4"], "--shard 5/4: in I/N, I goes from 1 to N"),
         (["--paraphrases", "x.jsonl"], "--paraphrases x.jsonl: give none, hand, or a JSON Lines file that is there"),
         (["--variants", "shirt"], "has no variant 'shirt'"),
-        (["--tensor-parallel", "2"], "--tensor-parallel has no meaning with --backend openai; leave it out"),
-        (["--device", "cuda"], "--device has no meaning with --backend openai; leave it out"),
-        (["--backend", "vllm"], "--base-url has no meaning with --backend vllm; leave it out"),
+        (
+            ["--tensor-parallel", "2"],
+            "--tensor-parallel applies to --backend vllm, and the backend is openai; leave it out",
+        ),
+        (["--device", "cuda"], "--device applies to --backend transformers, and the backend is openai; leave it out"),
+        (["--backend", "vllm"], "--base-url applies to --backend openai, and the backend is vllm; leave it out"),
         (["--limit", "1", "--draw", "1"], "--draw and --limit contradict each other"),
         (
             ["--limit", "1", "--draw-rule", "sample"],
@@ -146,7 +165,7 @@ def test_a_question_file_is_named_once(
 def test_options_of_servers_need_a_server(files: tuple[str, ...], tmp_path: Path) -> None:
     done = calprobe("ask", "--model", "tiny-clm", *files, "--out", tmp_path / "run", "--max-requests", "3")
     assert done.returncode == 2
-    assert "--max-requests has no meaning with --backend transformers; leave it out" in done.stderr
+    assert "--max-requests applies to --backend openai, and the backend is transformers; leave it out" in done.stderr
 
 
 def test_a_missing_package_is_named_with_its_extra(
@@ -178,4 +197,4 @@ def test_the_size_of_a_served_model_is_recorded(server: ChatServer, files: tuple
     assert "'many' is no number such as 134515008, 135M or 7.6B" in done.stderr
     done = calprobe("ask", "--model", "tiny-chat", *files, "--parameters", "1", "--out", tmp_path / "other")
     assert done.returncode == 2
-    assert "--parameters has no meaning with --backend transformers" in done.stderr
+    assert "--parameters applies to --backend vllm or openai, and the backend is transformers" in done.stderr

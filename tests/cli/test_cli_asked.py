@@ -188,7 +188,7 @@ def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--reduction", "mean"), "--reduction does not apply to runs of replies"),
+        (("--reduction", "mean"), "--reduction applies to runs of scores, and "),
         (
             ("--by", "domain"),
             "--by domain is of runs of scores; for runs of replies there are --by group and",
@@ -226,11 +226,13 @@ def test_scores_and_replies_are_reported_apart(run: str, tmp_path: Path) -> None
     assert "Models by tasks" in (tmp_path / "both.html").read_text()
     one_kind = calprobe("report", run, scored, "--estimator", "base")
     assert one_kind.returncode == 2
-    assert "--estimator applies to runs of one kind" in one_kind.stderr
+    assert "--estimator applies to runs of scores or runs of replies, and " in one_kind.stderr
     for arguments in (("--reader", "first_char"), ("--window", "5"), ("--parse-threshold", "0.5")):
         done = calprobe("report", scored, *QUICK, *arguments)
         assert done.returncode == 2
-        assert f"{arguments[0]} applies to runs of replies alone" in done.stderr
+        assert (
+            f"{arguments[0]} applies to runs of replies, and {scored} is a run of scores; leave it out" in done.stderr
+        )
     for arguments in (("--compat", "audit2026"), ("--against", "audit2026")):
         done = calprobe("report", scored, *QUICK, *arguments)
         assert done.returncode == 2
@@ -281,7 +283,7 @@ def test_runs_of_replies_are_compared(run: str, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("--intersect",), "--intersect compares two runs"),
-        (("--templates", "0:1"), "--templates does not apply to runs of replies"),
+        (("--templates", "0:1"), "--templates applies to runs of scores, and "),
         (("--variants", "plain"), "--variants plain: give pairs of two variants"),
         (("--pairs", "plain:other"), "of one run of replies, give --variants A:B"),
         (("--baseline", "plian"), "--baseline: no 'plian'; did you mean plain"),

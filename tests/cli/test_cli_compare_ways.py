@@ -61,8 +61,8 @@ def test_as_json_and_in_files(runs: tuple[Path, Path]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--intersect",), "--intersect does not apply to runs of scores with runs of replies"),
-        (("--baseline", "scored"), "--baseline does not apply"),
+        (("--intersect",), "--intersect applies to runs of scores, and "),
+        (("--baseline", "scored"), "--baseline applies to runs of scores or runs of replies, and "),
         (("--variants", "direct:steps"), "give names of variants, such as direct,steps"),
         (("--variants", "dierct"), "did you mean direct"),
     ],

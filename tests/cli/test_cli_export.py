@@ -91,11 +91,11 @@ def test_confidences_as_the_paper_computes_them(tmp_path: Path, invoke: Invoke) 
 @pytest.mark.parametrize(
     ("what", "option", "kinds"),
     [
-        ("candidates", ["--reduction", "sum"], "confidences, lm-pub-quiz, hub-card and hub-dataset"),
-        ("tokens", ["--compat", "kissling2026"], "confidences, readings, hub-card and hub-dataset"),
-        ("lm-pub-quiz", ["--compat", "kissling2026"], "confidences, readings, hub-card and hub-dataset"),
+        ("candidates", ["--reduction", "sum"], "confidences, lm-pub-quiz, hub-card or hub-dataset"),
+        ("tokens", ["--compat", "kissling2026"], "confidences, readings, hub-card or hub-dataset"),
+        ("lm-pub-quiz", ["--compat", "kissling2026"], "confidences, readings, hub-card or hub-dataset"),
         ("confidences", ["--template", 0], "lm-pub-quiz"),
-        ("tokens", ["--labels"], "candidates, confidences and hub-dataset"),
+        ("tokens", ["--labels"], "candidates, confidences or hub-dataset"),
     ],
 )
 def test_an_option_of_another_kind_of_export_is_refused(
@@ -104,7 +104,7 @@ def test_an_option_of_another_kind_of_export_is_refused(
     run, out = write_run(tmp_path / "run"), tmp_path / "out.csv"
     code, said = invoke("export", run, "--what", what, *option, "--out", out)
     assert code == 2
-    assert f"{option[0]} does not apply to --what {what}: it is for {kinds}\n" in said
+    assert f"{option[0]} applies to --what {kinds}, and this is --what {what}; leave it out\n" in said
     assert not out.exists()
 
 

@@ -62,13 +62,16 @@ def test_readings_are_exported_with_who_decided(run: str, tmp_path: Path) -> Non
     ("options", "what"),
     [
         (("--grader", "judge"), "--grader judge needs a model; give --judge MODEL"),
-        (("--judge-prompts", "judge"), "--judge-prompts is of a judge; give --judge MODEL"),
-        (("--device", "cpu"), "--device is of a judge; give --judge MODEL"),
+        (("--judge-prompts", "judge"), "and there is no judge; give --judge MODEL"),
+        (
+            ("--device", "cpu"),
+            "--device applies to --judge-backend transformers, and there is no judge; give --judge MODEL",
+        ),
         (("--rouge-threshold", "0.5"), "--rouge-threshold is of ROUGE-L; give --grader rouge"),
-        (("--judge", "x", "--max-requests", "5"), "--max-requests has no meaning with --judge-backend transformers"),
+        (("--judge", "x", "--max-requests", "5"), "--max-requests applies to --judge-backend openai, and"),
         (
             ("--judge", "x", "--judge-base-url", "http://h/v1", "--dtype", "float32"),
-            "--dtype has no meaning with a judge on a server",
+            "--dtype applies to --judge-backend transformers or vllm, and the judge's backend is openai; leave it out",
         ),
         (("--grader", "same"), "--grader same: choose one of exact, contains, rouge, number, judge"),
     ],

@@ -64,7 +64,8 @@ def test_both_kinds_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
 def test_options_of_one_kind_say_how_to_choose_it(folder: Path, given: tuple[str, str]) -> None:
     done = calprobe("report", folder, *given)
     assert done.returncode == 2
-    assert f"{given[0]} applies to runs of one kind" in done.stderr
+    assert f"{given[0]} applies to runs of " in done.stderr
+    assert "is a run of scores, " in done.stderr
     assert "calprobe runs DIR --kind scored --paths" in done.stderr
 
 

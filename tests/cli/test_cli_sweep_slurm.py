@@ -18,7 +18,7 @@ SWEEP = 'models = ["tiny-clm"]\nprobes = ["mini"]\n'
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--slurm-time", "9"], "--slurm-time has no meaning with --on local; leave it out"),
+        (["--slurm-time", "9"], "--slurm-time applies to --on slurm, and this is --on local; leave it out"),
         (["--on", "slurm", "--slurm-option", "output=x"], "output is set by the sweep, or has an option of its own"),
         (["--on", "slurm", "--slurm-option", "qos=a\nb"], "'a\\nb' cannot stand in a line of sbatch"),
         (
