@@ -51,13 +51,13 @@ base = frame[frame["estimator"] == "base"]
 error = ace(base["confidence"], base["correct"])  # any metric on any arrays: a value, and the bins that it used
 ```
 
-A run is given as its folder or as an open run, wherever one is taken. Importing `calprobe` costs nothing; torch loads with the first model,
-and never for reading or analysing a run.
+A run is given as its folder or as an open run, wherever one is taken. Importing `calprobe` costs nothing; torch loads
+with the first model, and never for reading or analysing a run.
 
 ## Progress and threads
 
-`score` shows a bar on a terminal and in a notebook. In a script, progress goes to the log at level INFO, which Python hides by default
-(`logging.basicConfig(level=logging.INFO)`), or to a function of yours, at most twice a second:
+`score` shows a bar on a terminal and in a notebook. In a script, progress goes to the log at level INFO, which Python
+hides by default (`logging.basicConfig(level=logging.INFO)`), or to a function of yours, at most twice a second:
 
 ```python
 from calprobe.scoring import ScoreProgress
@@ -70,8 +70,9 @@ def show(now: ScoreProgress) -> None:
 options = calprobe.ScoreOptions(templates="0,1", progress=show, quiet=True)
 ```
 
-The command sets `OMP_WAIT_POLICY=passive` before torch is imported; functions do not change your environment. Set it yourself, before you import
-torch, if other processes use the same cores: idle threads that spin made scoring 4 to 7 times slower.
+The command sets `OMP_WAIT_POLICY=passive` before torch is imported; functions do not change your environment. Set it
+yourself, before you import torch, if other processes use the same cores: idle threads that spin made scoring 4 to 7
+times slower.
 
 ## Public names
 
@@ -122,7 +123,7 @@ def python_page() -> str:
 
 
 def architecture_page() -> str:
-    """The text of architecture.md: what is written by hand, and below its last heading each file of the code by folder."""
+    """The text of architecture.md: what is written by hand, and below its last heading each file by folder."""
     by_hand = (FOLDER / "architecture.md").read_text(encoding="utf-8").partition("\n### ")[0]
     folders = [folder for top in ("calprobe", "kernels") for folder in _folders(ROOT / top)]
     return by_hand.rstrip() + "\n" + "".join(map(_files, folders))
