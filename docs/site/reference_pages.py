@@ -163,8 +163,8 @@ def _helps(command: click.Command, name: str, parent: click.Context | None = Non
 
 def _package(name: str, purpose: str) -> str:
     package = import_module(name)
-    rows = [f"| `{public}` | {_first_sentence(package, public)} |" for public in package.__all__]
-    return "\n".join(["", f"### {name}", "", purpose, "", "| name | what |", "|---|---|", *rows, ""])
+    lines = [f"- `{public}`: {_first_sentence(package, public)}" for public in package.__all__]
+    return "\n".join(["", f"### {name}", "", purpose, "", *lines, ""])
 
 
 def _first_sentence(package: object, name: str) -> str:
@@ -174,7 +174,7 @@ def _first_sentence(package: object, name: str) -> str:
         raise SystemExit(f"{name} has no docstring, and no line in VALUES of {__file__}")
     paragraph = " ".join(text.partition("\n\n")[0].split())
     sentence, stop, _ = paragraph.partition(". ")
-    return (sentence + "." if stop else paragraph).replace("|", "\\|")
+    return sentence + "." if stop else paragraph
 
 
 def main() -> None:
