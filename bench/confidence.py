@@ -23,7 +23,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
 from growth.compare import against_plain
 from growth.measure import Size, measure
-from growth.render import render
+from growth.render import render, summary
 
 SIZES = ("1000", "7731", "10000", "100000", "1000000:12:50")
 PLAIN = "1000:12:1000"
@@ -73,6 +73,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, help="where the record goes, as JSON")
     parser.add_argument("--render", type=Path, metavar="FILE", help="print a record as Markdown, no more")
+    parser.add_argument("--summary", action="store_true", help="with --render: the tables of README.md alone")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     return parser
 
@@ -85,7 +86,8 @@ def main() -> int:
         print(json.dumps({"plain": against_plain, "growth": measure}[what](Size(**json.loads(size)))))
         return 0
     if arguments.render:
-        print(render(json.loads(arguments.render.read_text("utf-8"))), end="")
+        shown = summary if arguments.summary else render
+        print(shown(json.loads(arguments.render.read_text("utf-8"))), end="")
         return 0
     record = recorded(arguments)
     print("\n" + render(record), end="")

@@ -3,7 +3,7 @@
     python bench/side_by_side.py --bear DIR --out FILE.json                             (make bench: this, ..)
     python bench/side_by_side.py --random minilm xlm-r-mini --bear DIR --out FILE.json  (.. and masked models)
     python bench/side_by_side.py --random gemma-7b --tokenizer DIR --device cuda --dtype bfloat16 --bear DIR --out FILE
-    python bench/side_by_side.py --render FILE.json ..
+    python bench/side_by_side.py --render FILE.json ..     (all tables; --summary: those of README.md)
 
 Each contestant runs in a process of its own for each slice: it loads the model, tries a few batch sizes on a sample
 (which is its warm-up), and scores the slice several times at the fastest of them, in turns with the others. Only
@@ -29,7 +29,7 @@ sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves t
 from harness.contestants import OURS, names_of, weights_folder
 from harness.record import recording, write_record
 from peers.contest import Contest
-from peers.render import render
+from peers.render import render, summary
 from peers.statements import ModelSpec, scaling_pieces, slice_of
 
 
@@ -130,6 +130,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--note", default="", help="a sentence to record with the figures")
     parser.add_argument("--out", type=Path, help="where the record goes, as JSON")
     parser.add_argument("--render", nargs="+", type=Path, metavar="FILE", help="print records as Markdown, no more")
+    parser.add_argument("--summary", action="store_true", help="with --render: the tables of README.md alone")
     return parser
 
 
@@ -141,7 +142,8 @@ def main() -> int:
         if getattr(arguments, option) < 1:
             parser.error(f"--{option} must be at least 1, got {getattr(arguments, option)}")
     if arguments.render:
-        print(render(record for file in arguments.render for record in json.loads(file.read_text("utf-8"))), end="")
+        shown = summary if arguments.summary else render
+        print(shown(record for file in arguments.render for record in json.loads(file.read_text("utf-8"))), end="")
         return 0
     try:
         records = [compared(model, arguments) for model in models_of(arguments)]

@@ -1,4 +1,4 @@
-"""A record as Markdown tables: bench/README.md shows nothing else."""
+"""A record as Markdown: all of its tables, or the summary that bench/README.md shows."""
 
 from __future__ import annotations
 
@@ -19,6 +19,19 @@ def render(record: dict[str, Any]) -> str:
         parts += ["Processor time, ms:", _figures(measured, "processor_s", 1e3)]
         parts += ["Memory at its peak, MiB, without what it was given:", _figures(measured, "peak_mib", 1)]
     return "\n\n".join(parts) + "\n"
+
+
+def summary(record: dict[str, Any]) -> str:
+    """The tables without single estimators and their memory."""
+    measured = [size for size in record["sizes"] if "figures" in size]
+    together = [{**size, "figures": [figure for figure in size["figures"] if _is_a_whole(figure)]} for size in measured]
+    parts = [_heading(record), _plain(record["against_plain"]), _sizes(record["sizes"])]
+    return "\n\n".join([*parts, "Processor time, ms:", _figures(together, "processor_s", 1e3)]) + "\n"
+
+
+def _is_a_whole(figure: dict[str, Any]) -> bool:
+    """Whether a figure is of more than one estimator or metric; names of one have no space."""
+    return " " in figure["what"]
 
 
 def _heading(record: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""A result file as Markdown tables: bench/README.md shows nothing else."""
+"""A result file as Markdown: all of its tables, or the summary that bench/README.md shows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,26 @@ _WORTH_SAYING = 0.1  # cores
 def render(records: Iterable[dict[str, Any]]) -> str:
     """All tables of a file's records, one a model."""
     return "\n".join(map(_rendered, records))
+
+
+def summary(records: Iterable[dict[str, Any]]) -> str:
+    """One table a record: a row for each slice, a column for each scorer."""
+    return "\n".join(f"{_heading(record)}\n\n{_speeds(record['rows'])}\n" for record in records)
+
+
+def _speeds(rows: Sequence[dict[str, Any]]) -> str:
+    slices, scorers = (list(dict.fromkeys(row[name] for row in rows)) for name in ("slice", "scorer"))
+    cells = {(row["slice"], row["scorer"]): _speed(row) for row in rows}
+    return table(
+        ("slice", *scorers), ([piece, *(cells.get((piece, name), "") for name in scorers)] for piece in slices)
+    )
+
+
+def _speed(row: dict[str, Any]) -> str:
+    """Statements a second, peak MiB, and how calprobe compares, or why there is no ratio."""
+    figures = [f"{row['p50']:.1f}/s", f"{row['peak_mib']:.0f} MiB"] if "p50" in row else []
+    times = f"{row['calprobe_is_times_as_fast']:.2f} times" if "calprobe_is_times_as_fast" in row else row["note"]
+    return ", ".join([*figures, *([times] if times else [])])
 
 
 def _rendered(record: dict[str, Any]) -> str:

@@ -1,8 +1,13 @@
-"""Writes the pages that the code knows best: docs/reference/cli.md and python.md. Run by `make docs-reference`."""
+"""Writes the pages that the code knows best: cli.md, python.md and the files of architecture.md, in docs/reference/.
+
+Run by `make docs-reference`.
+"""
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +16,8 @@ import click
 
 from calprobe.cli.app import cli
 
-FOLDER = Path(__file__).resolve().parents[1] / "reference"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "reference"
 WIDTH = 100  # columns of the terminal that the help is printed for
 
 COMMANDS_HEAD = """\
@@ -26,18 +32,51 @@ PYTHON_HEAD = """\
 
 ```python
 import calprobe
+from calprobe.analysis import compare_reductions, prompt_sensitivity
+from calprobe.confidence import uncertainties
 from calprobe.metrics import ace
 
 options = calprobe.ScoreOptions(templates="0,1", relations=("month", "moon-planet"))
-run = calprobe.score("tiny-clm", "mini", "runs/mine", options)
-run = calprobe.open_run("runs/mine")  # reads it again, whenever
-frame = calprobe.confidences(run)  # a row an instance and estimator
+run = calprobe.score("tiny-clm", "mini", "runs/mine", options)  # calprobe.open_run("runs/mine") reads it again
+candidates = run.table("sum").frame()  # a row for each candidate under each template, with its score
+frame = calprobe.confidences(run)  # a row for each instance and estimator: prediction, confidence, correct, failed
+answers = calprobe.answers(run)  # in words: subject, answer, predicted, statement, and confidences by estimator
+report = calprobe.report("runs/mine")
+result = report.to_json()  # what `calprobe report --json` prints, as a dict
+numbers = report.frame()  # a row for each run, estimator and metric: value, low, high
+sensitivity = prompt_sensitivity(run)  # spread of accuracy and ACE, MSD, fidelity, correlations over the paraphrases
+split = uncertainties(run)  # a row for each instance: total, aleatoric, epistemic
+best = compare_reductions(run).runs[0].best  # sum, mean, sum_answer or mean_answer
 base = frame[frame["estimator"] == "base"]
-print(ace(base["confidence"], base["correct"]).value)
+error = ace(base["confidence"], base["correct"])  # any metric on any arrays: a value, and the bins that it used
 ```
 
-Importing `calprobe` costs nothing; torch loads with the first model, and never for reading or analysing a run. Below
-are the first sentences of the docstrings; `help(..)` has shapes, ranges, errors and an example.
+A run is given as its folder or as an open run, wherever one is taken. Importing `calprobe` costs nothing; torch loads
+with the first model, and never for reading or analysing a run.
+
+## Progress and threads
+
+`score` shows a bar on a terminal and in a notebook. In a script, progress goes to the log at level INFO, which Python
+hides by default (`logging.basicConfig(level=logging.INFO)`), or to a function of yours, at most twice a second:
+
+```python
+from calprobe.scoring import ScoreProgress
+
+
+def show(now: ScoreProgress) -> None:
+    print(f"{now.statements} of {now.total} statements, {now.relations}, {now.seconds_left or 0:.0f} s left")
+
+
+options = calprobe.ScoreOptions(templates="0,1", progress=show, quiet=True)
+```
+
+The command sets `OMP_WAIT_POLICY=passive` before torch is imported; functions do not change your environment. Set it
+yourself, before you import torch, if other processes use the same cores: idle threads that spin made scoring 4 to 7
+times slower.
+
+## Public names
+
+Below are the first sentences of the docstrings; `help(..)` has shapes, ranges, errors and an example.
 """
 
 # Public package -> what it is for.
@@ -83,6 +122,34 @@ def python_page() -> str:
     return PYTHON_HEAD + "".join(_package(name, purpose) for name, purpose in PACKAGES.items())
 
 
+def architecture_page() -> str:
+    """The text of architecture.md: what is written by hand, and below its last heading each file by folder."""
+    by_hand = (FOLDER / "architecture.md").read_text(encoding="utf-8").partition("\n### ")[0]
+    folders = [folder for top in ("calprobe", "kernels") for folder in _folders(ROOT / top)]
+    return by_hand.rstrip() + "\n" + "".join(map(_files, folders))
+
+
+def _folders(folder: Path) -> list[Path]:
+    """The folder and those below it that have modules."""
+    return sorted({file.parent for file in folder.rglob("*.py")})
+
+
+def _files(folder: Path) -> str:
+    """A heading, what the package is, and a line for each of its modules."""
+    package, modules = folder / "__init__.py", sorted(folder.glob("*.py"))
+    about = f"{_subject(package)}.\n\n" if package.exists() else ""
+    lines = [f"- `{file.name}`: {_subject(file)}\n" for file in modules if file != package]
+    return f"\n### `{folder.relative_to(ROOT).as_posix()}/`\n\n{about}" + "".join(lines)
+
+
+def _subject(file: Path) -> str:
+    """The first sentence of a module's docstring, up to a colon, semicolon or bracket."""
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    if not text:
+        raise SystemExit(f"{file.relative_to(ROOT)} has no docstring")
+    return re.split(r"[:;]\s|\s\(|(?<!et al)\.\s", " ".join(text.partition("\n\n")[0].split()))[0].rstrip(".:")
+
+
 def _helps(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[tuple[str, str]]:
     """The command's full name and its help, then those of the commands below it."""
     with command.make_context(name, [], parent=parent, terminal_width=WIDTH, resilient_parsing=True) as context:
@@ -96,8 +163,8 @@ def _helps(command: click.Command, name: str, parent: click.Context | None = Non
 
 def _package(name: str, purpose: str) -> str:
     package = import_module(name)
-    rows = [f"| `{public}` | {_first_sentence(package, public)} |" for public in package.__all__]
-    return "\n".join(["", f"## {name}", "", purpose, "", "| name | what |", "|---|---|", *rows, ""])
+    lines = [f"- `{public}`: {_first_sentence(package, public)}" for public in package.__all__]
+    return "\n".join(["", f"### {name}", "", purpose, "", *lines, ""])
 
 
 def _first_sentence(package: object, name: str) -> str:
@@ -107,13 +174,14 @@ def _first_sentence(package: object, name: str) -> str:
         raise SystemExit(f"{name} has no docstring, and no line in VALUES of {__file__}")
     paragraph = " ".join(text.partition("\n\n")[0].split())
     sentence, stop, _ = paragraph.partition(". ")
-    return (sentence + "." if stop else paragraph).replace("|", "\\|")
+    return sentence + "." if stop else paragraph
 
 
 def main() -> None:
-    """Write both pages."""
+    """Write the three pages."""
     (FOLDER / "cli.md").write_text(commands_page(), encoding="utf-8")
     (FOLDER / "python.md").write_text(python_page(), encoding="utf-8")
+    (FOLDER / "architecture.md").write_text(architecture_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

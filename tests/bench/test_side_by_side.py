@@ -22,7 +22,7 @@ from harness.machine import Company
 from peers.afterwards import scaling
 from peers.compare import achieved, rows_of, why_no_ratio
 from peers.contest import Contest
-from peers.render import render
+from peers.render import render, summary
 from peers.statements import ModelSpec, Piece, ScoreJob, scaling_pieces, slice_of
 from tiny_models import save_tiny_masked_model, save_tiny_model
 
@@ -354,8 +354,24 @@ def test_a_shared_machine_is_noticed() -> None:
     assert f"Other processes kept {busy} cores busy" in render([record | {"achieved": [], "scaling": []}])
 
 
+def test_a_summary_has_a_row_for_each_slice() -> None:
+    calprobe, peer = outcome("calprobe", (1.0, 2.0, 9.0)), outcome("peer", (11.0, 8.0, 10.0))
+    rows = [
+        {**row, "slice": piece}
+        for piece in ("a", "b")
+        for row in rows_of(piece, {"calprobe": calprobe, "peer": peer}, 3, "float32")
+    ]
+    lines = summary([{"machine": MACHINE, "settings": SETTINGS, "note": "", "rows": rows}]).splitlines()
+    assert lines[2] == "| slice | calprobe | peer |"
+    assert [line.split(" | ")[0] for line in lines[4:]] == ["| a", "| b"]
+    assert lines[4].startswith("| a | 1.5/s, ")
+    assert lines[4].endswith(" MiB, 5.00 times |")
+
+
 @pytest.mark.parametrize("name", re.findall(r"<!-- table: (.+) -->", README.read_text("utf-8")))
 def test_the_readme_shows_what_was_recorded(name: str) -> None:
     records = json.loads((README.parent / "results" / name).read_text("utf-8"))
-    block = f"<!-- table: {name} -->\n\n{render(records)}\n<!-- end -->"
-    assert block in README.read_text("utf-8"), f"update it from: bench/side_by_side.py --render bench/results/{name}"
+    block = f"<!-- table: {name} -->\n\n{summary(records)}\n<!-- end -->"
+    assert block in README.read_text("utf-8"), (
+        f"update it from: bench/side_by_side.py --summary --render bench/results/{name}"
+    )

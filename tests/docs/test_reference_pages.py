@@ -40,10 +40,29 @@ def reference_pages(monkeypatch: pytest.MonkeyPatch) -> object:
     return reference_pages
 
 
-@pytest.mark.parametrize(("file", "page"), [("cli.md", "commands_page"), ("python.md", "python_page")])
+@pytest.mark.parametrize(
+    ("file", "page"),
+    [("cli.md", "commands_page"), ("python.md", "python_page"), ("architecture.md", "architecture_page")],
+)
 def test_generated_pages_are_what_the_code_says(reference_pages: object, file: str, page: str) -> None:
     written = (DOCS / "reference" / file).read_text("utf-8")
     assert written == getattr(reference_pages, page)(), f"run `make docs-reference` to renew docs/reference/{file}"
+
+
+def test_architecture_has_a_line_for_each_file() -> None:
+    """Each folder of the code is a heading, with its modules below it in the order of their names."""
+    page = (DOCS / "reference" / "architecture.md").read_text("utf-8")
+    parts = re.split(r"^### `(.+)/`$", page, flags=re.MULTILINE)[1:]
+    listed = {
+        folder: re.findall(r"^- `(\w+\.py)`: \S", text, re.MULTILINE)
+        for folder, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+    files = [file for top in ("calprobe", "kernels") for file in sorted((DOCS.parent / top).rglob("*.py"))]
+    folders = {file.parent.relative_to(DOCS.parent).as_posix() for file in files}
+    assert listed == {
+        folder: [f.name for f in files if f.parent == DOCS.parent / folder and f.name != "__init__.py"]
+        for folder in folders
+    }
 
 
 def in_code(page: str) -> set[str]:
