@@ -15,12 +15,14 @@ _WRONG = r"(?:wrong|incorrect|false|inaccurate|impossible|mistaken|invalid|ruled
 _DENIED_BEHIND = re.compile(
     rf"[*_)\]}}\"”'.]{{0,4}}(?:\s(?:option|answer|choice))?\s(?:is|was|are|would\sbe|can{_APOSTROPHE}?t\sbe|cannot\sbe"
     rf"|seems|looks)(?:\s(?:clearly|definitely|obviously|certainly|also|simply|therefore))?"
-    rf"(?:\s{_WRONG}|(?:\snot|n{_APOSTROPHE}t)\b)",
+    rf"(?:\s{_WRONG}|(?:\snot|n{_APOSTROPHE}t)\b(?!\s(?:only|just|merely|the\sonly)\b))",
     re.IGNORECASE,
 )
+# "No" is a word of its own here: behind an answer may stand "No further steps are needed".
 _TAKEN_BACK = re.compile(
     r"[*_)\]}\"”'.,;:!?—–-]{0,4}\s{0,3}(?:[—–-]\s?)?"
-    r"(?:no|wait|oops|sorry|correction|or\srather|i\smean|scratch\sthat|let\sme\scorrect)\b(?!\sdoubt)",
+    r"(?:no(?=\s?[,.;:!—–]|\s[-\d$]|\s(?:wait|sorry|actually|it|that|make)\b)"
+    r"|(?:wait|oops|sorry|correction|or\srather|i\smean|scratch\sthat|let\sme\scorrect)\b)",
     re.IGNORECASE,
 )
 _BEFORE, _BEHIND = 60, 60  # characters around a value that are looked at

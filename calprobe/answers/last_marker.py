@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from calprobe.answers.first_char import read_first_char
@@ -180,13 +180,15 @@ def _last_of_each(text: str, labels: Labels) -> Iterator[_Found]:
 
 def _only_one(text: str, labels: Labels) -> Reading:
     """By the first of the weaker rules that finds one label and no other."""
-    if len(_first_of_each_label(text, labels, _SHARE)) > 1:
+    mentions = labels.pattern("<strict>").finditer(text)
+    denied = {labels.name_of(match["label"]) for match in mentions if _says_no(text, match)}
+    if len(_first_of_each_label(text, labels, _SHARE, denied)) > 1:
         return Reading(None, "several", "")
     several = False
     for rule, source in _WEAK:
         if rule == "only_mention" and (several or labels.are_digits):
             continue
-        first = _first_of_each_label(text, labels, source)
+        first = _first_of_each_label(text, labels, source, denied)
         if len(first) == 1 and not (rule == "only_mention" and first[0]["label"] in ("A", "I")):
             reading = _reading(text, labels, _Found(rule, first[0]))
             if reading.value is not None:
@@ -195,11 +197,9 @@ def _only_one(text: str, labels: Labels) -> Reading:
     return Reading(None, "several" if several else "none", "")
 
 
-def _first_of_each_label(text: str, labels: Labels, source: str) -> list[re.Match[str]]:
+def _first_of_each_label(text: str, labels: Labels, source: str, denied: Container[str]) -> list[re.Match[str]]:
     """The first match of each label that the reply denies nowhere, two labels at most."""
     found: list[re.Match[str]] = []
-    mentions = labels.pattern("<strict>").finditer(text)
-    denied = {labels.name_of(match["label"]) for match in mentions if _says_no(text, match)}
     for match in labels.pattern(source, re.MULTILINE).finditer(text):
         if found and labels.are_same(found[0]["label"], match["label"]):
             continue

@@ -27,10 +27,11 @@ _RULES = (
     ("own_line", re.compile(rf"^[^\w\n]{{0,12}}{_WORD}[^\w\n]{{0,12}}$", re.IGNORECASE | re.MULTILINE)),
     ("only_mention", re.compile(_WORD, re.IGNORECASE)),
 )
-# Without either word: what the reply says of the claim.
+# Without either word: what the reply says of the claim, and not what it only considers (to see whether it is true).
 _TRUTH = re.compile(
-    r"\b(?:claim|statement|option|answer|conclusion|it|this|that)\s(?:is|was|must\sbe|appears\sto\sbe)(?P<not>\s(?:definitely|clearly|"
-    r"actually|therefore|indeed)?\s?not|n['’]t)?\s(?:(?:definitely|clearly|actually|therefore|indeed|also|partially)\s)?"
+    r"(?<!if )(?<!if the )(?<!whether )(?<!whether the )\b(?:claim|statement|option|answer|conclusion|it|this|that)"
+    r"\s(?:is|was|must\sbe|appears\sto\sbe)(?P<not>\s(?:definitely|clearly|actually|therefore|indeed)?\s?not|n['’]t)?"
+    r"\s(?:(?:definitely|clearly|actually|therefore|indeed|also|partially)\s)?"
     r"[\"“'*]{0,3}(?:(?P<right>true|correct|right)|(?P<wrong>false|incorrect|wrong|untrue))\b",
     re.IGNORECASE,
 )
