@@ -11,11 +11,12 @@ _BETWEEN = (
     r"|equal|to|it))"
 )
 _DENIED_BEFORE = re.compile(rf"(?:\b|(?<=[a-z])){_NOT}{_BETWEEN}{{0,4}}[\s:*_\"“'(\[$]{{1,4}}\Z", re.IGNORECASE)
-_WRONG = r"(?:wrong|incorrect|false|inaccurate|impossible|mistaken|invalid|ruled\sout|out\sof\sthe\squestion)"
+_WRONG = r"(?:wrong|incorrect|false|inaccurate|impossible|mistaken|invalid|ruled\sout|excluded|out\sof\sthe\squestion)"
 _DENIED_BEHIND = re.compile(
-    rf"[*_)\]}}\"”'.]{{0,4}}(?:\s(?:option|answer|choice))?\s(?:is|was|are|would\sbe|can{_APOSTROPHE}?t\sbe|cannot\sbe"
-    rf"|seems|looks)(?:\s(?:clearly|definitely|obviously|certainly|also|simply|therefore))?"
-    rf"(?:\s{_WRONG}|(?:\snot|n{_APOSTROPHE}t)\b(?!\s(?:only|just|merely|the\sonly)\b))",
+    rf"[*_)\]}}\"”'`.]{{0,4}}(?:\s(?:option|answer|choice))?\s(?:(?:is|was|are|would\sbe|seems|looks)"
+    rf"(?:\s(?:clearly|definitely|obviously|certainly|also|simply|therefore))?"
+    rf"(?:\s{_WRONG}|(?:\s(?:not|never)|n{_APOSTROPHE}t)\b(?!\s(?:only|just|merely|the\sonly)\b))"
+    rf"|(?:cannot|can{_APOSTROPHE}t)\sbe\b(?!\s{_WRONG}))",
     re.IGNORECASE,
 )
 # "No" is a word of its own here: behind an answer may stand "No further steps are needed".
