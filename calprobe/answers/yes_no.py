@@ -41,8 +41,8 @@ _BOTH = re.compile(r"[^\w\n]{0,4}(?:and|or|/)[^\w\n]{0,4}(?:yes|no)(?![^\W_])", 
 
 def read_yes_no(text: str) -> Reading:
     """`yes` or `no`: behind "the answer is" or "Answer:", the last one, unless a correction follows; behind "actually"
-    and its like, the last one; at the beginning; alone on a line, the last one; or anywhere, if the other word does not occur. Without either word
-    what the reply calls the claim, true or false (`truth`).
+    and its like, the last one; at the beginning; alone on a line, the last one; or anywhere, if the other word does not
+    occur. Without either word what the reply calls the claim, true or false (`truth`).
 
     "No" in front of some nouns ("no idea", "no doubt") is not read. `several`: "yes or no", or both words and none of
     them marked.
