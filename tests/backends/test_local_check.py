@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from proofs import few_of
 from tiny_models import CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal
+from wrong_engines import ERRORS
 
 from calprobe.backends.local import check
-from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.check import ragged_engine
 from calprobe.backends.local.engine import Engine
 from calprobe.models import LoadedModel, LoadOptions, load_model
@@ -36,41 +35,10 @@ def test_a_right_engine_passes_whatever_the_text(dtype: str, monkeypatch: Patch)
         assert not isinstance(ragged_engine(model), str)
 
 
-def rows_see_their_padding(monkeypatch: Patch) -> None:
-    def all_seen(self: Engine, positions: torch.Tensor, n_slots: int) -> torch.Tensor:
-        return self._additive(torch.ones(*positions.shape, n_slots, dtype=torch.bool))
-
-    monkeypatch.setattr(Engine, "_masks", all_seen)
-
-
-def positions_are_one_too_large(monkeypatch: Patch) -> None:
-    right = Engine._hidden
-
-    def shifted(self: Engine, cache: Any, tokens: Any, positions: torch.Tensor, masks: Any) -> torch.Tensor:
-        return right(self, cache, tokens, positions + (positions > 6), masks)
-
-    monkeypatch.setattr(Engine, "_hidden", shifted)
-
-
-def a_prefix_is_not_copied(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(RaggedCache, "copy", lambda *_: None)
-
-
-def the_head_has_another_scale(monkeypatch: Patch) -> None:
-    right = Engine.__init__
-
-    def scaled(self: Engine, model: LoadedModel) -> None:
-        right(self, model)
-        assert self.head is not None
-        self.head = replace(self.head, rule=replace(self.head.rule, scale=1.1))
-
-    monkeypatch.setattr(Engine, "__init__", scaled)
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "error",
-    [rows_see_their_padding, positions_are_one_too_large, a_prefix_is_not_copied, the_head_has_another_scale],
+    ERRORS,
     ids=lambda error: error.__name__,
 )
 def test_an_engine_with_an_error_is_refused(error: Callable[[Patch], None], dtype: str, monkeypatch: Patch) -> None:

@@ -17,13 +17,8 @@ import numpy as np
 import pytest
 import real_models
 import torch
-from test_local_check import (
-    a_prefix_is_not_copied,
-    positions_are_one_too_large,
-    rows_see_their_padding,
-    the_head_has_another_scale,
-)
 from torch import Tensor
+from wrong_engines import ERRORS
 
 from calprobe.backends.local import check
 from calprobe.backends.local.check import ragged_engine
@@ -42,7 +37,6 @@ DTYPES = ("float32", "bfloat16", "float16")
 TINY = {"ask": "tiny-chat", "score": "tiny-clm"}
 REAL = ("smollm2", "gemma3")
 N_STATEMENTS = 12
-ASK_ERRORS = (rows_see_their_padding, positions_are_one_too_large, a_prefix_is_not_copied, the_head_has_another_scale)
 
 
 @cache
@@ -144,12 +138,12 @@ def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str) -> None
     assert not refused
 
 
-@pytest.mark.parametrize("error", [*ASK_ERRORS, *SCORE_ERRORS], ids=lambda error: error.__name__)
+@pytest.mark.parametrize("error", [*ERRORS, *SCORE_ERRORS], ids=lambda error: error.__name__)
 @pytest.mark.parametrize(("name", "dtype"), [("tiny", "bfloat16"), *REAL_CASES])
 def test_an_engine_with_an_error_is_always_refused(
     name: str, dtype: str, error: Callable[[Patch], None], monkeypatch: Patch
 ) -> None:
-    of = "ask" if error in ASK_ERRORS else "score"
+    of = "ask" if error in ERRORS else "score"
     model = model_of(TINY[of] if name == "tiny" else name, dtype)
     error(monkeypatch)
     taken = [seed for seed in range(WRONG_SEEDS) if CHECKS[of](model, seed)]

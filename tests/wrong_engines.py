@@ -1,0 +1,47 @@
+"""Errors that tests make in the engine of `ask`, each of which the check on every load must find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from calprobe.backends.local.cache import RaggedCache
+from calprobe.backends.local.engine import Engine
+from calprobe.models import LoadedModel
+
+
+def rows_see_their_padding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_seen(self: Engine, positions: torch.Tensor, n_slots: int) -> torch.Tensor:
+        return self._additive(torch.ones(*positions.shape, n_slots, dtype=torch.bool))
+
+    monkeypatch.setattr(Engine, "_masks", all_seen)
+
+
+def positions_are_one_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Engine._hidden
+
+    def shifted(self: Engine, cache: Any, tokens: Any, positions: torch.Tensor, masks: Any) -> torch.Tensor:
+        return right(self, cache, tokens, positions + (positions > 6), masks)
+
+    monkeypatch.setattr(Engine, "_hidden", shifted)
+
+
+def a_prefix_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RaggedCache, "copy", lambda *_: None)
+
+
+def the_head_has_another_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Engine.__init__
+
+    def scaled(self: Engine, model: LoadedModel) -> None:
+        right(self, model)
+        assert self.head is not None
+        self.head = replace(self.head, rule=replace(self.head.rule, scale=1.1))
+
+    monkeypatch.setattr(Engine, "__init__", scaled)
+
+
+ERRORS = (rows_see_their_padding, positions_are_one_too_large, a_prefix_is_not_copied, the_head_has_another_scale)
