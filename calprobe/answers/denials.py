@@ -11,16 +11,19 @@ _BETWEEN = (
     r"|equal|to|it))"
 )
 _DENIED_BEFORE = re.compile(rf"(?:\b|(?<=[a-z])){_NOT}{_BETWEEN}{{0,4}}[\s:*_\"“'(\[$]{{1,4}}\Z", re.IGNORECASE)
-_WRONG = r"(?:wrong|incorrect|false|inaccurate|impossible|mistaken|invalid|ruled\sout|out\sof\sthe\squestion)"
+_WRONG = r"(?:wrong|incorrect|false|inaccurate|impossible|mistaken|invalid|ruled\sout|excluded|out\sof\sthe\squestion)"
 _DENIED_BEHIND = re.compile(
-    rf"[*_)\]}}\"”'.]{{0,4}}(?:\s(?:option|answer|choice))?\s(?:is|was|are|would\sbe|can{_APOSTROPHE}?t\sbe|cannot\sbe"
-    rf"|seems|looks)(?:\s(?:clearly|definitely|obviously|certainly|also|simply|therefore))?"
-    rf"(?:\s{_WRONG}|(?:\snot|n{_APOSTROPHE}t)\b)",
+    rf"[*_)\]}}\"”'`.]{{0,4}}(?:\s(?:option|answer|choice))?\s(?:(?:is|was|are|would\sbe|seems|looks)"
+    rf"(?:\s(?:clearly|definitely|obviously|certainly|also|simply|therefore))?"
+    rf"(?:\s{_WRONG}|(?:\s(?:not|never)|n{_APOSTROPHE}t)\b(?!\s(?:only|just|merely|the\sonly)\b))"
+    rf"|(?:cannot|can{_APOSTROPHE}t)\sbe\b(?!\s{_WRONG}))",
     re.IGNORECASE,
 )
+# "No" is a word of its own here: behind an answer may stand "No further steps are needed".
 _TAKEN_BACK = re.compile(
     r"[*_)\]}\"”'.,;:!?—–-]{0,4}\s{0,3}(?:[—–-]\s?)?"
-    r"(?:no|wait|oops|sorry|correction|or\srather|i\smean|scratch\sthat|let\sme\scorrect)\b(?!\sdoubt)",
+    r"(?:no(?=\s?[,.;:!—–]|\s[-\d$]|\s(?:wait|sorry|actually|it|that|make)\b)"
+    r"|(?:wait|oops|sorry|correction|or\srather|i\smean|scratch\sthat|let\sme\scorrect)\b)",
     re.IGNORECASE,
 )
 _BEFORE, _BEHIND = 60, 60  # characters around a value that are looked at

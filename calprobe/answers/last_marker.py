@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
+from calprobe.answers.denials import is_denied
 from calprobe.answers.first_char import read_first_char
 from calprobe.answers.labels import Labels
 from calprobe.answers.new_question import where_a_new_question_begins
@@ -49,19 +50,12 @@ _SECOND = (
     rf"{_CLOSE}(?:,|/|&|\band\b|\bor\b)(?i:{_OPEN}{_AGAIN})<strict>"
     r"(?![^\S\n]{1,3}(?:is|are|was|would|does|has|can)\b)"
 )
-# In front of a label: that it is not the answer, or only another that is possible (it could also be D).
-_NOT = re.compile(
-    r"(?:\b(?:can)?not|n['’]t|\bnever|\bneither|\bnor|\brule\sout|\bexclude|\b(?:could|might|may)\salso)\s{1,3}"
+# In front of a label: that it is ruled out, or only another one that is possible (it could also be D).
+_RULED_OUT = re.compile(
+    r"\b(?:rules?\sout|exclude|(?:could|might|may)\salso)\s{1,3}"
     r"(?:(?:be|choose|pick|select|go\swith|say)\s)?(?:the\s)?(?:option\s|choice\s|answer\s)?$",
     re.IGNORECASE,
 )
-# Behind a label: that it is not the answer.
-_DENIED = re.compile(
-    r"[\s\"'”’`*_)\]}]{1,4}(?:(?:is|was|would\sbe)\s(?:not\b|never\b|(?:clearly\s|also\s)?(?:wrong|incorrect|false)\b)"
-    r"|(?:is|was)n['’]t\b|can(?:not|['’]t)\sbe\b)",
-    re.IGNORECASE,
-)
-
 # In front of a letter: it is part of the name of a thing.
 _NAMES = re.compile(
     r"\b(?:vitamins?|hepatitis|influenza|types?|groups?|class|grades?|plans?|figures?|fig\.|tables?|sections?|parts?|points?|lines?"
@@ -170,7 +164,7 @@ def _last_of_each(text: str, labels: Labels) -> Iterator[_Found]:
             (
                 match
                 for match in found
-                if not _is_denied(text, match) and match.start() >= back.get(labels.name_of(match["label"]), 0)
+                if not _is_passed_over(text, match) and match.start() >= back.get(labels.name_of(match["label"]), 0)
             ),
             maxlen=1,
         )
@@ -180,13 +174,15 @@ def _last_of_each(text: str, labels: Labels) -> Iterator[_Found]:
 
 def _only_one(text: str, labels: Labels) -> Reading:
     """By the first of the weaker rules that finds one label and no other."""
-    if len(_first_of_each_label(text, labels, _SHARE)) > 1:
+    mentions = labels.pattern("<strict>").finditer(text)
+    denied = {labels.name_of(match["label"]) for match in mentions if _says_no(text, match)}
+    if len(_first_of_each_label(text, labels, _SHARE, denied)) > 1:
         return Reading(None, "several", "")
     several = False
     for rule, source in _WEAK:
         if rule == "only_mention" and (several or labels.are_digits):
             continue
-        first = _first_of_each_label(text, labels, source)
+        first = _first_of_each_label(text, labels, source, denied)
         if len(first) == 1 and not (rule == "only_mention" and first[0]["label"] in ("A", "I")):
             reading = _reading(text, labels, _Found(rule, first[0]))
             if reading.value is not None:
@@ -195,30 +191,29 @@ def _only_one(text: str, labels: Labels) -> Reading:
     return Reading(None, "several" if several else "none", "")
 
 
-def _first_of_each_label(text: str, labels: Labels, source: str) -> list[re.Match[str]]:
+def _first_of_each_label(text: str, labels: Labels, source: str, denied: Container[str]) -> list[re.Match[str]]:
     """The first match of each label that the reply denies nowhere, two labels at most."""
     found: list[re.Match[str]] = []
-    mentions = labels.pattern("<strict>").finditer(text)
-    denied = {labels.name_of(match["label"]) for match in mentions if _says_no(text, match)}
     for match in labels.pattern(source, re.MULTILINE).finditer(text):
         if found and labels.are_same(found[0]["label"], match["label"]):
             continue
-        if labels.name_of(match["label"]) not in denied and not _is_denied(text, match):
+        if labels.name_of(match["label"]) not in denied and not _is_passed_over(text, match):
             found.append(match)
         if len(found) > 1:
             break
     return found
 
 
-def _is_denied(text: str, match: re.Match[str]) -> bool:
-    """Whether the reply says of this label that it is not the answer, or names a thing with it: vitamin D."""
+def _is_passed_over(text: str, match: re.Match[str]) -> bool:
+    """Whether the reply says so, or names a thing with the label: vitamin D."""
     begin = match.start("label")
     return _says_no(text, match) or _NAMES.search(text, max(0, begin - 40), begin) is not None
 
 
 def _says_no(text: str, match: re.Match[str]) -> bool:
+    """Whether the reply says of this label that it is not the answer."""
     begin, end = match.span("label")
-    return bool(_NOT.search(text, max(0, begin - 40), begin) or _DENIED.match(text, end))
+    return is_denied(text, begin, end) or _RULED_OUT.search(text, max(0, begin - 40), begin) is not None
 
 
 # Path 1 of the audit: forms in this order, of each the first match; the paper prints the first three of them.

@@ -22,7 +22,7 @@ _MARKER = re.compile(
 _FIRST = re.compile(r"[0-9]+(?:[,.][0-9]+)*")  # as the study of science questions reads numbers
 _MARKERS = 50  # so many from the end are looked at: a text that only repeats markers takes no longer
 _REST = 300  # characters behind a marker that its number stands in
-_BETWEEN = re.compile(r"\bbetween\s[^.\n]{1,20}?\sand\s\S{1,20}", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween\s(?:[^.\n]|\.(?=\d)){1,20}?\sand\s\S{1,20}", re.IGNORECASE)
 _RANGE = 40  # characters around a number in which it may be the end of a range
 _ALONE = re.compile(r"\s*([^\n]{1,40})\n[^\S\n]*\n")
 _EQUALS = re.compile(r"(?<![<>!=])=(?!=)|≈|\\approx")

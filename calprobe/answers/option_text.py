@@ -30,13 +30,13 @@ def read_option_text(text: str, labels: Sequence[str], options: Sequence[str]) -
         return Reading(None, "none", "")
     found: dict[str, tuple[int, int]] = {}
     denied = set()
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))  # 1 where a text stands that was found
     for label, option in sorted(zip(labels, options, strict=True), key=lambda each: -len(each[1])):
         for match in _words(option).finditer(text):
             start, end = match.span()
-            if any(start < until and begin < end for begin, until in taken):
+            if 1 in taken[start:end]:
                 continue
-            taken.append((start, end))
+            taken[start:end] = b"\1" * (end - start)
             if is_denied(text, start, end) or is_taken_back(text, end):
                 denied.add(label)
             found.setdefault(label, (start, end))

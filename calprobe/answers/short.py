@@ -88,10 +88,12 @@ def first_paragraph(text: str) -> str:
     >>> first_paragraph("\\n Paris\\n\\nThe answer is Rome."), first_paragraph("Answer:\\n\\nParis\\n\\nRome")
     ('\\n Paris', 'Answer:\\n\\nParis')
     """
-    for blank in re.finditer(r"\n[^\S\n]*\n", text):
-        before = text[: blank.start()].rstrip(_BEHIND.replace(":", ""))
-        if any(map(str.isalnum, before)) and not before.endswith(":"):
+    begin = 0
+    for blank in re.finditer(r"\n\s*\n", text):
+        paragraph = text[begin : blank.start()].rstrip(_BEHIND.replace(":", ""))
+        if any(map(str.isalnum, paragraph)) and not paragraph.endswith(":"):
             return text[: blank.start()]
+        begin = blank.end()
     return text
 
 

@@ -13,6 +13,8 @@ _NO_NOUN = (
     r"opinion|problem|matter|one|other|such|more|longer|reason|need|question|proof|data)s?\b)"
 )
 _WORD = rf"(?<![^\W_])(?P<word>[Yy][Ee][Ss]|[Nn][Oo]{_NO_NOUN})(?![^\W_])(?!['’][^\W\d_])"
+# What a reply takes back counts behind the correction.
+_CORRECTED = re.compile(rf"\b(?:actually|wait|correction|rather)\b[\s,.:;–—-]{{0,8}}{_WORD}", re.IGNORECASE)
 _RULES = (
     (
         "answer_marker",
@@ -21,16 +23,16 @@ _RULES = (
             re.IGNORECASE,
         ),
     ),
-    # What a reply takes back counts behind the correction.
-    ("corrected", re.compile(rf"\b(?:actually|wait|correction|rather)\b[\s,.:;–—-]{{0,8}}{_WORD}", re.IGNORECASE)),
+    ("corrected", _CORRECTED),
     ("leading", re.compile(rf"\A[\W_]*{_WORD}", re.IGNORECASE)),
     ("own_line", re.compile(rf"^[^\w\n]{{0,12}}{_WORD}[^\w\n]{{0,12}}$", re.IGNORECASE | re.MULTILINE)),
     ("only_mention", re.compile(_WORD, re.IGNORECASE)),
 )
-# Without either word: what the reply says of the claim.
+# Without either word: what the reply says of the claim, and not what it only considers (to see whether it is true).
 _TRUTH = re.compile(
-    r"\b(?:claim|statement|option|answer|conclusion|it|this|that)\s(?:is|was|must\sbe|appears\sto\sbe)(?P<not>\s(?:definitely|clearly|"
-    r"actually|therefore|indeed)?\s?not|n['’]t)?\s(?:(?:definitely|clearly|actually|therefore|indeed|also|partially)\s)?"
+    r"(?<!if )(?<!if the )(?<!whether )(?<!whether the )\b(?:claim|statement|option|answer|conclusion|it|this|that)"
+    r"\s(?:is|was|must\sbe|appears\sto\sbe)(?P<not>\s(?:definitely|clearly|actually|therefore|indeed)?\s?not|n['’]t)?"
+    r"\s(?:(?:definitely|clearly|actually|therefore|indeed|also|partially)\s)?"
     r"[\"“'*]{0,3}(?:(?P<right>true|correct|right)|(?P<wrong>false|incorrect|wrong|untrue))\b",
     re.IGNORECASE,
 )
@@ -38,9 +40,9 @@ _BOTH = re.compile(r"[^\w\n]{0,4}(?:and|or|/)[^\w\n]{0,4}(?:yes|no)(?![^\W_])", 
 
 
 def read_yes_no(text: str) -> Reading:
-    """`yes` or `no`: behind "the answer is" or "Answer:", the last one; behind "actually" and its like, the last one;
-    at the beginning; alone on a line, the last one; or anywhere, if the other word does not occur. Without either word
-    what the reply calls the claim, true or false (`truth`).
+    """`yes` or `no`: behind "the answer is" or "Answer:", the last one, unless a correction follows; behind "actually"
+    and its like, the last one; at the beginning; alone on a line, the last one; or anywhere, if the other word does not
+    occur. Without either word what the reply calls the claim, true or false (`truth`).
 
     "No" in front of some nouns ("no idea", "no doubt") is not read. `several`: "yes or no", or both words and none of
     them marked.
@@ -55,6 +57,8 @@ def read_yes_no(text: str) -> Reading:
         if not words:
             continue
         word, found = max(words.items(), key=lambda item: item[1].start("word"))
+        if rule == "answer_marker" and _CORRECTED.search(text, found.end("word")):
+            continue
         if _BOTH.match(text, found.end("word")) or (rule == "only_mention" and len(words) > 1):
             return Reading(None, "several", rule)
         return Reading(word, "ok", rule, *found.span("word"))

@@ -38,6 +38,7 @@ from calprobe.prompts import (
     with_turns,
 )
 from calprobe.questions import Question, QuestionOptions, QuestionSet, load_questions
+from calprobe.questions.examples import TooFewExamplesError
 from calprobe.questions.paraphrase_file import read_paraphrases
 from calprobe.runs.asked_growth import joined
 from calprobe.runs.asked_manifest import AskManifest
@@ -146,13 +147,26 @@ def plan_of(
     prompts = _prompts(filled)
     named = [questions] if isinstance(questions, str | Path | QuestionSet) else list(questions)
     chosen = question_options or QuestionOptions(seed=filled.seed or 0)
-    sets = tuple(_asked_set(each, prompts, filled, chosen) for each in named)
+    try:
+        sets = tuple(_asked_set(each, prompts, filled, chosen) for each in named)
+    except TooFewExamplesError as error:
+        prompts = _without_examples(prompts, options, error)
+        sets = tuple(_asked_set(each, prompts, filled, chosen) for each in named)
     _refuse_bad_sets(sets)
     sets, worded = _worded(sets, filled)
     prompts = _permuted(prompts, sets, filled)
     plan = Plan(sets, prompts, filled, paraphrases=worded)
     plan.check()
     return plan
+
+
+def _without_examples(prompts: PromptSet, options: AskOptions, error: TooFewExamplesError) -> PromptSet:
+    """The prompts that are asked by default, without those that show examples; raises the error of chosen ones."""
+    shows = {own.name for own in prompts.variants if any(form.shots for form in (own, *own.wordings.values()))}
+    if any(given is not None for given in (options.study, options.prompts, options.variants, options.shots)):
+        raise error
+    log.warning("asked without %s, which shows examples (%s)", ", ".join(sorted(shows)), error)
+    return overridden(prompts, Overrides(variants=[own.name for own in prompts.variants if own.name not in shows]))
 
 
 def _possible(request: _Request, backend: Backend) -> _Request:

@@ -130,7 +130,8 @@ def _kernel_cache() -> Check:
     default = Path(os.environ.get("TRITON_HOME") or os.path.expanduser("~")) / ".triton" / "cache"  # noqa: PTH111 - "~" where there is none
     folder = Path(os.environ.get("TRITON_CACHE_DIR") or default)
     check = place("kernel cache", folder, "Triton cannot compile kernels", "TRITON_CACHE_DIR")
-    if check.state == "ok" and os.statvfs(_nearest(folder)).f_flag & os.ST_NOEXEC:
+    no_execution = getattr(os, "ST_NOEXEC", 0)  # macOS and Windows do not say so
+    if check.state == "ok" and no_execution and os.statvfs(_nearest(folder)).f_flag & no_execution:
         what = f"{check.value}; its disk is mounted noexec: Triton cannot load kernels"
         fix = "set TRITON_CACHE_DIR to a folder on a disk that allows execution"
         return Check(check.name, "note", what, fix, check.facts)

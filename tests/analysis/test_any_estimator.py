@@ -87,6 +87,11 @@ def test_designs_of_ones_own_file_stand_under_the_papers_columns() -> None:
     tables = beside_science(report_asked([replace(run, replies=replies, prompts=prompts)], OPTIONS))
     row = tables[0].rows[-1]
     assert (row.label, row.values) == ("sums, prompts mine, unknown", (None, pytest.approx(0.4), None, None))
+    renamed = replace(run, replies=replies, prompts=prompts)
+    runs = [replace(renamed, label=f"run {at}", asked_as=kind) for at, kind in enumerate(("base", "instruct", "base"))]
+    *_, row = beside_science(report_asked(runs, OPTIONS))[0].rows
+    assert (row.of, row.label) == ("mean", "base, 2 runs and sets"), "one instruct model is no mean"
+    assert row.values == (None, pytest.approx(0.4), None, None)
     others = replace(prompts, variants=tuple(replace(own, name=f"x{own.name}") for own in prompts.variants))
     replies = tuple(replace(own, variant=f"x{own.variant}") for own in replies)
     empty = beside_science(report_asked([replace(run, replies=replies, prompts=others)], OPTIONS))

@@ -137,7 +137,14 @@ def test_failed_requests_are_in_no_number() -> None:
     assert cell.failures == {"answer": 1, "stated:decimal": 1}
     assert run.disclosure.to_json()["failed_requests"] == {"quiz": {"plain": 2}}
     lines = dict(run.disclosure.lines())
-    assert lines["failures"].startswith("2 requests failed (stated:decimal 1, answer 1; 2 times: gone), in no number")
+    assert lines["failures"].startswith(
+        "2 requests failed (stated:decimal 1, answer 1; 2 times: gone) and are left out"
+    )
+    assert lines["failures"].endswith("unread answers: last_marker 0")
+    named = report(
+        made.asked(questions, replies), AskedOptions(readers=("last_marker", "first_char"), resampling=QUICK)
+    )
+    assert dict(named.disclosure.lines())["failures"].endswith("unread answers: last_marker 0, first_char 0")
     assert cell.failure_reasons == {"gone": 2}
     assert heading(run)[0].endswith(", 2 requests failed")
 

@@ -160,7 +160,7 @@ def test_differences_are_those_of_the_paired_bootstrap(found: FourWays) -> None:
     first, second = (f"{own.number}_{own.name}" for own in (pair.first, pair.second))
     own = joined.dropna(subset=[first])
     samples = {name: (own[name].to_numpy(), own[f"{name}_correct"].to_numpy()) for name in (first, second)}
-    metrics = [metric for metric in standard_metrics() if metric.name in ("accuracy", "brier", "ace", "auroc")]
+    metrics = [metric for metric in standard_metrics() if metric.name in ("accuracy", "brier", "ece", "auroc")]
     wanted = paired_differences(metrics, samples, [(first, second)], Resampling(60))[first, second]
     assert {each.metric: each.difference for each in pair.contrasts} == wanted
     every = list(found.contrasts)
@@ -338,6 +338,16 @@ def test_tables_say_what_was_found(found: FourWays) -> None:
         "facts",
     ]
     assert {row.keys["way"] for row in tables["ways"].rows} == {"A", "B", "C", "D"}
+    assert "first_char" not in {row.keys["by"] for row in tables["ways"].rows}, "by the audit's rules, or by name"
+    printed = [column.keys.get("metric") for column in tables["views"].columns if column.printed]
+    assert {"brier", "auroc", "ece", "ece_if_calibrated"} <= set(printed)
+    assert "ace" not in printed, "stated confidences have few values"
+    pair = found.pairs[0]
+    error = next(own for own in pair.contrasts if own.metric == "ece")
+    assert error.by_chance is not None
+    rows = {row.keys["metric"]: row.cells[:2] for row in tables["view-differences"].rows[: len(pair.contrasts) + 2]}
+    assert rows["ece_if_calibrated"] == tuple(side.size for side in error.by_chance)
+    assert rows["ece_p"] == tuple(side.p for side in error.by_chance)
     assert len(tables["correlations"].columns) == len(found.views)
     facts = tables["facts"].rows
     assert [row.label for row in facts if row.group.startswith("B, C: ranked wrong")] == ["colour/3", "colour/2"]

@@ -18,6 +18,7 @@ from calprobe.analysis.asked.science.selection import halves
 from calprobe.analysis.asked.science.simulation import hidden_metrics, informed, polarised
 from calprobe.analysis.run_names import state
 from calprobe.analysis.tables.asked import asked_tables
+from calprobe.analysis.tables.asked.label_study import label_study_tables
 from calprobe.metrics import Resampling
 from calprobe.prompts.overrides import with_turns
 from calprobe.questions import Question, turned
@@ -163,8 +164,16 @@ def test_a_name_has_one_number_in_all_tables(bins: int | None) -> None:
     assert len(hidden) == 2
     for design in own.designs:
         assert hidden[design.variant]["ace"] == design.chosen["normalised"]["ace"].value
+        for name in ("ace_if_calibrated", "ace_p"):
+            assert design.chosen["normalised"][name] == cell[design.variant].estimators["label"].metrics[name]
         for name in ("ace", "brier_reliability", "brier_resolution"):
             assert hidden[design.variant][name] == cell[design.variant].estimators["label"].metrics[name].value
+    accuracy = own.designs[0].chosen["normalised"]["accuracy"].value
+    known_nothing = next(row for row in own.hidden if row.simulated)
+    assert known_nothing.metrics == pytest.approx(hidden_metrics(*polarised(accuracy), bins), nan_ok=True)
+    (table,) = (own for own in label_study_tables(own) if own.label == "designs")
+    titles = [column.title for column in table.columns]
+    assert titles[titles.index("ACE") :][:3] == ["ACE", "ACE if cal.", "ACE p"], "of twelve questions"
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,8 @@ def test_contains_takes_complete_words_in_one_form() -> None:
     assert found == Grade(True, "contains", "18 May 2018")
     assert not graded("in the 1990s", "1990", grader="contains").correct
     assert graded("about 1,000 men", "one thousand", grader="contains").correct
+    assert graded("Paris is not only the capital, it is the largest city", "Paris", grader="contains").correct
+    assert not graded("Paris is not the capital", "Paris", grader="contains").correct
 
 
 def test_the_target_is_all_accepted_texts_or_the_best() -> None:

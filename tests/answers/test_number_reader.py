@@ -97,6 +97,9 @@ READ = [
     ("Answer: 3\nAnswer: I do not know", 3, "marked"),
     ("2/3 of it", 2 / 3, "last_fraction"),
     ("7\n\nQuestion: What is 2 + 2?\nAnswer: 4", 7, "last"),
+    ("There are 3 cats and 12 dogs, so 15. No more calculation is needed.", 15, "last"),
+    ("First 12. The answer is 15.\n\nNo further steps are needed.", 15, "marked"),
+    ("The answer is 15. The answer is 12. No, it was right.", 15, "marked"),
 ]
 
 
@@ -109,6 +112,7 @@ def test_which_number_is_the_answer(text: str, value: float, rule: str) -> None:
 def test_unread_numbers() -> None:
     assert read_number("I do not know") == Reading(None, "none", "")
     assert read_number("It is 0,8") == Reading(None, "unclear", "last")
+    assert read_number("It is between 10.5 and 12 metres").status == "unclear"
     assert read_number("Answer: 0,8 of 10") == Reading(None, "unclear", "marked")
 
 

@@ -123,6 +123,10 @@ YES_NO = [
     ("Answer: Yes", "yes", "answer_marker"),
     ("Verdict: **No**", "no", "answer_marker"),
     ("So I say yes to it", "yes", "only_mention"),
+    ("The answer is yes. Wait, actually no.", "no", "corrected"),
+    ("Yes? Actually no. The answer is yes.", "yes", "answer_marker"),
+    ("To see whether the statement is true, look at gold.", None, ""),
+    ("If it is correct, it floats. The claim is false.", "no", "truth"),
     ("Yes or no", None, "leading"),
     ("I say yes, you say no", None, "only_mention"),
     ("Nobody knows", None, ""),
@@ -137,7 +141,7 @@ def test_yes_and_no(text: str, value: str | None, rule: str) -> None:
     assert (reading.value, reading.rule) == (value, rule)
     assert reading.status == ("ok" if value else "several" if rule else "none")
     if value:
-        assert text[reading.start : reading.end].lower() == value
+        assert text[reading.start : reading.end].lower() == ("false" if rule == "truth" else value)
 
 
 def test_yes_and_no_in_the_words_of_the_labels() -> None:

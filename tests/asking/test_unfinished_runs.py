@@ -84,7 +84,7 @@ def test_what_is_missing_is_counted_and_never_wrong(tmp_path: Path) -> None:
     stated = steps.estimators["stated_decimal"]
     assert (stated.rows, stated.coverage.value, stated.reasons) == (8, 1.0, {})
     said = dict(report.disclosure.lines())["missing"]
-    assert said == "replies of sums, steps: answer 31, final 32, stated:decimal 32; in no number"
+    assert said == "replies of sums, steps: answer 31, final 32, stated:decimal 32; these are left out"
     missing = run_json(report)["disclosure"]["missing"]["sums"]
     assert missing["direct"] == {"answer": 8, "stated:decimal": 8}
 
@@ -205,7 +205,7 @@ def test_prompts_without_room_are_named_with_what_helps(tmp_path: Path, caplog: 
     assert (cell.rows, cell.failed, cell.failure_reasons) == (10, 2, {TOO_LONG: 4})
     said = dict(report.disclosure.lines())["failures"]
     assert said.startswith(
-        "4 requests failed (answer 2, stated:decimal 2; 4 times: the prompt is too long), in no number"
+        "4 requests failed (answer 2, stated:decimal 2; 4 times: the prompt is too long) and are left out"
     )
 
 

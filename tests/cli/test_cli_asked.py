@@ -272,7 +272,9 @@ def test_runs_of_replies_are_compared(run: str, tmp_path: Path) -> None:
     assert set(plain["accuracy"]) == {"last_marker"}
     assert set(plain["estimators"]["label"]) == {"brier", "ece", "auroc"}
     assert found["correction"] == "max-t"
-    assert found["tests"] == 13, "of two variants accuracy, and three metrics of two estimators; one AUROC is undefined"
+    other = pair["sets"]["quiz"][1]["estimators"]["stated_import"]["auroc"]
+    assert (other["first"]["value"], other["difference"]["p"]) == (None, None), "no right answer has a confidence"
+    assert found["tests"] == 2 * (1 + 2 * 3) - 1, "accuracy, three metrics of two estimators, but for that AUROC"
     assert figure.is_file()
     assert "last_marker accuracy" in page.read_text("utf-8")
     done = calprobe("compare", run, "--variants", "plain:other", *quick)

@@ -42,6 +42,7 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOption
         format_changes=tuple(dict.fromkeys(name for own in sets.values() for name in own.format_changes)),
         phrasings=tuple(dict.fromkeys(name.removeprefix("stated_") for cell in cells for name in cell.overconfidence)),
         readers=readers,
+        hidden=tuple(dict.fromkeys(name for own in sets.values() for name in own.hidden)),
         read_by={f"{cell.set} {cell.variant}": cell.reader for cell in cells if cell.reader != readers[0]},
         pairing=PAPER if options.by_paper else OWN,
         window=options.window,

@@ -48,6 +48,7 @@ class Disclosure:
     exact: Mapping[str, ExactMatches] = field(default_factory=dict)  # by set, what exact matching graded
     judged: JudgedAccuracy | None = None  # None: no part, or all, was graded by hand
     tokens: Tokens = field(default_factory=dict)  # of a reply at most, by stage; empty: of an import
+    hidden: tuple[str, ...] = ()  # readers that no table shows
     read_by: Mapping[str, str] = field(default_factory=dict)  # SET VARIANT -> reader, where it is not the first one
 
     def to_json(self) -> dict[str, Any]:
@@ -108,11 +109,11 @@ class Disclosure:
             yield "tokens", tokens_text(self.tokens)
         yield from self._parse_lines()
         yield "labels", f"in a window of {self.window} tokens" if self.window else "all that the backend gave"
-        yield "failures", f"{self._failed_text()}, in no number; unread answers: {self._unread_text()}"
+        yield "failures", f"{self._failed_text()} and are left out; unread answers: {self._unread_text()}"
         for name, cells in self.missing.items():
             for variant, stages in cells.items():
                 each = ", ".join(f"{stage} {number:,}" for stage, number in stages.items())
-                yield "missing", f"replies of {name}, {variant}: {each}; in no number"
+                yield "missing", f"replies of {name}, {variant}: {each}; these are left out"
         yield "intervals", self.intervals
         yield from self.about.items()
 
@@ -159,7 +160,8 @@ class Disclosure:
         for cells in self.unread.values():
             for own in cells.values():
                 for reader, number in own.items():
-                    totals[reader] = totals.get(reader, 0) + number
+                    if reader not in self.hidden:
+                        totals[reader] = totals.get(reader, 0) + number
         return ", ".join(f"{reader} {number:,}" for reader, number in totals.items()) or "none"
 
 

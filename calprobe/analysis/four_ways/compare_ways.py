@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,16 +25,17 @@ from calprobe.analysis.four_ways.numbers import (
     view_pair,
     way_numbers,
 )
-from calprobe.analysis.four_ways.options import DEFAULT_FOUR_WAYS, METRICS, OF_DIFFERENCES, FourWaysOptions
+from calprobe.analysis.four_ways.options import DEFAULT_FOUR_WAYS, METRICS, FourWaysOptions
 from calprobe.analysis.four_ways.ranked import Offered, Ranked
 from calprobe.analysis.four_ways.records import asked_record, scored_record
 from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
-from calprobe.analysis.four_ways.ways import Way, letter_of, numbered
+from calprobe.analysis.four_ways.ways import View, Way, letter_of, numbered
 from calprobe.analysis.run_facts import content_of
 from calprobe.analysis.scored_run import Runs, open_scored_runs
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, standard_metrics
+from calprobe.metrics.error_shown import error_shown, has_few_values
 from calprobe.metrics.metric import is_resampled
 from calprobe.questions.types import Question
 from calprobe.runs import AskedRun
@@ -77,10 +79,12 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
     found = _Ways.of(ranked, cells, options)
     facts = tuple(_fact(ranked, key) for key in found.joined.keys)
     drawn = Drawn.of(np.array([fact.relation for fact in facts], np.str_), options.compare)
-    metrics, of_differences = _metrics(options, METRICS), _metrics(options, OF_DIFFERENCES)
-    resampled = [metric for metric in of_differences if is_resampled(metric)]
     ways = found.ways
     views = [view for way in ways for view in way.views]
+    few_values = any(map(partial(_has_few_values, options=options), views))
+    metrics = _metrics(options, METRICS)
+    of_differences = _metrics(options, ("accuracy", "brier", error_shown(few_values=few_values), "auroc"))
+    resampled = [metric for metric in of_differences if is_resampled(metric)]
     pairs = every_pair(ways) if options.compare.pairs == "all" else fair_pairs(ways)
     return corrected(
         FourWays(
@@ -97,6 +101,7 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
             two_by_two=two_by_twos(ways, facts, drawn),
             unit=drawn.unit,
             metrics=metrics,
+            few_values=few_values,
             wanted=options,
         )
     )
@@ -232,6 +237,11 @@ def _names(
     chosen = {own.run.label: tuple(name for name in names if name in own.run.estimators) for own in ranked}
     said = tuple(name for name in names if name in of_replies)
     return {label: own or usual[label] for label, own in chosen.items()}, said or None
+
+
+def _has_few_values(view: View, options: FourWaysOptions) -> bool:
+    """Whether a confidence has fewer different values than ACE has bins; no uncertainty has."""
+    return view.scale == "probability" and has_few_values(view.confidence[view.read], options.compare.scores.ace_bins)
 
 
 def _metrics(options: FourWaysOptions, defaults: Sequence[str]) -> tuple[Metric, ...]:

@@ -28,6 +28,7 @@ from calprobe.analysis.four_ways.results_json import (
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.options import CompareOptions
 from calprobe.metrics import Estimate, Metric
+from calprobe.metrics.error_shown import ERRORS, chance_shown, columns_shown, with_chance
 from calprobe.words import ClusterKind
 
 
@@ -48,12 +49,30 @@ class FourWays(Corrected):
     two_by_two: tuple[TwoByTwo, ...]
     unit: ClusterKind  # what was resampled
     metrics: tuple[Metric, ...]  # in the order of columns
+    few_values: bool  # whether ECE is the error that is printed, see `calprobe.metrics.error_shown`
     wanted: FourWaysOptions
 
     @property
     def options(self) -> CompareOptions:  # type: ignore[override]  # a property in place of the field
         """How the comparison was made, with the correction that was chosen."""
         return self.wanted.compare
+
+    @property
+    def shows_chance(self) -> bool:
+        """Whether what chance makes of calibration errors stands beside them: of few facts."""
+        return chance_shown(len(self.facts), self.options.scores.resampling)
+
+    @property
+    def columns(self) -> tuple[Metric, ...]:
+        """The metrics of its tables: those that were chosen, all printed, else with one calibration error.
+
+        Brier score and AUROC have room before the p-values of errors, which differences have too.
+        """
+        if self.options.metrics is not None:
+            return tuple(replace(metric, printed=True) for metric in self.metrics)
+        shown = columns_shown(self.metrics, few_values=self.few_values, chance=self.shows_chance)
+        p_values = [with_chance(error)[2] for error in ERRORS]
+        return tuple(replace(metric, priority=None) if metric.name in p_values else metric for metric in shown)
 
     @property
     def models(self) -> tuple[str, ...]:

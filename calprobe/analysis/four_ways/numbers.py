@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from calprobe.analysis.compare_numbers import Drawn
+from calprobe.analysis.compare_results import by_chance_of
 from calprobe.analysis.four_ways.results import FEW, RankCorrelation, ViewNumbers, ViewPair, WayNumbers
 from calprobe.analysis.four_ways.ways import Mask, View, Way
 from calprobe.analysis.meaningful import as_confidence, of_scale
@@ -69,7 +71,9 @@ def view_pair(pair: Pair, metrics: Sequence[Metric], drawn: Drawn) -> ViewPair:
     for metric in shown:
         one, two = draws["first"][metric.name], draws["second"][metric.name]
         sides = interval(one, metric), interval(two, metric)
-        contrasts.append(drawn.contrast(None, metric.name, sides, PairedDraws.of(one, two, metric)))
+        contrast = drawn.contrast(None, metric.name, sides, PairedDraws.of(one, two, metric))
+        by_chance = by_chance_of(metric.name, (one, two), int(kept.sum()), drawn.options)
+        contrasts.append(replace(contrast, by_chance=by_chance))
     return ViewPair(first, second, int(kept.sum()), tuple(contrasts))
 
 

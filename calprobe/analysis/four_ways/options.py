@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions
 from calprobe.errors import UsageError
+from calprobe.metrics.error_shown import ERRORS, with_chance
 
-METRICS = ("accuracy", "mean_confidence", "brier", "ace", "ace_if_calibrated", "auroc")
-OF_DIFFERENCES = ("accuracy", "brier", "ace", "auroc")
+METRICS = ("accuracy", "mean_confidence", "brier", *(name for error in ERRORS for name in with_chance(error)), "auroc")
 EXAMPLES = 5
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calprobe.analysis.compare_results import SIGNIFICANT
 from calprobe.analysis.curves.calibration import (
     METRICS,
@@ -73,8 +75,8 @@ def way_pictures(found: FourWays) -> WayPictures:
 
 
 def _lines(found: FourWays, title: str) -> Iterator[CalibrationLine]:
-    bins = found.options.scores.ace_bins
-    metrics = [metric for metric in standard_metrics(bins) if metric.name in METRICS]
+    ace_bins = found.options.scores.ace_bins
+    metrics = [metric for metric in standard_metrics(ace_bins) if metric.name in METRICS]
     for own in found.views:
         view, kept = own.view, own.view.read
         if view.scale != "probability" or not kept.any():
@@ -83,7 +85,8 @@ def _lines(found: FourWays, title: str) -> Iterator[CalibrationLine]:
         values = bootstrap_many(metrics, {view.title: sample}, Resampling(0))[view.title]
         name = f"{view.title} ({view.way})"
         # Twenty bins of a few facts would be a fact each.
-        yield calibration_line((title, title, name, ()), sample, values, None if bins == ACE_BINS else bins)
+        bins = None if ace_bins == ACE_BINS else ace_bins
+        yield calibration_line((title, title, name, ()), sample, values, bins, np.flatnonzero(kept))
 
 
 def _quarters(own: TwoByTwo) -> Quarters:

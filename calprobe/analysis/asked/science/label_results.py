@@ -105,5 +105,7 @@ class LabelStudy:
     prompts: str = ""  # the name of the prompt set; empty: of an import
 
 
+# How models are asked, in the order of the study; unknown of replies that another tool made.
+KINDS = ("base", "instruct", "reasoning", "unknown")
 # Rows of which the unmasked first token is no label; of which no label is among the 20 most probable tokens.
 INVALID = ("not_first", "not_in_20")

@@ -28,11 +28,12 @@ from calprobe.arrays import Floats
 from calprobe.confidence.asked.cell import LABEL
 from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, standard_metrics
 from calprobe.metrics.concentration import FINE, bin_entropy, largest_bin, largest_bin_entropy, place_metrics
+from calprobe.metrics.error_shown import with_chance
 from calprobe.prompts.overrides import turn_name
 
 RAW, NORMALISED = "raw", "normalised"
 WAYS = (RAW, NORMALISED)
-OF_CHOSEN = ("accuracy", "mean_confidence", "ece_15", "ace", "smooth_ece", "brier", "auroc")
+OF_CHOSEN = ("accuracy", "mean_confidence", "ece_15", *with_chance("ace"), "smooth_ece", "brier", "auroc")
 OF_CHOSEN_PARTS = ("brier_reliability", "brier_resolution", "brier_uncertainty")
 OF_LABELS = ("ece_15", "ace", "brier", "auroc")
 
@@ -132,4 +133,4 @@ def _hidden(designs: Mapping[str, DesignMasses], options: AskedOptions) -> Itera
             yield HiddenRow(variant, False, float(own.right.mean()), values)
     first = next(iter(designs.values()), None)
     if first is not None and len(first.right):
-        yield from simulated(float(first.right.mean()))
+        yield from simulated(float(first.right.mean()), options.ace_bins)

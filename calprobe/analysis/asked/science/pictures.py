@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from calprobe.analysis.asked.science.label_results import LabelDesign, LabelStudy
+from calprobe.analysis.asked.science.label_results import KINDS, LabelDesign, LabelStudy
 from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.curves.matrix_figure import Matrix
 from calprobe.analysis.plots.families import family_of
 from calprobe.analysis.run_names import NO_STATES, own_parts
 from calprobe.metrics import Estimate
 
-KINDS = ("base", "instruct", "reasoning", "unknown")
 _NO = Estimate(float("nan"))
 SHOWN: Mapping[str, Callable[[LabelDesign], Estimate]] = {
     "comprehension": lambda design: design.comprehension,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from calprobe.analysis.asked.published import Beside, BesideRow
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
-from calprobe.analysis.asked.science.label_results import LabelDesign
+from calprobe.analysis.asked.science.label_results import KINDS, LabelDesign
 from calprobe.metrics import auroc
 from calprobe.metrics.concentration import BINS, FREQUENCY_BINS, ece_of_centred_bins, ece_of_middles
 
@@ -81,6 +81,8 @@ def _designs(run: AskedRunReport) -> Iterator[tuple[str, Mapping[str, LabelDesig
 
 
 def _comprehension(runs: Sequence[AskedRunReport]) -> Iterator[BesideRow]:
+    """A row a run and set, then the means over those of base, of instruct and of reasoning models."""
+    by_kind: dict[str, list[tuple[float | None, ...]]] = {}
     for run in runs:
         for name, designs in _designs(run):
             asked_as = run.labels.asked_as if run.labels is not None else ""
@@ -88,7 +90,17 @@ def _comprehension(runs: Sequence[AskedRunReport]) -> Iterator[BesideRow]:
                 designs[column].comprehension.value if column in designs else None
                 for column in published()["comprehension"]["columns"]
             )
+            by_kind.setdefault(asked_as, []).append(values)
             yield BesideRow(run.label, f"{name}, {asked_as}", values)
+    for kind in (kind for kind in KINDS if kind != "unknown"):
+        if len(rows := by_kind.get(kind, [])) > 1:
+            yield BesideRow("mean", f"{kind}, {len(rows)} runs and sets", tuple(map(_mean, zip(*rows, strict=True))))
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    """Of those that there are; None of none."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _invalid(found: Mapping[str, Any], runs: Sequence[AskedRunReport]) -> Beside:

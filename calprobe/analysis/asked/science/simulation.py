@@ -47,15 +47,15 @@ def informed(accuracy: float, gap: float, draws: int = DRAWS, seed: int = 0) -> 
     return confidence, rng.random(draws) < confidence - gap
 
 
-def simulated(accuracy: float) -> Iterator[HiddenRow]:
+def simulated(accuracy: float, ace_bins: int | None = ACE_BINS) -> Iterator[HiddenRow]:
     """Both scorers at one accuracy, the informed one with each gap that the accuracy leaves room for."""
     if np.isnan(accuracy):
         return
-    yield HiddenRow("polarised, knows nothing", True, accuracy, hidden_metrics(*polarised(accuracy)))
+    yield HiddenRow("polarised, knows nothing", True, accuracy, hidden_metrics(*polarised(accuracy), ace_bins))
     for gap in GAPS:
         if _LEAST < accuracy + gap < 1 and accuracy > 0:
-            found = informed(accuracy, gap)
-            yield HiddenRow(f"informed, too sure by {gap:.2f}", True, accuracy, hidden_metrics(*found))
+            found = hidden_metrics(*informed(accuracy, gap), ace_bins)
+            yield HiddenRow(f"informed, too sure by {gap:.2f}", True, accuracy, found)
 
 
 def hidden_metrics(

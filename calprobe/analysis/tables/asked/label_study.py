@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from calprobe.analysis.asked.science.label_results import LabelSet, LabelStudy
+from calprobe.analysis.asked.science.label_results import LabelDesign, LabelSet, LabelStudy
 from calprobe.analysis.asked.science.simulation import ENTROPY
+from calprobe.analysis.prose import error_notes
 from calprobe.analysis.tables.types import Column, Row, Table, metric_cells, metric_columns
+from calprobe.metrics.error_shown import SMALL, with_chance
 
 CONVENTIONS = {"ece_15": "mean confidence", "ece_15_middle": "bin middle", "ece_15_centred": "centred bins"}
 CALIBRATION = {"ece_15": "ECE 15", "ace": "ACE", "brier": "Brier", "auroc": "AUROC"}
@@ -40,6 +43,9 @@ def label_study_tables(own: LabelSet) -> Iterator[Table]:
 
 def designs_table(own: LabelSet) -> Table:
     """A row a design: comprehension, rows whose first token is no label, accuracy and calibration of the chosen."""
+    _, size, p = with_chance("ace")
+    by_chance = {size: "ACE if cal.", p: "ACE p"} if any(_has_chance(design, size) for design in own.designs) else {}
+    errors = {name: CALIBRATION[name] for name in ("ece_15", "ace")} | by_chance | CALIBRATION
     return Table(
         "Prompt designs: comprehension, and calibration of the most probable label",
         "designs",
@@ -51,7 +57,7 @@ def designs_table(own: LabelSet) -> Table:
             Column("not in 20", keys={"metric": "label_not_in_20"}),
             Column("accuracy", "larger", keys={"metric": "accuracy"}),
             *metric_columns({"ece_15": "raw"}, "ECE 15", way="raw"),
-            *metric_columns(CALIBRATION, "normalised", way="normalised"),
+            *metric_columns(errors, "normalised", way="normalised"),
         ),
         tuple(
             Row(
@@ -62,7 +68,7 @@ def designs_table(own: LabelSet) -> Table:
                     *design.invalid.values(),
                     *metric_cells(design.chosen["normalised"], ["accuracy"]),
                     *metric_cells(design.chosen["raw"], ["ece_15"]),
-                    *metric_cells(design.chosen["normalised"], CALIBRATION),
+                    *metric_cells(design.chosen["normalised"], errors),
                 ),
                 keys={"variant": design.variant},
             )
@@ -73,8 +79,15 @@ def designs_table(own: LabelSet) -> Table:
             "Comprehension: mean raw probability on the labels at the first token. Not first: rows whose most probable "
             "token is no label, not in 20: rows without a label among the 20 most probable; both before anything is "
             "masked, so a decoder that admits labels alone would hide them.",
+            *error_notes(few_values=False, chance=bool(by_chance)),
         ),
     )
+
+
+def _has_chance(design: LabelDesign, name: str) -> bool:
+    """Whether what chance makes of an error stands beside it: of few questions, where it was drawn."""
+    size = design.chosen["normalised"].get(name)
+    return design.rows < SMALL and size is not None and not math.isnan(size.value)
 
 
 def errors_table(own: LabelSet) -> Table:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from calprobe.analysis.compare_prose import correction_notes, direction_notes
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import FEW
 from calprobe.analysis.four_ways.ways import View, Way
-from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, sides_named
+from calprobe.analysis.prose import error_notes
+from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, rows_of, sides_named
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
-from calprobe.metrics import Metric
 
 MOST = 5  # confidences whose correlations with their intervals a terminal has room for
 
@@ -28,7 +27,8 @@ def ways_table(found: FourWays) -> Table:
     for own in found.ways:
         way = own.way
         where = way.run + (f", {way.variant}" if way.variant else "")
-        for name, accuracy in own.accuracy.items():
+        shown = {name: own.accuracy[name] for name in own.accuracy if name == way.by or found.wanted.asked.shows(name)}
+        for name, accuracy in shown.items():
             cells: tuple[Cell, ...] = (
                 None if way.chance != way.chance else way.chance,
                 accuracy,
@@ -71,11 +71,11 @@ def views_table(found: FourWays) -> Table:
         caption="Confidences in the same facts",
         label="views",
         stub="confidence",
-        columns=(Column("n", keys={"quantity": "n"}), *map(_column, found.metrics)),
+        columns=(Column("n", keys={"quantity": "n"}), *(Column.of(metric, ranked=False) for metric in found.columns)),
         rows=tuple(
             Row(
                 own.view.title,
-                (own.facts, *(own.metrics.get(metric.name) for metric in found.metrics)),
+                (own.facts, *(own.metrics.get(metric.name) for metric in found.columns)),
                 group=way_title(found.way(own.view.way)),
                 keys={"way": own.view.way, "view": str(own.view.number), "estimator": own.view.name},
             )
@@ -84,15 +84,11 @@ def views_table(found: FourWays) -> Table:
         notes=(
             "n: facts with the confidence; its metrics are of these, and of the answer that it speaks of. "
             "Uncertainties without a scale have an order alone (AUROC).",
+            *(() if found.options.metrics else error_notes(few_values=found.few_values, chance=found.shows_chance)),
         ),
         directions=True,
         best_within=None,
     )
-
-
-def _column(metric: Metric) -> Column:
-    """The column of a metric, which every format has: all of them were chosen for this table."""
-    return replace(Column.of(metric, ranked=False), printed=True)
 
 
 def differences_table(found: FourWays) -> Table | None:
@@ -120,19 +116,24 @@ def differences_table(found: FourWays) -> Table | None:
         stub="number",
         columns=number_columns(named),
         rows=tuple(
-            Row(
-                label=titles.get(contrast.metric, contrast.metric),
-                cells=number_cells(quantities(contrast), named),
-                group=f"first {_of_way(found, pair.first)}, second {_of_way(found, pair.second)}: n {pair.facts:,}",
-                keys={
-                    "first": str(pair.first.number),
-                    "second": str(pair.second.number),
-                    "metric": contrast.metric,
-                },
-                significant=contrast.significant,
-            )
+            row
             for pair in found.pairs
             for contrast in pair.contrasts
+            for row in rows_of(
+                Row(
+                    label=titles.get(contrast.metric, contrast.metric),
+                    cells=number_cells(quantities(contrast), named),
+                    group=f"first {_of_way(found, pair.first)}, second {_of_way(found, pair.second)}: n {pair.facts:,}",
+                    keys={
+                        "first": str(pair.first.number),
+                        "second": str(pair.second.number),
+                        "metric": contrast.metric,
+                    },
+                    significant=contrast.significant,
+                ),
+                contrast,
+                named,
+            )
         ),
         notes=tuple(notes),
         best_within=None,

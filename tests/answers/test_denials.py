@@ -1,0 +1,39 @@
+"""What a reply denies is denied for every reader by one rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from calprobe.answers.denials import is_denied
+from calprobe.answers.labels import labels_of
+from calprobe.answers.last_marker import read_last_marker
+from calprobe.answers.number_reader import read_number
+from calprobe.answers.option_text import read_option_text
+
+DENIED = {
+    "{} is wrong.": True,
+    "{} was never right.": True,
+    "{} cannot be right.": True,
+    "{} can't be wrong.": False,
+    "{} is not only right.": False,
+    "not {} at all": True,
+    "rather than {}": True,
+    "It is {}.": False,
+}
+
+
+@pytest.mark.parametrize(("form", "expected"), DENIED.items())
+def test_a_value_is_denied_whatever_it_is(form: str, expected: bool) -> None:
+    for value in ("B", "12", "Mars"):
+        text = form.format(value)
+        start = text.index(value)
+        assert is_denied(text, start, start + len(value)) is expected
+    assert (read_last_marker(form.format("B"), labels_of(("A", "B", "C"))).value is None) is expected
+    assert (read_number(form.format("12")).value is None) is expected
+    assert (read_option_text(form.format("Mars"), ("A", "B"), ("Moon", "Mars")).value is None) is expected
+
+
+def test_a_label_that_is_ruled_out_or_only_possible_is_passed_over() -> None:
+    labels = labels_of(("B", "C", "D"))
+    assert read_last_marker("I rule out B, so C.", labels).value == "C"
+    assert read_last_marker("I think it's B, but it could also be D.", labels).value == "B"
