@@ -7,7 +7,6 @@ from collections.abc import Iterator
 UNITS = {
     "spaces": " ",
     "lines": "\n",
-    "names of an option": "Ann ",
     "digits": "7",
     "commas and digits": "1,",
     "points and digits": "1.",

@@ -9,6 +9,8 @@ from asked_questions import choice, free, lettered, number, worded
 from hostile_texts import hostile_texts
 
 from calprobe.answers import PARSERS, STATUSES, read, read_stated, readers_of
+from calprobe.answers.option_text import read_option_text
+from calprobe.answers.short import first_paragraph
 from calprobe.answers.types import MOST_CHARACTERS
 from calprobe.runs.replies import Reply
 
@@ -44,6 +46,16 @@ def test_hostile_confidences_are_read_quickly(name: str) -> None:
             before = time.process_time()
             assert read_stated(TEXTS[name], scale, parser=parser).status in STATUSES
             assert time.process_time() - before < MOST_SECONDS, (parser, scale)
+
+
+@pytest.mark.parametrize("text", ["Jupiter " * 12_500, "\n" * 100_000])
+def test_what_comes_again_and_again_is_read_quickly(text: str) -> None:
+    before = time.process_time()
+    assert (read_option_text(text, ("A", "B"), ("Mars", "Jupiter")).value == "B") is ("Jupiter" in text)
+    assert first_paragraph(text) == text
+    assert time.process_time() - before < MOST_SECONDS, (
+        "a tenth of it; ten times as long where time grows as the square"
+    )
 
 
 def test_a_reply_without_end_is_cut() -> None:
