@@ -145,6 +145,10 @@ def test_failed_requests_are_in_no_number() -> None:
         made.asked(questions, replies), AskedOptions(readers=("last_marker", "first_char"), resampling=QUICK)
     )
     assert dict(named.disclosure.lines())["failures"].endswith("unread answers: last_marker 0, first_char 0")
+    one = report(made.asked(questions, replies[:4]))
+    assert dict(one.disclosure.lines())["failures"].startswith(
+        "1 request failed (answer 1; 1 time: gone) and is left out"
+    )
     assert cell.failure_reasons == {"gone": 2}
     assert heading(run)[0].endswith(", 2 requests failed")
 

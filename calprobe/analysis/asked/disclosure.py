@@ -109,7 +109,7 @@ class Disclosure:
             yield "tokens", tokens_text(self.tokens)
         yield from self._parse_lines()
         yield "labels", f"in a window of {self.window} tokens" if self.window else "all that the backend gave"
-        yield "failures", f"{self._failed_text()} and are left out; unread answers: {self._unread_text()}"
+        yield "failures", f"{self._failed_text()}; unread answers: {self._unread_text()}"
         for name, cells in self.missing.items():
             for variant, stages in cells.items():
                 each = ", ".join(f"{stage} {number:,}" for stage, number in stages.items())
@@ -153,7 +153,9 @@ class Disclosure:
         why = "; ".join(
             f"{counted(number, 'time')}: {shortened(reason, 100)}" for reason, number in self.reasons[:_NAMED]
         )
-        return f"{counted(totals.total(), 'request')} failed" + (f" ({stages}; {why})" if stages else "")
+        are = "is" if totals.total() == 1 else "are"
+        how = f" ({stages}; {why})" if stages else ""
+        return f"{counted(totals.total(), 'request')} failed{how} and {are} left out"
 
     def _unread_text(self) -> str:
         totals: dict[str, int] = {}
