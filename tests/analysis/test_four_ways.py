@@ -14,7 +14,8 @@ import pytest
 import same_facts as made
 from scipy.stats import binomtest, mannwhitneyu, spearmanr
 
-from calprobe.analysis.asked.opened import Asked
+from calprobe.analysis.asked.folder import asked_of
+from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.four_ways.compare_ways import compare_opened
 from calprobe.analysis.four_ways.frame import facts_frame
@@ -31,6 +32,7 @@ from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
 from calprobe.questions.facts import fact_of
 from calprobe.questions.types import Question
+from calprobe.runs import open_asked
 
 QUICK = FourWaysOptions(CompareOptions(scores=ReportOptions(resampling=Resampling(60))))
 
@@ -234,6 +236,14 @@ def test_two_variants_with_the_same_options_share_a_ranking(folder: Path) -> Non
     assert [pair.counts for pair in both.two_by_two if pair.fair] == [(3, 5, 2, 2)] * 2
     one = compared(folder, [asked], variants=("other",))
     assert [own.way.variant for own in one.ways] == ["", "", "other"]
+
+
+def test_behind_another_form_of_reply_the_label_is_the_one_that_is_answered() -> None:
+    asked = asked_of("audit", open_asked(Path(__file__).parents[1] / "golden" / "runs" / "audit"))
+    (questions,) = read_sets(asked, AskedOptions())
+    stated = ("stated_decimal_01", "stated_percent_0_100")
+    assert Replies(asked, questions, "surface_paraphrase", several=True).usual == ("label", *stated)
+    assert Replies(asked, questions, "format_change", several=True).usual == ("label_answer", *stated)
 
 
 def test_base_against_instruct_and_two_scored_runs(folder: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from calprobe.analysis.asked.compare_cells import ReadCell, compare_cells, is_sa
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
 from calprobe.analysis.asked.opened import Asked, ReadSet, format_changes, read_sets
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
-from calprobe.analysis.asked.overall import LABELS, first_estimator
+from calprobe.analysis.asked.overall import ANSWER, LABELS, first_estimator
 from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.compare_corrected import corrected
@@ -25,7 +25,6 @@ from calprobe.metrics.error_shown import ErrorName, error_shown
 from calprobe.metrics.metric import is_resampled
 
 WITH_ERROR = ("brier", "error", "auroc")  # by default; error: ACE or ECE, see `calprobe.metrics.error_shown`
-ANSWER = "label_answer"  # label probabilities where the answer stands, however long the reply before it is
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, with_ch
 
 # Estimators of replies that stand for a run, the best known first; of others the first that there is.
 LABELS = ("label", "label_final")
+ANSWER = "label_answer"  # label probabilities where the answer stands, however long the reply before it is
 OF_RUN = (
     *("accuracy", "mean_confidence", "confidence_gap"),
     *(name for error in ERRORS for name in with_chance(error)),

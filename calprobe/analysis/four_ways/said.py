@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from calprobe.analysis.asked.opened import Asked, ReadSet
+from calprobe.analysis.asked.opened import Asked, ReadSet, format_changes
+from calprobe.analysis.asked.overall import ANSWER, LABELS
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.four_ways.facts import Holding, Key
 from calprobe.analysis.four_ways.ways import Mask, View, Way
@@ -93,9 +94,14 @@ class Replies:
 
     @property
     def usual(self) -> tuple[str, ...]:
-        """The confidences that are shown where none are named; all where there are none of the usual ones."""
-        stated = {name for name, own in self.estimators.items() if own.group == "stated" and "." not in name}
-        return tuple(name for name in self.estimators if name in SHOWN or name in stated) or tuple(self.estimators)
+        """The confidences that are shown where none are named; all where there are none of the usual ones.
+
+        Where the variant asks for another form of reply, `label_answer` takes the place of `label`.
+        """
+        usual = {name for name, own in self.estimators.items() if own.group == "stated" and "." not in name} | {*SHOWN}
+        if self.variant in format_changes(self.run, self.found.cells):
+            usual = usual - {*LABELS} | {ANSWER}
+        return tuple(name for name in self.estimators if name in usual) or tuple(self.estimators)
 
     def way(self, keys: Sequence[Key], names: Sequence[str] | None) -> Way:
         """The answers to these facts, with the confidences of these names; None: the usual ones."""
