@@ -59,6 +59,10 @@ class SweepResult:
     failed: Mapping[str, str]  # by the name of a job, the first line that it said
     overview: Overview | None  # None: not asked for, or what is on its page is newer than all runs
 
+    def __repr__(self) -> str:
+        n_complete = len(self.complete)
+        return f"<SweepResult {self.out}: {counted(n_complete, 'run')} of {n_complete + len(self.failed):,} complete>"
+
 
 def run_sweep(
     definition: str | Path | Mapping[str, Any],

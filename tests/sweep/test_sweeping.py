@@ -74,6 +74,7 @@ def test_a_result_says_what_is_complete_and_why_the_others_failed(tmp_path: Path
         assert isinstance(result, SweepResult)
         assert [job.name for job in result.complete] == ["a/mini"]
         assert (result.failed, result.overview) == ({"b/mini": "calprobe: no b"}, None)
+        assert repr(result) == f"<SweepResult {tmp_path / 'out'}: 1 run of 2 complete>"
     assert begun == ["a/mini", "b/mini", "b/mini"]
     plan = swept(tmp_path / "out", dry_run=True)
     assert isinstance(plan, SweepPlan)
