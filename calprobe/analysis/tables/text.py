@@ -6,6 +6,7 @@ Rows are set here and not by rich.table, which has no cell that spans columns: h
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -29,11 +30,13 @@ PARTIAL = r"PARTIAL, [\d,]+ of [\d,]+ relations"
 def print_tables(tables: Sequence[Table], console: Console) -> None:
     """Print tables with headings and notes, without fine print; below all, once, the notes that hold for several.
 
-    A line of a heading that an earlier table has is not repeated. Tables of one `stub` have rows' labels of one width.
+    A line of a heading that an earlier table has is not repeated. Captions stand above tables of the same kind and
+    columns, which nothing else tells apart. Tables of one `stub` have rows' labels of one width.
     Best cells are bold, and have a star where the console has no colours.
     """
     mark = "" if console.color_system else BEST
     stubs = {table.stub: _stub_width([other for other in tables if other.stub == table.stub]) for table in tables}
+    alike = Counter(map(_looks, tables))
     printed: set[str] = set()
     closing: dict[str, None] = {}
     for table in tables:
@@ -43,6 +46,8 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
             printed.update(lines)
         elif table.lead:
             console.print()
+        elif table.rows and alike[_looks(table)] > 1:
+            _print_lines([Text(), Text(table.caption, "bold")], console)
         _print_notes(table.lead, console)
         if table.rows:
             _print_lines([Text(), *_grid(table, shown, stubs[table.stub])], console)
@@ -53,6 +58,11 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
     if closing:
         console.print()
         _print_notes(closing, console, style="dim")
+
+
+def _looks(table: Table) -> tuple[str, ...]:
+    """What tables without a heading have in common that only their captions tell apart."""
+    return (table.kind, *(column.title for column in table.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +140,8 @@ def _notes_on_columns(table: Table, shown: Sequence[_Column], hidden: Sequence[C
     yield from table.notes_on([found.column for found in shown], mark or "Bold")
     by_room = sorted(hidden, key=lambda column: column.priority or 0)
     if names := list(dict.fromkeys(column.heading or column.keys.get("metric", column.title) for column in by_room)):
-        others = f" and {len(names) - NAMED} others" if len(names) > NAMED else ""
+        more = len(names) - NAMED
+        others = f" and {more} {'other' if more == 1 else 'others'}" if more > 0 else ""
         yield f"Only with --format json or csv, or on a wider terminal: {', '.join(names[:NAMED])}{others}."
 
 

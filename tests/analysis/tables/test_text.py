@@ -121,6 +121,23 @@ def test_what_holds_for_several_tables_is_said_once() -> None:
     assert "\n\nmodel other\n\nestimator " in text
 
 
+def test_captions_tell_tables_of_the_same_columns_apart() -> None:
+    plain = replace(TABLE, heading=(), lead=(), notes=(), general=(), directions=False)
+    ece, other = (
+        replace(plain, caption="ECE."),
+        replace(plain, caption="Other.", columns=(Column("n"), *TABLE.columns[1:])),
+    )
+    lines = printed([plain, ece, other]).splitlines()
+    assert [line for line in lines if line in ("Caption.", "ECE.", "Other.")] == ["Caption.", "ECE."]
+    assert lines[1:4] == ["Caption.", "", "estimator        ACE a longer title     Brier"]
+
+
+def test_one_hidden_column_more_than_are_named() -> None:
+    columns = (Column("n"), *(Column("x" * 30, keys={"metric": f"m{i}"}, priority=i) for i in range(12)))
+    table = replace(TABLE, columns=columns, rows=(Row("row", (1, *[0.5] * 12)),))
+    assert "m10 and 1 other." in " ".join(printed([table], 60).split())
+
+
 def test_a_table_without_rows_has_no_head() -> None:
     assert "estimator" not in printed([replace(TABLE, rows=())])
 

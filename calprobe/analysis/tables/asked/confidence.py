@@ -224,5 +224,8 @@ def shift_table(shifts: tuple[ShiftSummary, ...]) -> Table:
             for own in shifts
         ),
         kind="shift",
-        notes=("A description of these cells, which share questions and models, not a sample of others.",),
+        notes=(
+            "How far normalising over the labels moves ECE: |ECE of label_raw - ECE of label|, over cells. A "
+            "description of these cells, which share questions and models, not a sample of others.",
+        ),
     )
