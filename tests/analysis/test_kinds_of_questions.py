@@ -8,9 +8,11 @@ import pytest
 from calprobe.analysis.asked.choice import choose_asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.overall import overall_of
+from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.asked.results import CellReport
+from calprobe.analysis.html import asked_page
 from calprobe.analysis.tables.asked.report import asked_tables
 from calprobe.analysis.tables.types import Table
 from calprobe.metrics import Resampling
@@ -93,3 +95,10 @@ def test_a_set_of_one_kind_has_no_kinds() -> None:
     assert cell_of(one).kinds == {}
     assert [row.label for row in table_of(one, "answers").rows] == ["plain"]
     assert "kinds" not in next(iter(one.to_json().values()))["sets"]["quiz"]["variants"]["plain"]
+
+
+def test_the_page_says_on_which_kind_and_the_report_by_which_readers(report: AskedReport) -> None:
+    page = asked_page(report, {"run": pictures(report.runs[0], report.options)})
+    assert ">accuracy of label on choice questions<" in page
+    said = dict(report.runs[0].disclosure.lines())["answers"]
+    assert said.startswith("read by the reader of each question's kind (default); an answer ")

@@ -10,6 +10,7 @@ from typing import Any
 
 from calprobe.analysis.asked.exact_matches import ExactMatches
 from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.confidence.asked.readings import DEFAULT
 from calprobe.messages import counted, shortened
 from calprobe.metrics.judged import JudgedAccuracy
 from calprobe.runs.stages import STATED
@@ -18,6 +19,7 @@ ECE = "10 bins of equal width over [0, 1], (a, b] with 0 in the first; each bin 
 OWN = "each label estimator with the correctness of its own most probable label, stated confidence with the answer read"
 PAPER = "label and stated confidence with the correctness of the letter read (audit2026); a letter not seen has 0"
 Tokens = Mapping[str, Mapping[str, Mapping[str, int]]]  # by set, variant and stage
+OF_ITS_KIND = f"the reader of each question's kind ({DEFAULT})"
 _NAMED = 3  # reasons of failures that are named
 UNREAD = "an answer that was not read is incorrect; a confidence that was not read leaves its row out of calibration"
 
@@ -143,7 +145,8 @@ class Disclosure:
         for cell, reader in self.read_by.items():
             others.setdefault(reader, []).append(cell)
         more = "".join(f", {' and '.join(cells)} by {reader}" for reader, cells in others.items())
-        return f"{self.readers[0]}{more}"
+        first = self.readers[0]
+        return f"{OF_ITS_KIND if first == DEFAULT else first}{more}"
 
     def _failed_text(self) -> str:
         totals: Counter[str] = Counter()

@@ -118,12 +118,20 @@ def _numbers(run: AskedRunReport, resampling: Resampling) -> Iterator[BigNumber]
     if found is None:
         return
     over = f", mean of {found.cells} variants" if found.cells > 1 else ""
-    yield _big(f"accuracy of {found.of}{over}", found.metrics["accuracy"], ACCURACY.key)
+    yield _big(f"accuracy of {found.of}{_on_kinds(run, found.of)}{over}", found.metrics["accuracy"], ACCURACY.key)
     if (gap := found.metrics.get("confidence_gap")) is not None:
         yield BigNumber("confidence - accuracy", signed(gap.value), signed_interval(gap), "m-confidence_gap")
         yield _error(found, chance_shown(found.questions, resampling))
         yield _big("AUROC", found.metrics["auroc"], "m-auroc")
     yield BigNumber("chance", number(found.chance), "", CHANCE.key, lesser=True)
+
+
+def _on_kinds(run: AskedRunReport, name: str) -> str:
+    """The kinds of questions that have the confidence, where others have not."""
+    cells = [own.cells[variant] for own in run.sets.values() for variant in own.usual]
+    estimators = [(kind, part.estimators) for cell in cells for kind, part in cell.kinds.items()]
+    having = dict.fromkeys(kind for kind, known in estimators if name in known)
+    return f" on {' and '.join(having)} questions" if having and len(having) < len({*dict(estimators)}) else ""
 
 
 def _big(title: str, found: Estimate, key: str) -> BigNumber:
