@@ -60,6 +60,14 @@ def test_text_and_other_formats(folder: Path) -> None:
         assert "complete" in calprobe("runs", folder, "--format", form).stdout
 
 
+def test_what_a_run_lacks_is_in_no_file() -> None:
+    asked = Path(__file__).parents[1] / "golden" / "runs" / "labels"  # replies have no templates
+    rows = list(csv.DictReader(io.StringIO(calprobe("runs", asked, "--format", "csv").stdout)))
+    found = {row["quantity"]: row["value"] for row in rows}
+    assert found["kind"] == "asked"
+    assert "templates" not in found
+
+
 def test_no_folder_and_no_runs(folder: Path, tmp_path: Path) -> None:
     done = calprobe("runs", tmp_path / "absent")
     assert (done.returncode, done.stdout) == (3, "")

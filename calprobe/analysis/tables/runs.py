@@ -105,13 +105,13 @@ def _cells(found: CataloguedRun) -> dict[str, Cell]:
         "ECE": headline.ece if headline is not None and headline.error == "ece" else None,
         "if cal.": None if headline is None else headline.if_calibrated,
         "p": None if headline is None else headline.p,
-        "of": headline.of if headline else "-",
-        "age": "-" if found.age_s is None else _age(found.age_s),
+        "of": headline.of if headline else None,
+        "age": None if found.age_s is None else _age(found.age_s),
         "size": _size(found.bytes),
-        "instances": "-" if run is None else f"{run.instances:,}",
-        "templates": "-" if run is None else ranges(run.templates) or "-",
-        "kind": "-" if run is None else run.kind or "-",
-        "created": run.created[:10] if run is not None and run.created else "-",
+        "instances": None if run is None else f"{run.instances:,}",
+        "templates": None if run is None else ranges(run.templates) or None,
+        "kind": None if run is None else run.kind or None,
+        "created": run.created[:10] if run is not None and run.created else None,
     }
 
 

@@ -86,7 +86,8 @@ class _Column:
         if beside and any(below):
             width = max(map(len, below))
             values, below = [f"{v} {b:<{width}}" for v, b in zip(values, below, strict=True)], [""] * len(cells)
-        left = bool(cells) and all(isinstance(cell, str) for cell in cells)
+        given = [cell for cell in cells if cell is not None]
+        left = bool(given) and all(isinstance(cell, str) for cell in given)
         least = LEAST if any(isinstance(cell, Estimate) for cell in cells) else 0
         width = GAP + left + max([least, *map(cell_len, (column.title, *values, *below))])
         return cls(column, tuple(values), tuple(below), best, left, width)
