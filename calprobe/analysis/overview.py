@@ -67,7 +67,7 @@ class TaskRun:
     questions: int  # the most that any number is of; of scores, the instances
     few_values: bool = False  # whether ECE is the error that stands for the run
     left_out: tuple[str, ...] = ()  # variants that no number is of
-    failed: int = 0  # requests without a reply; they are in no number
+    failed: int = 0  # requests without a reply; every number leaves them out
 
     def to_json(self) -> dict[str, Any]:
         """The run's object in the JSON of an overview. NaN is None."""

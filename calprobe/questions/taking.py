@@ -51,7 +51,8 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
             held_back = {text_of(shot) for shot in shots}
             chosen = [place for place in chosen if text_of(found.pool.question(place)) not in held_back]
             names = ", ".join(shot.id for shot in shots)
-            notes = (*notes, f"Held back as examples for prompts, so not asked: {names}.")
+            mend = "to ask them too, give --shots-from, or --variants without examples"
+            notes = (*notes, f"Held back as examples for prompts, so not asked: {names}; {mend}.")
     questions = _questions(found.pool, chosen)
     check_examples(shots, questions, kinds, options)
     source = replace(

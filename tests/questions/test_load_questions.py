@@ -158,7 +158,11 @@ def test_where_all_are_asked_examples_are_held_back(tmp_path: Path) -> None:
         assert not {shot.text for shot in mine.shots} & {question.text for question in mine.questions}
         assert len(mine.questions) + len(mine.shots) in (9, 10)  # the repeated question may be an example
         (note,) = mine.notes
-        assert note == f"Held back as examples for prompts, so not asked: {', '.join(s.id for s in mine.shots)}."
+        names = ", ".join(shot.id for shot in mine.shots)
+        assert note == (
+            f"Held back as examples for prompts, so not asked: {names}; "
+            "to ask them too, give --shots-from, or --variants without examples."
+        )
     small = write_questions(tmp_path / "small.jsonl", [CHOICE, CHOICE | {"id": "c2", "question": "Other?"}])
     with pytest.raises(UsageError, match=r"--shots 2: no question is left to be asked; give more questions"):
         load_questions([small], QuestionOptions(shots=2))

@@ -39,7 +39,7 @@ class Disclosure:
     parse_rate: Mapping[str, Mapping[str, Mapping[str, float]]]  # by estimator
     below_threshold: tuple[str, ...]  # SET VARIANT ESTIMATOR
     unread: Mapping[str, Mapping[str, Mapping[str, int]]]  # answers that were not read, by reader
-    failed: Mapping[str, Mapping[str, Mapping[str, int]]]  # requests by stage; they are in no number
+    failed: Mapping[str, Mapping[str, Mapping[str, int]]]  # requests by stage; every number leaves them out
     intervals: str
     partial: bool
     reasons: tuple[tuple[str, int], ...]  # why requests failed, and how many, most first

@@ -204,7 +204,7 @@ class CellReport:
     overconfidence: Mapping[str, Overconfidence]  # by estimator of a stated confidence
     failures: Mapping[str, int] = field(
         default_factory=dict
-    )  # all requests that failed, by stage; they are in no number
+    )  # all requests that failed, by stage; every number leaves them out
     failure_reasons: Mapping[str, int] = field(default_factory=dict)  # the same by reason
     wording: tuple[CellWording, ...] = ()  # the share of the wording, where questions have samples of several
     samples: SampleCounts | None = None  # None: one answer a question

@@ -20,7 +20,7 @@ Kind = Literal["claims", "numbers", "texts", "choices"]  # of answers; claims ar
 class ResponseLevel:
     """Every response a row: of claims, a verdict on one option in one sample."""
 
-    rows: int  # requests that failed are in no number
+    rows: int  # requests that failed are left out
     failed: int  # rows without an answer that could be read
     accuracy: Estimate  # an answer that was not read is wrong
     balanced: Estimate | None  # mean of the accuracies of claims that are true and that are not; None: no claims
