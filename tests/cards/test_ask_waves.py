@@ -35,6 +35,7 @@ def waves(guard: Path, *n_layers: int) -> dict[int, dict[str, Any]]:
     return {int(count): numbers for count, numbers in found.items()}
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(COMPILER is None, reason="the device guard of fake cards needs a C++ compiler")
 def test_a_wave_waits_for_nothing_but_its_tokens(pytestconfig: pytest.Config) -> None:
     found = waves(pytestconfig.cache.mkdir("fake-cards"), 2, 4)
