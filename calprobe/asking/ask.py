@@ -162,11 +162,16 @@ def plan_of(
 
 def _without_examples(prompts: PromptSet, options: AskOptions, error: TooFewExamplesError) -> PromptSet:
     """The prompts that are asked by default, without those that show examples; raises the error of chosen ones."""
-    shows = {own.name for own in prompts.variants if any(form.shots for form in (own, *own.wordings.values()))}
     if any(given is not None for given in (options.study, options.prompts, options.variants, options.shots)):
         raise error
+    shows = {
+        variant.name
+        for variant in prompts.variants
+        if any(wording.shots for wording in (variant, *variant.wordings.values()))
+    }
     log.warning("asked without %s, which shows examples (%s)", ", ".join(sorted(shows)), error)
-    return overridden(prompts, Overrides(variants=[own.name for own in prompts.variants if own.name not in shows]))
+    others = [variant.name for variant in prompts.variants if variant.name not in shows]
+    return overridden(prompts, Overrides(variants=others))
 
 
 def _possible(request: _Request, backend: Backend) -> _Request:
