@@ -26,9 +26,8 @@ ESTIMATORS = {
 }
 
 
-def recipe(title: str) -> str:
-    (code,) = re.findall(rf'```python title="{title}"\n(.*?)```', PAGE, re.DOTALL)
-    return str(code)
+# By title; looked up before the packages that they need, which are not on every machine.
+RECIPES = dict(re.findall(r'```python title="(\S+)"\n(.*?)```', PAGE, re.DOTALL))
 
 
 def ranked(table: str, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, float]]:
@@ -37,6 +36,12 @@ def ranked(table: str, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str
     main([*shlex.split(command), "--json"])
     scores = json.loads(capsys.readouterr().out)[table]["scores"]
     return {name: {key: own["value"] for key, own in metrics.items()} for name, metrics in scores.items()}
+
+
+def test_the_page_has_each_recipe_and_its_command() -> None:
+    assert set(RECIPES) >= {"polygraph.py", "manager.py", "with_uqlm.py"}
+    for table in ("polygraph.csv", "benchmark.csv", "uqlm.csv"):
+        assert f"calprobe rank {table} " in PAGE
 
 
 @pytest.fixture
@@ -65,7 +70,7 @@ def test_lm_polygraph_s_estimators_are_ranked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     known: dict[str, Any] = {}
-    exec(recipe("polygraph.py"), known)
+    exec(RECIPES["polygraph.py"], known)
     found = ranked("polygraph.csv", capsys)
     assert list(found) == ["MaximumSequenceProbability", "Perplexity", "LexicalSimilarity_rougeL"]
     assert [own["auroc"] for own in found.values()] == [1.0, 1.0, 1.0]  # both right answers are the surest of each
@@ -75,7 +80,7 @@ def test_lm_polygraph_s_estimators_are_ranked(
         estimations=estimations | {("token", "MaximumTokenProbability"): [0.1] * 9},
         gen_metrics={("sequence", "Rouge_rougeL"): [1.0, 0.0, 0.4, 0.2]},
     )
-    exec(recipe("manager.py"), known)
+    exec(RECIPES["manager.py"], known)
     assert ranked("benchmark.csv", capsys)["Perplexity"]["auroc"] == 1.0
 
 
@@ -84,7 +89,7 @@ def test_uqlm_s_scorers_are_ranked(
 ) -> None:
     pytest.importorskip("uqlm")
     monkeypatch.chdir(tmp_path)
-    exec(recipe("with_uqlm.py"), {})
+    exec(RECIPES["with_uqlm.py"], {})
     found = ranked("uqlm.csv", capsys)
     assert list(found) == ["exact_match", "sequence_probability", "min_probability"]
     assert found["exact_match"]["auroc"] == 1.0
