@@ -181,14 +181,13 @@ def draw_exposure(result: Exposure, look: Look = DEFAULT_LOOK) -> Figure:
     rows, names = run_rows(result.lines), run_names(result.lines, look)
     figure, blocks = frame.panel_pairs([len(row) for row in rows.values()], look, _SIZES)
     for block, (run, row) in zip(blocks, rows.items(), strict=False):
-        for at, (pair, series) in enumerate(zip(block, row, strict=True)):
-            line = series.line
+        for at, (pair, line) in enumerate(zip(block, row, strict=True)):
             _draw_numbers(pair.curve, line.told, line.accuracy, _ACCURACY)
             _draw_numbers(pair.curve, line.told, line.mean_confidence, _CONFIDENCE)
             _draw_counts(pair.counts, line)
             heading = names[run] if at == 0 and len(rows) > 1 else ""
             first_row = len(rows) > 1 and not any(other.left for other in block[1 : at + 1])
-            frame.title_panel(pair.curve, series.name, heading=heading, room=first_row)
+            frame.title_panel(pair.curve, line.estimator, heading=heading, room=first_row)
             frame.share_axis(pair.curve, "y")
     for pair in (pair for block in blocks for pair in block):
         if pair.left:

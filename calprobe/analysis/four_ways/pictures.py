@@ -16,8 +16,8 @@ from calprobe.analysis.curves.calibration import (
     calibration_line,
 )
 from calprobe.analysis.curves.calibration_figure import draw_calibration
-from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
 from calprobe.analysis.curves.dumbbell_figure import DumbbellRow, Dumbbells, draw_dumbbells
+from calprobe.analysis.curves.matrix_figure import Correlations, draw_matrices
 from calprobe.analysis.curves.quarters_figure import Quarters, draw_quarters
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import TwoByTwo
@@ -52,7 +52,7 @@ class WayPictures:
             yield "relations", lambda look: draw_dumbbells(self.dumbbells, self._titled(look))
         if self.correlations is not None:
             own = self.correlations
-            yield "correlations", lambda look: draw_correlations([own], self._titled(look))
+            yield "correlations", lambda look: draw_matrices([own], self._titled(look))
 
     def _titled(self, look: Look) -> Look:
         return replace(look, title=self.title) if look.title is None else look

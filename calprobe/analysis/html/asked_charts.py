@@ -9,38 +9,26 @@ from markupsafe import Markup, escape
 
 from calprobe.analysis.curves.budget_figure import BudgetPanel
 from calprobe.analysis.curves.grouped_boxes import GroupedBoxes
-from calprobe.analysis.curves.grouped_dots import GroupedDots, lines_of
-from calprobe.analysis.curves.matrix_figure import Matrix
+from calprobe.analysis.curves.grouped_boxes import composed as composed_boxes
+from calprobe.analysis.curves.grouped_dots import GroupedDots
+from calprobe.analysis.curves.grouped_dots import composed as composed_dots
+from calprobe.analysis.curves.matrix_figure import Correlations, Matrix
 from calprobe.analysis.curves.share_figure import SHARES, SharePanel
 from calprobe.analysis.curves.size_figure import SizePanel, short_count, size_ticks
 from calprobe.analysis.curves.stacked_shares import StackedShares
 from calprobe.analysis.html import svg
-from calprobe.analysis.html.charts import series_class
+from calprobe.analysis.html.panels import drawn, heat_map, series_class
 from calprobe.analysis.number_text import number, spelled
 from calprobe.analysis.plots.names import shortened
 
-ROW, COLUMN, NAMES = 30, 96, 150  # sizes of a matrix: of its cells, and of the names at its left
-HEAD = 26  # height of the names above it
+ROW = 30  # height of a bar
+HEAD = 26  # height of the names above them
 LEAST_WIDTH = 440  # as other figures
 
 
 def grouped_dots(own: GroupedDots, label: str) -> Markup:
-    """A dot for each series in each group, with chance as a line; `label` says what the figure shows."""
-    count = len(own.groups)
-    ticks = tuple(float(at) for at in range(count))
-    lines = lines_of(own.groups)
-    across = svg.Axis(own.group, -0.5, count - 0.5, ticks, lambda at: "\n".join(lines[round(at)]))
-    frame = svg.Frame(across, svg.Axis(own.value), width=max(440.0, 90.0 * count)).with_lines(max(map(len, lines)))
-    parts = [frame.axes()]
-    if own.chance is not None:
-        parts.append(svg.line(frame, [(-0.5, own.chance), (count - 0.5, own.chance)], "ideal"))
-    for place, name in enumerate(own.series):
-        drawn = []
-        for group, x, found in own.dots(place):
-            drawn.append(svg.intervals(frame, [(x, found.low, found.high)]))
-            drawn.append(svg.mark(frame, (x, found.value), f"{group}, {name}: {spelled(found)}", shape=place))
-        parts.append(svg.element("g", *drawn, class_=series_class(place)))
-    return svg.drawing(frame, label, *parts)
+    """A dot for each series in each group; `label` says what the figure shows."""
+    return drawn(composed_dots(own), label)
 
 
 def stacked_shares(own: StackedShares) -> Markup:
@@ -68,26 +56,7 @@ def stacked_shares(own: StackedShares) -> Markup:
 
 def grouped_boxes(own: GroupedBoxes) -> Markup:
     """A box between the quartiles for each series in each group, with the median in it."""
-    count = len(own.groups)
-    ticks = tuple(float(at) for at in range(count))
-    lines = lines_of(own.groups)
-    across = svg.Axis(own.group, -0.5, count - 0.5, ticks, lambda at: "\n".join(lines[round(at)]))
-    most = [box.most for row in own.values for box in row if box is not None]
-    upward = svg.Axis.around(own.value, [*most, 0.0], zero=True)
-    frame = svg.Frame(across, upward, width=max(440.0, 90.0 * count)).with_lines(max(map(len, lines)))
-    parts = [frame.axes()]
-    for place, name in enumerate(own.series):
-        drawn = []
-        for group, x, box in own.boxes(place):
-            left, right = x - own.width / 2, x + own.width / 2
-            ends = (x, box.least, box.quartile_1), (x, box.quartile_3, box.most)
-            drawn.append(svg.intervals(frame, ends))
-            drawn.append(
-                svg.box(frame, (left, right), (box.quartile_1, box.quartile_3), f"{group}, {name}: {box.said}")
-            )
-            drawn.append(svg.line(frame, [(left, box.median), (right, box.median)]))
-        parts.append(svg.element("g", *drawn, class_=series_class(place)))
-    return svg.drawing(frame, f"{own.title} by {own.group}: quartiles, median and ends.", *parts)
+    return drawn(composed_boxes(own), f"{own.title} by {own.group}: quartiles, median and ends.")
 
 
 def sizes(own: SizePanel) -> Markup:
@@ -166,29 +135,9 @@ def _name(frame: svg.Frame, name: str, point: svg.Point) -> Markup:
 
 def matrix(own: Matrix) -> Markup:
     """A cell for each variant and set, the darker the nearer to 1, with its number."""
-    column = max(COLUMN, (LEAST_WIDTH - NAMES) / max(len(own.sets), 1))  # no wider letters than in other figures
-    width, height = NAMES + column * len(own.sets), HEAD + ROW * len(own.variants)
-    parts = [
-        svg.element("text", name, x=NAMES + column * (at + 0.5), y=HEAD - 9, class_="tick mid")
-        for at, name in enumerate(own.sets)
-    ]
-    for row, (variant, values) in enumerate(zip(own.variants, own.values, strict=True)):
-        top = HEAD + ROW * row
-        parts.append(svg.element("text", variant, x=NAMES - 8, y=top + ROW / 2 + 4, class_="tick end"))
-        for place, value in enumerate(values):
-            box = (NAMES + column * place, top, column)
-            parts += _cell(value, box, f"{variant}, {own.sets[place]}")
-    label = f"{own.title}, variants by sets."
-    return svg.element("svg", *parts, viewBox=f"0 0 {width} {height}", role="img", aria_label=label, class_="s0")
+    return heat_map(own.cells, f"{own.title}, variants by sets.")
 
 
-def _cell(value: float, box: tuple[float, float, float], of: str) -> tuple[Markup, Markup]:
-    left, top, width = box
-    known = math.isfinite(value)
-    text = f"{value:.3f}" if known else "–"
-    said = svg.element("title", f"{of}: {text}")
-    shade = f"{0.55 * min(max(value, 0.0), 1.0):.2f}" if known else "0"
-    cell = svg.element(
-        "rect", said, x=left + 1, y=top + 1, width=width - 2, height=ROW - 2, class_="heat", fill_opacity=shade
-    )
-    return cell, svg.element("text", text, x=left + width / 2, y=top + ROW / 2 + 4, class_="heat-text mid")
+def correlations(own: Correlations) -> Markup:
+    """A cell for each two prompts, the darker the farther from 0, of another colour below 0; columns by number."""
+    return heat_map(own.cells, f"{own.of}.")

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from calprobe.analysis.curves.dumbbell_figure import FIRST, SECOND, DumbbellRow, Dumbbells
 from calprobe.analysis.curves.quarters_figure import NARROW, Quarters
 from calprobe.analysis.html import svg
-from calprobe.analysis.html.charts import series_class
+from calprobe.analysis.html.panels import series_class
 
 WIDTH, BAR, BAR_ROW, BAR_HEAD = 560.0, 26.0, 58.0, 20.0
 PLACES = (0, 1, 2, 7)  # of the parts, in the palette

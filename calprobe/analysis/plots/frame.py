@@ -318,7 +318,7 @@ def title_panel(axes: Axes, title: str, note: str = "", heading: str = "", room:
     A heading may run on over the next panels, which keep its line free: `room` says that the row has one.
     """
     lines = bool(note)
-    title = _wrapped(axes, title, TITLE_LETTER)
+    title = wrapped(axes, title, TITLE_LETTER)
     axes.set_title(title, loc="left", pad=4 + lines * (NOTE_POINTS + 3))
     if note:
         _above(axes, note, 4, fontsize=NOTE_POINTS)
@@ -339,10 +339,10 @@ def outer_labels(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
         if at % columns == 0:
             axes.set_ylabel(y)
         if at + columns >= len(panels):
-            axes.set_xlabel(_wrapped(axes, x, LABEL_LETTER))
+            axes.set_xlabel(wrapped(axes, x))
 
 
-def _wrapped(axes: Axes, text: str, letter: float) -> str:
+def wrapped(axes: Axes, text: str, letter: float = LABEL_LETTER) -> str:
     """A text in lines as wide as a panel, `letter` points a letter; words stay whole."""
     figure, grid = axes.get_figure(root=True), axes.get_gridspec()
     if figure is None or grid is None:

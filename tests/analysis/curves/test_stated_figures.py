@@ -8,8 +8,8 @@ import pytest
 
 from calprobe.analysis.asked.stated.pictures import StatedPictures, side_by_side
 from calprobe.analysis.curves.calibration import Calibration
-from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
+from calprobe.analysis.curves.matrix_figure import Correlations, draw_matrices
 from calprobe.analysis.plots import Look
 from calprobe.metrics import Estimate
 
@@ -27,7 +27,7 @@ MEANS = GroupedDots(
 
 
 def test_a_cell_has_its_number_and_its_side_of_0() -> None:
-    (axes,) = draw_correlations([TWO]).axes
+    (axes,) = draw_matrices([TWO]).axes
     assert [text.get_text() for text in axes.texts] == ["1.0", "−.25", "−.25", "–"]
     (image,) = axes.images
     assert image.norm.vmin == -image.norm.vmax
@@ -84,6 +84,6 @@ def test_runs_stand_side_by_side_by_their_names() -> None:
     assert both is not None
     assert [kind for kind, _ in both.drawn()] == ["correlation", "conditions"]
     assert [found.title for found in (*both.correlations, *both.conditions)] == ["a", "b", "a", "b"]
-    left, right = draw_correlations(both.correlations).axes
+    left, right = draw_matrices(both.correlations).axes
     assert left.get_position().y0 == pytest.approx(right.get_position().y0)
     assert left.get_position().x1 < right.get_position().x0

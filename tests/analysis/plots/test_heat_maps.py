@@ -10,8 +10,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from calprobe.analysis.curves import plot
-from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
-from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
+from calprobe.analysis.curves.matrix_figure import Correlations, Matrix, draw_matrices
 from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES, Look, drawing
 
 PROMPTS = tuple(f"probability_percent_{at}" for at in range(10))
@@ -22,7 +21,7 @@ VARIANTS = ("surface_paraphrase", "instruction_reorder", "implicit_framing")
 def correlations(width: float) -> Figure:
     values = np.linspace(-1, 1, len(PROMPTS) ** 2).reshape(len(PROMPTS), -1)
     own = Correlations("a run", PROMPTS, tuple(map(tuple, values.tolist())))
-    return draw_correlations([own], Look(width))
+    return draw_matrices([own], Look(width))
 
 
 def matrices(width: float) -> Figure:

@@ -17,9 +17,8 @@ from calprobe.analysis.asked.stated.opening import stated_cell
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.curves.calibration import METRICS, Calibration, calibration_line
 from calprobe.analysis.curves.calibration_figure import draw_calibration
-from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
-from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
+from calprobe.analysis.curves.matrix_figure import Correlations, Matrix, draw_matrices
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class StatedPictures:
         if self.panels.lines:
             yield "prompts", lambda look: draw_calibration(self.panels, look)
         if self.correlations:
-            yield "correlation", lambda look: draw_correlations(self.correlations, look)
+            yield "correlation", lambda look: draw_matrices(self.correlations, look)
         if self.conditions:
             yield "conditions", lambda look: draw_grouped_dots(self.conditions, look)
         if self.distributions:

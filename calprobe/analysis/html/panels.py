@@ -1,0 +1,135 @@
+"""Panels of marks on a page: SVG of what `calprobe.analysis.marks` describes, series by the classes `s0` .. `s7`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from markupsafe import Markup, escape
+
+from calprobe.analysis.html import svg
+from calprobe.analysis.marks import Boxes, Cells, Histogram, Line, Mark, Panel, Points, Role, Scale, heights
+from calprobe.analysis.palette import MAX_SERIES
+
+WIDTH, GROUP = 440.0, 90.0  # of a figure, and of a group in it
+STRIP, STRIP_GAP = 62, 14  # height of a strip, and what stands between it and its panel
+ROW, COLUMN, NAMES, SIDE = 30, 96, 150, 40  # of a heat map: its cells, the names at its left, the cells of a square
+HEAD = 26  # height of the names above it
+_CLASSES: Mapping[Role, str] = {
+    "series": "", "exact": "exact", "reference": "ideal", "smooth": "thin ideal", "family": "ideal"
+}  # fmt: skip
+
+
+def series_class(place: int) -> str:
+    """The class that gives a series its colour and dash, and by which it is hidden."""
+    return f"s{place % MAX_SERIES}"
+
+
+def drawn(panel: Panel, label: str) -> Markup:
+    """A panel with its strip, if it has one; `label` says in a sentence what it shows."""
+    frame = _frame(panel)
+    below = _strip(frame, panel.strip) if panel.strip is not None else frame
+    parts = [frame.axes(), *([] if panel.strip is None else [below.axes()])]
+    parts += [part for mark in panel.marks for part in _mark(frame, mark, 0)]
+    strips = () if panel.strip is None else panel.strip.series
+    for series, strip in zip_longest(panel.series, strips):
+        inside = [part for mark in series.marks for part in _mark(frame, mark, series.place)]
+        inside += [part for mark in (strip.marks if strip else ()) for part in _mark(below, mark, series.place)]
+        parts.append(svg.element("g", *inside, class_=series_class(series.place)))
+    crowd = panel.strip is not None and len(panel.series) > 1
+    return svg.drawing(frame, label, *parts, class_="crowd" if crowd else None)
+
+
+def _frame(panel: Panel) -> svg.Frame:
+    across, upward = (_axis(scale, heights(panel)) for scale in (panel.x, panel.y))
+    if panel.strip is not None:
+        bare = replace(across, title="", label=lambda _: "")
+        return svg.Frame(bare, upward, WIDTH, 320 + STRIP, bottom=svg.BOTTOM + STRIP + STRIP_GAP)
+    frame = svg.Frame(across, upward, max(WIDTH, GROUP * len(panel.x.names)))
+    return frame.with_lines(max(map(len, panel.x.lines), default=1))
+
+
+def _strip(frame: svg.Frame, strip: Panel) -> svg.Frame:
+    most = max(heights(strip), default=1.0) or 1.0
+    upward = svg.Axis(strip.y.title, 0, most, (0.0, most), "{:.2g}".format)
+    return replace(
+        frame, x=_axis(strip.x, ()), y=upward, top=frame.height - svg.BOTTOM - STRIP, bottom=svg.BOTTOM
+    )  # fmt: skip
+
+
+def _axis(scale: Scale, values: Iterable[float]) -> svg.Axis:
+    if scale.kind == "share":
+        return svg.Axis(scale.title)
+    if scale.ticks is None or scale.ends is None:
+        return svg.Axis.around(scale.title, values, zero=scale.kind == "zero")
+    lines = scale.lines if scale.kind == "names" else [[name] for name in scale.names]
+    names = {at: "\n".join(own) for (at, _), own in zip(scale.ticks, lines, strict=True)}
+    return svg.Axis(scale.title, *scale.ends, tuple(names), lambda at: names[at])
+
+
+def _mark(frame: svg.Frame, mark: Mark, place: int) -> Iterator[Markup]:
+    match mark:
+        case Points():
+            value, low, high = mark.ends
+            points = list(zip(mark.x, value, strict=True))
+            if mark.joined:
+                yield svg.line(frame, points)
+            yield svg.intervals(frame, zip(mark.x, low, high, strict=True))
+            yield from (svg.mark(frame, at, said, place) for at, said in zip(points, mark.said, strict=True))
+        case Line():
+            x, y = (mark.x, mark.y) if mark.x else ((frame.x.low, frame.x.high), mark.y * 2)
+            yield svg.line(frame, list(zip(x, y, strict=True)), _CLASSES[mark.role])
+        case Histogram():
+            bins = zip(mark.edges[:-1], mark.edges[1:], mark.heights, mark.said, strict=True)
+            yield from (svg.bar(frame, *own) for own in bins if own[2])
+        case Boxes():
+            yield from _boxes(frame, mark)
+
+
+def _boxes(frame: svg.Frame, mark: Boxes) -> Iterator[Markup]:
+    half = mark.width / 2
+    for x, box, said in zip(mark.x, mark.boxes, mark.said, strict=True):
+        yield svg.intervals(frame, ((x, box.least, box.quartile_1), (x, box.quartile_3, box.most)))
+        yield svg.box(frame, (x - half, x + half), (box.quartile_1, box.quartile_3), said)
+        yield svg.line(frame, [(x - half, box.median), (x + half, box.median)])
+
+
+def heat_map(cells: Cells, label: str) -> Markup:
+    """A cell for each number; above a square, numbers stand for the names of its rows."""
+    # No wider letters than in other figures.
+    column = SIDE if cells.square else max(COLUMN, (WIDTH - NAMES) / max(len(cells.columns), 1))
+    row = SIDE if cells.square else ROW
+    heads = [str(at) for at in range(1, len(cells.columns) + 1)] if cells.square else cells.columns
+    parts = [
+        svg.element("text", head, x=NAMES + column * (at + 0.5), y=HEAD - 9, class_="tick mid")
+        for at, head in enumerate(heads)
+    ]
+    for at, (name, values) in enumerate(zip(cells.rows, cells.values, strict=True)):
+        top = HEAD + row * at
+        shown = f"{name} {at + 1}" if cells.numbered else name
+        parts.append(svg.element("text", shown, x=NAMES - 8, y=top + row / 2 + 4, class_="tick end"))
+        for place, value in enumerate(values):
+            said = f"{name}, {cells.columns[place]}: {cells.spelled(value)}"
+            parts += _cell(cells, value, (NAMES + column * place, top, column, row), said)
+    size = f"0 0 {NAMES + column * len(cells.columns)} {HEAD + row * len(cells.rows)}"
+    return svg.element(
+        "svg", *parts, viewBox=size, role="img", aria_label=label, class_=None if cells.square else "s0"
+    )  # fmt: skip
+
+
+def _cell(cells: Cells, value: float, place: Sequence[float], said: str) -> tuple[Markup, Markup]:
+    left, top, width, height = place
+    shade = min(abs(value), 1.0) * (0.6 if cells.square else 0.55) if math.isfinite(value) else 0.0
+    below = " below" if value < 0 else ""
+    return (
+        svg.element(
+            "rect", svg.element("title", escape(said)), x=left + 1, y=top + 1, width=width - 2, height=height - 2,
+            class_=f"heat{below}", fill_opacity=f"{shade:.2f}",
+        ),
+        svg.element(
+            "text", cells.spelled(value), x=left + width / 2, y=top + height / 2 + 4,
+            class_="heat-text mid small" if cells.square else "heat-text mid",
+        ),
+    )  # fmt: skip
