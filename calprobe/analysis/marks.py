@@ -14,19 +14,20 @@ from typing import Literal
 from calprobe.metrics import Estimate
 
 Numbers = tuple[float, ...]
-# How lines look: as their series, at a value that is known apart from it, at what all is held against, smoothed, or
-# between models of one family.
-Role = Literal["series", "exact", "reference", "smooth", "family"]
+# How lines look: as their series, at a value that is known apart from it, at what all is held against, smoothed,
+# between models of one family, between two marks of a row, or so for a gap that is significant.
+Role = Literal["series", "exact", "reference", "smooth", "family", "gap", "sure"]
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Values with their upright intervals; what is NaN is left out."""
+    """Values with their intervals; what is NaN is left out."""
 
     x: Numbers
     values: tuple[Estimate, ...]
     said: tuple[str, ...]  # what each stands for, in words
     joined: bool = False  # whether a line goes through them
+    ring: bool = False  # whether they are rings, which another mark at their place leaves to be seen
     name: str = ""  # in a legend; empty: that of the series
 
     @property
@@ -84,7 +85,32 @@ class Boxes:
     name: str = ""
 
 
-Mark = Points | Line | Histogram | Boxes
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """Rectangles in rows, each with a text where it has room."""
+
+    rows: Numbers
+    starts: Numbers
+    widths: Numbers
+    texts: tuple[str, ...]
+    said: tuple[str, ...]
+    shades: tuple[float, ...] | None = None  # how dark, in [0, 1]; none: all grey. None: the colour of the series
+    thick: float = 0.8  # of a row
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Names of points, beside them where they cover nothing; or texts that begin at a place."""
+
+    x: Numbers
+    y: Numbers
+    texts: tuple[str, ...]
+    fixed: bool = False
+    name: str = ""
+
+
+Mark = Points | Line | Histogram | Boxes | Tiles | Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +121,8 @@ class Scale:
     kind: Literal["free", "zero", "share", "names"] = "free"  # free: about what is drawn; zero: from 0; share: 0 to 1
     ends: tuple[float, float] | None = None  # None: as the kind has it
     ticks: tuple[tuple[float, str], ...] | None = None  # None: round numbers
+    row: float = 0.0  # height of a name on a vertical axis, inches
+    grid: bool = True  # whether there is a thin line at each
 
     @classmethod
     def of_names(cls, title: str, names: Sequence[str], beside: float = 0.6) -> Scale:
@@ -102,6 +130,12 @@ class Scale:
         return cls(
             title, "names", (-beside, len(names) - 1 + beside), tuple((float(at), n) for at, n in enumerate(names))
         )
+
+    @classmethod
+    def of_rows(cls, names: Sequence[str], row: float, *, grid: bool = True) -> Scale:
+        """The same down a vertical axis."""
+        ticks = tuple((float(at), name) for at, name in enumerate(names))
+        return cls("", "names", (len(names) - 0.4, -0.6), ticks, row, grid)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,6 +170,11 @@ class Panel:
     heading: str = ""  # above the titles of a row
     strip: Panel | None = None  # a low one below it, with the same horizontal axis and the same series
 
+    @property
+    def every(self) -> tuple[Mark, ...]:
+        """All marks."""
+        return (*self.marks, *(mark for series in self.series for mark in series.marks))
+
 
 @dataclass(frozen=True, slots=True)
 class Cells:
@@ -157,7 +196,7 @@ def beside(place: int, count: int, reach: float) -> float:
 
 def heights(panel: Panel) -> Iterator[float]:
     """The finite coordinates along the vertical axis."""
-    for mark in (*panel.marks, *(mark for series in panel.series for mark in series.marks)):
+    for mark in panel.every:
         match mark:
             case Points():
                 found = tuple(end for ends in mark.ends for end in ends)
@@ -167,4 +206,6 @@ def heights(panel: Panel) -> Iterator[float]:
                 found = mark.heights
             case Boxes():
                 found = tuple(end for box in mark.boxes for end in (box.least, box.most))
+            case Tiles() | Texts():
+                found = ()
         yield from filter(math.isfinite, found)

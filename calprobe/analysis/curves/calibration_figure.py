@@ -65,7 +65,9 @@ def _bins(line: CalibrationLine, of: str, name: str = "") -> Points:
         of_bin = f"confidence {drawn.bins.confidence[at]:.3f}, accuracy {own.value:.3f}"
         said.append(f"{line.estimator}: {of_bin}\n{counted(int(drawn.bins.count[at]), of)}")
         estimates.append(own)
-    return Points(tuple(drawn.bins.confidence[kept].tolist()), tuple(estimates), tuple(said), not name, name)
+    return Points(
+        tuple(drawn.bins.confidence[kept].tolist()), tuple(estimates), tuple(said), joined=not name, name=name
+    )
 
 
 def _counts(line: CalibrationLine, of: str, whole: int) -> Histogram:

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from calprobe.analysis.plots import frame
+from calprobe.analysis.marks import Panel, Scale, Series, Texts, Tiles
+from calprobe.analysis.plots import paper
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
-from calprobe.analysis.plots.style import FAINT, INK, style_at
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BAR_INCHES, LEAST_INCHES = 0.62, 1.0
-NARROW = 0.055  # share of a part that has no room for its number
-FIRST, SECOND, THIRD = 0, 1, 2  # places in the palette: both, the first alone, the second alone
+BAR_INCHES, SIZE = 0.54, (2.6, 0.6)  # height of a bar with its title; width of the panel, and its height without bars
+PLACES = (0, 1, 2, 7)  # in the palette: both, the first alone, the second alone, neither
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,39 +27,29 @@ class Quarters:
     shares: tuple[float, float, float, float]  # in [0, 1], 1 together
 
 
-def draw_quarters(several: Sequence[Quarters], look: Look = DEFAULT_LOOK) -> Figure:
+def composed(several: Sequence[Quarters]) -> Panel:
     """A bar for each, its parts in the order of their names, each with its share in percent."""
-    figure = frame.blank_figure(look.width, max(LEAST_INCHES, BAR_INCHES * len(several)) + 0.7)
-    (axes,) = frame.panel_grid(figure, 1, 1)
-    for at, own in enumerate(several):
-        _draw(axes, own, at)
-    axes.set_ylim(len(several) - 0.35, -0.75)
-    axes.set_yticks([])
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("Share of the facts")
-    axes.xaxis.set_major_formatter("{x:.1f}")
-    axes.grid(visible=False, axis="y")
-    axes.spines["left"].set_visible(False)
+    rows = tuple(map(float, range(len(several))))
+    heads = tuple(f"{own.title}, {own.facts:,} facts" for own in several)
+    titles = Texts((0.0,) * len(rows), tuple(at - 0.33 for at in rows), heads, fixed=True)
     names = several[0].names if several else ()
-    samples = zip(names, _colours(), strict=False)
-    entries = {
-        name: frame.sample(color=colour, alpha=alpha, marker="s", markersize=7, linestyle="none")
-        for name, (colour, alpha) in samples
-    }
-    frame.finish(figure, look, entries)
-    return figure
+    series = tuple(Series(name, PLACES[part], (_part(several, part),)) for part, name in enumerate(names))
+    down = Scale.of_rows([""] * len(rows), BAR_INCHES, grid=False)
+    return Panel("", Scale("share of the facts", "share"), down, series, (titles,))
 
 
-def _colours() -> tuple[tuple[str, float], ...]:
-    """Of the four parts, each with its opacity."""
-    return (*((style_at(place).color, 0.65) for place in (FIRST, SECOND, THIRD)), (FAINT, 0.35))
+def _part(several: Sequence[Quarters], part: int) -> Tiles:
+    return Tiles(
+        tuple(map(float, range(len(several)))),
+        tuple(sum(own.shares[:part]) for own in several),
+        tuple(own.shares[part] for own in several),
+        tuple(f"{100 * own.shares[part]:.0f}" for own in several),
+        tuple(f"{own.names[part]}: {own.shares[part]:.3f} of {own.facts:,} facts" for own in several),
+        None if part < len(PLACES) - 1 else (),  # neither is grey
+        thick=0.5,
+    )
 
 
-def _draw(axes: Axes, own: Quarters, at: int) -> None:
-    start = 0.0
-    for share, (colour, alpha) in zip(own.shares, _colours(), strict=True):
-        axes.barh(at, share, left=start, height=0.5, color=colour, alpha=alpha, linewidth=0)
-        if share >= NARROW:
-            axes.text(start + share / 2, at, f"{100 * share:.0f}", ha="center", va="center", color=INK)
-        start += share
-    axes.text(0, at - 0.33, f"{own.title}, {own.facts:,} facts", ha="left", va="bottom", color=INK)
+def draw_quarters(several: Sequence[Quarters], look: Look = DEFAULT_LOOK) -> Figure:
+    """All bars in one panel."""
+    return paper.draw([composed(several)], look, SIZE)

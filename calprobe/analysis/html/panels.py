@@ -10,16 +10,32 @@ from itertools import zip_longest
 from markupsafe import Markup, escape
 
 from calprobe.analysis.html import svg
-from calprobe.analysis.marks import Boxes, Cells, Histogram, Line, Mark, Panel, Points, Role, Scale, heights
+from calprobe.analysis.marks import (
+    Boxes,
+    Cells,
+    Histogram,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Role,
+    Scale,
+    Texts,
+    Tiles,
+    heights,
+)
 from calprobe.analysis.palette import MAX_SERIES
+from calprobe.analysis.plots.names import shortened
 
 WIDTH, GROUP = 440.0, 90.0  # of a figure, and of a group in it
+ROW_INCH, LONGEST, LEAST = 115.0, 30, 300  # of rows: an inch on paper, letters of a name, width beside it
 STRIP, STRIP_GAP = 62, 14  # height of a strip, and what stands between it and its panel
 ROW, COLUMN, NAMES, SIDE = 30, 96, 150, 40  # of a heat map: its cells, the names at its left, the cells of a square
 HEAD = 26  # height of the names above it
 _CLASSES: Mapping[Role, str] = {
     "series": "", "exact": "exact", "reference": "ideal", "smooth": "thin ideal", "family": "ideal"
 }  # fmt: skip
+_GAPS: Mapping[Role, int] = {"gap": 1, "sure": 4}  # width of lines between two marks of a row
 
 
 def series_class(place: int) -> str:
@@ -47,8 +63,14 @@ def _frame(panel: Panel) -> svg.Frame:
     if panel.strip is not None:
         bare = replace(across, title="", label=lambda _: "")
         return svg.Frame(bare, upward, WIDTH, 320 + STRIP, bottom=svg.BOTTOM + STRIP + STRIP_GAP)
-    frame = svg.Frame(across, upward, max(WIDTH, GROUP * len(panel.x.names)))
-    return frame.with_lines(max(map(len, panel.x.lines), default=1))
+    if panel.y.kind == "names":
+        left = svg.LETTER * max(map(len, _shown(panel.y)), default=0) + 18
+        texts = [text for mark in panel.every if isinstance(mark, Texts) for text in mark.texts]
+        width = max(WIDTH, left + LEAST, left + svg.LETTER * max(map(len, texts), default=0))
+        height = svg.TOP + svg.BOTTOM + ROW_INCH * panel.y.row * len(panel.y.names)
+        return svg.Frame(across, upward, width, height, left=left)
+    frame = svg.Frame(across, upward, max(WIDTH, GROUP * len(panel.x.names) * (panel.x.kind == "names")))
+    return frame.with_lines(max(map(len, panel.x.lines), default=1) if panel.x.kind == "names" else 1)
 
 
 def _strip(frame: svg.Frame, strip: Panel) -> svg.Frame:
@@ -64,9 +86,15 @@ def _axis(scale: Scale, values: Iterable[float]) -> svg.Axis:
         return svg.Axis(scale.title)
     if scale.ticks is None or scale.ends is None:
         return svg.Axis.around(scale.title, values, zero=scale.kind == "zero")
-    lines = scale.lines if scale.kind == "names" else [[name] for name in scale.names]
-    names = {at: "\n".join(own) for (at, _), own in zip(scale.ticks, lines, strict=True)}
-    return svg.Axis(scale.title, *scale.ends, tuple(names), lambda at: names[at])
+    shown = dict(zip((at for at, _ in scale.ticks), _shown(scale), strict=True))
+    return svg.Axis(scale.title, *scale.ends, tuple(shown), lambda at: shown[at], scale.grid)
+
+
+def _shown(scale: Scale) -> list[str]:
+    """The labels of ticks as they are written: in lines below groups, short beside rows."""
+    if scale.row:
+        return [shortened(name, LONGEST) for name in scale.names]
+    return ["\n".join(lines) for lines in scale.lines] if scale.kind == "names" else list(scale.names)
 
 
 def _mark(frame: svg.Frame, mark: Mark, place: int) -> Iterator[Markup]:
@@ -78,6 +106,9 @@ def _mark(frame: svg.Frame, mark: Mark, place: int) -> Iterator[Markup]:
                 yield svg.line(frame, points)
             yield svg.intervals(frame, zip(mark.x, low, high, strict=True))
             yield from (svg.mark(frame, at, said, place) for at, said in zip(points, mark.said, strict=True))
+        case Line() if mark.role in _GAPS:
+            ends = "L".join(map(frame.at, zip(mark.x, mark.y, strict=True)))
+            yield svg.element("path", d=f"M{ends}", class_="guide", stroke_width=_GAPS[mark.role])
         case Line():
             x, y = (mark.x, mark.y) if mark.x else ((frame.x.low, frame.x.high), mark.y * 2)
             yield svg.line(frame, list(zip(x, y, strict=True)), _CLASSES[mark.role])
@@ -86,6 +117,10 @@ def _mark(frame: svg.Frame, mark: Mark, place: int) -> Iterator[Markup]:
             yield from (svg.bar(frame, *own) for own in bins if own[2])
         case Boxes():
             yield from _boxes(frame, mark)
+        case Tiles():
+            yield from _tiles(frame, mark)
+        case Texts():
+            yield from _texts(frame, mark)
 
 
 def _boxes(frame: svg.Frame, mark: Boxes) -> Iterator[Markup]:
@@ -94,6 +129,41 @@ def _boxes(frame: svg.Frame, mark: Boxes) -> Iterator[Markup]:
         yield svg.intervals(frame, ((x, box.least, box.quartile_1), (x, box.quartile_3, box.most)))
         yield svg.box(frame, (x - half, x + half), (box.quartile_1, box.quartile_3), said)
         yield svg.line(frame, [(x - half, box.median), (x + half, box.median)])
+
+
+def _tiles(frame: svg.Frame, mark: Tiles) -> Iterator[Markup]:
+    shades: Sequence[float | None] = mark.shades or [None] * len(mark.rows)
+    tiles = zip(mark.rows, mark.starts, mark.widths, mark.texts, mark.said, shades, strict=True)
+    for row, start, share, text, said, shade in tiles:
+        left, right, top, foot = *map(frame.across, (start, start + share)), *map(frame.down, _ends(row, mark.thick))
+        look: dict[str, str] = {"class_": "bar" if mark.shades is None else "heat rest"}
+        if mark.shades is not None:
+            look["fill_opacity"] = "0.25"
+        if shade is not None:
+            look = {"class_": "heat", "fill_opacity": f"{0.08 + 0.5 * shade:.2f}"}
+        title = svg.element("title", escape(said))
+        width = max(right - left - 1, 0.0)
+        yield svg.element("rect", title, x=left, y=top, width=width, height=foot - top, **look)
+        if len(text) * svg.LETTER + 4 < width:
+            middle = {"x": (left + right) / 2, "y": (top + foot) / 2 + 4}
+            yield svg.element("text", escape(text), class_="heat-text mid", **middle)
+
+
+def _ends(row: float, thick: float) -> tuple[float, float]:
+    return row - thick / 2, row + thick / 2
+
+
+def _texts(frame: svg.Frame, mark: Texts) -> Iterator[Markup]:
+    """Texts from their place on; names above their points, on the side where the figure has more room."""
+    for x, y, text in zip(mark.x, mark.y, mark.texts, strict=True):
+        if not math.isfinite(y):
+            continue
+        across, down = frame.across(x), frame.down(y)
+        if mark.fixed:
+            yield svg.element("text", escape(text), x=across, y=down, class_="note")
+        else:
+            side, gap = ("end", -6) if frame.x.share(x) > 0.5 else ("start", 6)
+            yield svg.element("text", escape(text), class_=f"tick {side}", x=across + gap, y=down - 6)
 
 
 def heat_map(cells: Cells, label: str) -> Markup:

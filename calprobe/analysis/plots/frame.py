@@ -96,6 +96,13 @@ def panel_figure(
     return figure, panels, columns
 
 
+def row_figure(n_panels: int, look: Look, size: tuple[float, float]) -> tuple[Figure, list[Axes], int]:
+    """The same of panels of rows: as high as these need, even beyond a page."""
+    columns = fold(max(n_panels, 1), look.width, size[0])
+    figure = blank_figure(look.width, size[1] * -(-max(n_panels, 1) // columns) + 0.35)
+    return figure, panel_grid(figure, max(n_panels, 1), columns), columns
+
+
 def block_figure(
     blocks: Sequence[int], look: Look, size: tuple[float, float], rest: float = 0.5
 ) -> tuple[Figure, list[list[Axes]], int]:

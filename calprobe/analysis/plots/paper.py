@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from calprobe.analysis.marks import Boxes, Histogram, Line, Mark, Panel, Points, Role, Scale
+from calprobe.analysis.marks import Boxes, Histogram, Line, Mark, Panel, Points, Role, Scale, Texts, Tiles
 from calprobe.analysis.plots import frame
+from calprobe.analysis.plots.labels import Label
 from calprobe.analysis.plots.look import Look
+from calprobe.analysis.plots.named_points import write_names
 from calprobe.analysis.plots.style import FAINT, INK, SeriesStyle, style_at
 
 if TYPE_CHECKING:
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SLANT = 35  # of names that have no room side by side, degrees
+TILE_LETTER = 4.2  # width of a letter in a tile, points
+SHADES = 0.1, 0.6  # of the values 0 and 1, of the colour map: that of 0 is seen, and ink is readable on that of 1
+REST = (FAINT, 0.35)  # the colour of tiles without one
+_RING: Mapping[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.2, "markersize": 6.5, "zorder": 1.9}
 LONG, HIGH_ROWS = 7, 2  # letters of a title that is long beside a strip; rows with room for it
 _ROLES: Mapping[Role, Mapping[str, Any]] = {
     "series": {},
@@ -27,28 +33,64 @@ _ROLES: Mapping[Role, Mapping[str, Any]] = {
     "reference": {"color": FAINT, "linewidth": 0.9, "linestyle": (0, (4, 2))},
     "smooth": {"color": FAINT, "linewidth": 1.6, "linestyle": "-"},
     "family": {"color": FAINT, "linewidth": 0.8, "zorder": 1.1},
+    "gap": {"color": FAINT, "linewidth": 0.8, "zorder": 1},
+    "sure": {"color": FAINT, "linewidth": 2.2, "zorder": 1},
 }
 _INK = SeriesStyle(INK, "o", (0, ()))  # of what no series has, or several have
 
 
 def draw(panels: Sequence[Panel], look: Look, size: tuple[float, float], *, legend: bool = True) -> Figure:
-    """A figure of panels with a legend below; `size` is the least width of one with its texts, and its height."""
-    names = _Names.of(panels, look, size[0])
-    figure, grid, columns = frame.panel_figure(len(panels), look, (size[0], size[1] + names.inches))
+    """A figure of panels with a legend below; `size` is the least width of one with its texts, and its height.
+
+    Rows of names on a vertical axis come on top of the height.
+    """
+    names, room = _Names.of(panels, look, size[0]), max((own.y.row * len(own.y.names) for own in panels), default=0)
+    make = frame.row_figure if room else frame.panel_figure
+    figure, grid, columns = make(len(panels), look, (size[0], size[1] + names.inches + room))
     entries = _Legend()
     for at, (axes, panel) in enumerate(zip(grid, panels, strict=False)):
         _draw_panel(axes, panel, entries)
         names.write(axes, panel.x)
         frame.title_panel(axes, panel.title, panel.note)
-        first, lowest = at % columns == 0, at + columns >= len(panels)
         if panel.y.kind == "share":
-            axes.tick_params(labelleft=first)
-        if first or panel.y.title != panels[at - 1].y.title:
+            axes.tick_params(labelleft=at % columns == 0)
+        if at % columns == 0 or panel.y.title != panels[at - 1].y.title:
             axes.set_ylabel(_capital(panel.y.title))
-        if lowest and panel.x.kind != "names":
+        if panel.x.kind != "names" and (at + columns >= len(panels) or panel.x.title != panels[at + columns].x.title):
             axes.set_xlabel(frame.wrapped(axes, _capital(panel.x.title)))
-    frame.finish(figure, look, entries.all if legend else {})
+    frame.title_figure(figure, look)
+    _write(figure, [(axes, panel) for axes, panel in zip(grid, panels, strict=False)], entries.all if legend else {})
     return figure
+
+
+def _write(figure: Figure, drawn: Sequence[tuple[Axes, Panel]], entries: Mapping[str, Artist]) -> None:
+    """The legend below the panels, and the texts in them, which need to know where all stands."""
+    labelled = [(axes, [label for mark in panel.every for label in _labels(mark)]) for axes, panel in drawn]
+    if any(labels for _, labels in labelled):
+        named = {label.text: frame.sample(linestyle="none") for _, labels in labelled for label in labels}
+        write_names(figure, labelled, named, entries)
+    else:
+        frame.legend_below(figure, entries)
+        frame.fix_layout(figure)
+    for axes, panel in drawn:
+        for tiles in (mark for mark in panel.every if isinstance(mark, Tiles)):
+            _write_tiles(axes, tiles)
+
+
+def _labels(mark: Mark) -> list[Label]:
+    """The names of points."""
+    if not isinstance(mark, Texts) or mark.fixed:
+        return []
+    return [Label(text, x, y) for x, y, text in zip(mark.x, mark.y, mark.texts, strict=True)]
+
+
+def _write_tiles(axes: Axes, mark: Tiles) -> None:
+    """The texts of those that are wide enough for them."""
+    low, high = axes.get_xlim()
+    points = axes.get_window_extent().width / axes.figure.dpi * frame.POINTS_PER_INCH / (high - low)
+    for row, start, width, text in zip(mark.rows, mark.starts, mark.widths, mark.texts, strict=True):
+        if width * points > len(text) * TILE_LETTER:
+            axes.text(start + width / 2, row, text, ha="center", va="center", color=INK, fontsize=6.5)
 
 
 def draw_strips(
@@ -149,11 +191,9 @@ def _draw(axes: Axes, mark: Mark, style: SeriesStyle, *, alone: bool) -> Artist:
     match mark:
         case Points():
             value, low, high = (np.array(own, np.float64) for own in mark.ends)
-            how = style.points() if mark.joined else style.dots()
             frame.interval_bars(axes, np.array(mark.x, np.float64), low, high, style.color)
-            axes.plot(mark.x, value, **how)
-            sample = _INK if mark.name else style
-            return frame.sample(**(sample.points() if mark.joined else sample.dots()))
+            axes.plot(mark.x, value, **_dots(style, mark))
+            return frame.sample(**_dots(_INK if mark.name else style, mark))
         case Line():
             how = style.line() | dict(_ROLES[mark.role])
             if mark.x:
@@ -166,6 +206,28 @@ def _draw(axes: Axes, mark: Mark, style: SeriesStyle, *, alone: bool) -> Artist:
             return axes.stairs(mark.heights, mark.edges, color=style.color, **outline)
         case Boxes():
             return _draw_boxes(axes, mark, style.color)
+        case Tiles():
+            return _draw_tiles(axes, mark, style.color)
+        case Texts():
+            for x, y, text in zip(mark.x, mark.y, mark.texts, strict=True) if mark.fixed else ():
+                axes.text(x, y, text, color=INK)
+            return frame.sample(linestyle="none")
+
+
+def _dots(style: SeriesStyle, mark: Points) -> dict[str, Any]:
+    return (style.points() if mark.joined else style.dots()) | (dict(_RING) if mark.ring else {})
+
+
+def _draw_tiles(axes: Axes, mark: Tiles, color: str) -> Artist:
+    from matplotlib import colormaps
+    from matplotlib.patches import Patch
+
+    colors: list[Any] = [(color, 0.65) if mark.shades is None else REST] * len(mark.rows)
+    if mark.shades:
+        colors = [colormaps["Blues"](SHADES[0] + shade * (SHADES[1] - SHADES[0])) for shade in mark.shades]
+    for row, start, width, own in zip(mark.rows, mark.starts, mark.widths, colors, strict=True):
+        axes.barh(row, width, mark.thick, start, color=own, edgecolor="white", linewidth=0.6)
+    return Patch(facecolor=colors[0] if colors else REST)
 
 
 def _draw_boxes(axes: Axes, mark: Boxes, color: str) -> Artist:
@@ -194,9 +256,10 @@ def _set_scale(axes: Axes, which: Literal["x", "y"], scale: Scale) -> None:
     if scale.kind == "share":
         frame.share_axis(axes, which)
     elif scale.kind == "names":
-        axes.grid(visible=False, axis=which)
+        axes.grid(visible=which == "y" and scale.grid, axis=which)
         if which == "y":
             axes.tick_params(axis=which, length=0)
+            axes.spines["left"].set_visible(scale.grid)
     elif scale.kind == "zero" and not axes.dataLim.y0 < 0:
         axes.set_ylim(bottom=0)
     if scale.ticks is not None:
