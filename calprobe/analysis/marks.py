@@ -15,8 +15,8 @@ from calprobe.metrics import Estimate
 
 Numbers = tuple[float, ...]
 # How lines look: as their series, at a value that is known apart from it, at what all is held against, smoothed,
-# between models of one family, between two marks of a row, or so for a gap that is significant.
-Role = Literal["series", "exact", "reference", "smooth", "family", "gap", "sure"]
+# between models of one family, between two marks of a row, so for a gap that is significant, or up to a count.
+Role = Literal["series", "exact", "reference", "smooth", "family", "gap", "sure", "stem"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,16 @@ from calprobe.analysis.curves.accuracy_ace import AccuracyAcePoint
 from calprobe.analysis.curves.accuracy_rejection import Band, RejectionLine, VoteLine
 from calprobe.analysis.curves.calibration import CalibrationLine
 from calprobe.analysis.curves.calibration_figure import SHARE, overlaid
-from calprobe.analysis.curves.exposure import ExposureLine
+from calprobe.analysis.curves.exposure import PLACES, ExposureLine, composed
 from calprobe.analysis.curves.markers import MarkerPoint
 from calprobe.analysis.html import svg
 from calprobe.analysis.html.panels import drawn, series_class
 from calprobe.analysis.number_text import number, spelled
-from calprobe.messages import counted
 from calprobe.metrics import Estimate
 
 Places = Mapping[str, int]  # of series, in the palette
+ACCURACY_PLACE, CONFIDENCE_PLACE = PLACES  # where these two are the series
 MOST_POINTS = 50  # of a band
-ACCURACY_PLACE, CONFIDENCE_PLACE = 4, 0  # in the palette, where these two are the series
 
 
 def key(place: int) -> Markup:
@@ -125,28 +124,9 @@ def markers(points: Sequence[MarkerPoint]) -> Markup:
 
 
 def exposure(line: ExposureLine) -> Markup:
-    """Accuracy and mean confidence of facts by their number of times in training; the numbers are evenly spaced."""
-    times = [
-        f"{least:,}" if least == most else f"{least:,}-{most:,}"
-        for least, most in zip(line.least.tolist(), line.most.tolist(), strict=True)
-    ]
-    ticks = tuple(float(place) for place in range(len(times)))
-    across = svg.Axis("times in training", -0.5, len(times) - 0.5, ticks, lambda place: times[round(place)])
-    frame = svg.Frame(across, svg.Axis(""))
-    parts = [frame.axes()]
-    for name, place, estimates in (
-        ("accuracy", ACCURACY_PLACE, line.accuracy),
-        ("mean confidence", CONFIDENCE_PLACE, line.mean_confidence),
-    ):
-        points = [(float(at), estimate.value) for at, estimate in enumerate(estimates)]
-        drawn = [svg.band(frame, *_bounds(estimates)), svg.line(frame, points)]
-        for point, count, n, estimate in zip(points, times, line.instances.tolist(), estimates, strict=True):
-            how_often = f"{count} {'time' if count == '1' else 'times'} in training"
-            said = f"{how_often}: {name} {spelled(estimate)}\n{counted(n, 'fact')}"
-            drawn.append(svg.mark(frame, point, said, shape=place))
-        parts.append(svg.element("g", *drawn, class_=series_class(place)))
+    """Accuracy and mean confidence of facts by their number of times in training."""
     label = "Accuracy and mean confidence by the number of times that a fact was in the training data."
-    return svg.drawing(frame, label, *parts)
+    return drawn(composed(line), label)
 
 
 def _thinned(band: Band) -> Band:
@@ -158,13 +138,6 @@ def _thinned(band: Band) -> Band:
 
 def _points(places: Sequence[float], heights: Iterable[float]) -> list[svg.Point]:
     return [(x, float(y)) for x, y in zip(places, heights, strict=True)]
-
-
-def _bounds(estimates: Sequence[Estimate]) -> tuple[list[svg.Point], list[svg.Point]]:
-    return (
-        [(float(at), estimate.low) for at, estimate in enumerate(estimates)],
-        [(float(at), estimate.high) for at, estimate in enumerate(estimates)],
-    )
 
 
 def _ends(estimates: Iterable[Estimate]) -> list[float]:

@@ -35,7 +35,7 @@ HEAD = 26  # height of the names above it
 _CLASSES: Mapping[Role, str] = {
     "series": "", "exact": "exact", "reference": "ideal", "smooth": "thin ideal", "family": "ideal"
 }  # fmt: skip
-_GAPS: Mapping[Role, int] = {"gap": 1, "sure": 4}  # width of lines between two marks of a row
+_GUIDES: Mapping[Role, int] = {"gap": 1, "sure": 4, "stem": 5}  # width of lines that lead from one place to another
 
 
 def series_class(place: int) -> str:
@@ -49,12 +49,13 @@ def drawn(panel: Panel, label: str) -> Markup:
     below = _strip(frame, panel.strip) if panel.strip is not None else frame
     parts = [frame.axes(), *([] if panel.strip is None else [below.axes()])]
     parts += [part for mark in panel.marks for part in _mark(frame, mark, 0)]
+    parts += [part for mark in (panel.strip.marks if panel.strip else ()) for part in _mark(below, mark, 0)]
     strips = () if panel.strip is None else panel.strip.series
     for series, strip in zip_longest(panel.series, strips):
         inside = [part for mark in series.marks for part in _mark(frame, mark, series.place)]
         inside += [part for mark in (strip.marks if strip else ()) for part in _mark(below, mark, series.place)]
         parts.append(svg.element("g", *inside, class_=series_class(series.place)))
-    crowd = panel.strip is not None and len(panel.series) > 1
+    crowd = len(strips) > 1
     return svg.drawing(frame, label, *parts, class_="crowd" if crowd else None)
 
 
@@ -75,7 +76,7 @@ def _frame(panel: Panel) -> svg.Frame:
 
 def _strip(frame: svg.Frame, strip: Panel) -> svg.Frame:
     most = max(heights(strip), default=1.0) or 1.0
-    upward = svg.Axis(strip.y.title, 0, most, (0.0, most), "{:.2g}".format)
+    upward = svg.Axis(strip.y.title, 0, most, (0.0, most), ("{:,.0f}" if most >= 10 else "{:.2g}").format)
     return replace(
         frame, x=_axis(strip.x, ()), y=upward, top=frame.height - svg.BOTTOM - STRIP, bottom=svg.BOTTOM
     )  # fmt: skip
@@ -106,9 +107,9 @@ def _mark(frame: svg.Frame, mark: Mark, place: int) -> Iterator[Markup]:
                 yield svg.line(frame, points)
             yield svg.intervals(frame, zip(mark.x, low, high, strict=True))
             yield from (svg.mark(frame, at, said, place) for at, said in zip(points, mark.said, strict=True))
-        case Line() if mark.role in _GAPS:
-            ends = "L".join(map(frame.at, zip(mark.x, mark.y, strict=True)))
-            yield svg.element("path", d=f"M{ends}", class_="guide", stroke_width=_GAPS[mark.role])
+        case Line() if mark.role in _GUIDES:
+            path = svg.path(frame, list(zip(mark.x, mark.y, strict=True)))
+            yield svg.element("path", d=path, class_="guide", stroke_width=_GUIDES[mark.role])
         case Line():
             x, y = (mark.x, mark.y) if mark.x else ((frame.x.low, frame.x.high), mark.y * 2)
             yield svg.line(frame, list(zip(x, y, strict=True)), _CLASSES[mark.role])

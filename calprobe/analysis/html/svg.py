@@ -145,10 +145,13 @@ def drawing(frame: Frame, label: str, *parts: Markup, class_: str | None = None)
 
 def line(frame: Frame, points: Sequence[Point], class_: str = "") -> Markup:
     """A line through the points; it breaks where a coordinate is NaN."""
-    drawn = " ".join(
-        "M" + "L".join(frame.at(point) for point in part) for part in _whole_parts(points) if len(part) > 1
-    )
+    drawn = path(frame, points)
     return element("path", d=drawn, class_=f"line {class_}".strip()) if drawn else Markup("")
+
+
+def path(frame: Frame, points: Sequence[Point]) -> str:
+    """What draws such a line."""
+    return " ".join("M" + "L".join(map(frame.at, part)) for part in _whole_parts(points) if len(part) > 1)
 
 
 def band(frame: Frame, lower: Sequence[Point], upper: Sequence[Point]) -> Markup:

@@ -180,15 +180,6 @@ def _pair(grid: Any, row: int, column: int, lowest: bool) -> PanelPair:
     return pair
 
 
-def inner_labels_off(panels: Sequence[Axes], columns: int, which: Literal["x", "y", "both"] = "both") -> None:
-    """Labels of ticks only at the left panels and at the lowest of each column: panels inside share the axes."""
-    for at, axes in enumerate(panels):
-        if at % columns and which != "x":
-            axes.tick_params(labelleft=False)
-        if at + columns < len(panels) and which != "y":
-            axes.tick_params(labelbottom=False)
-
-
 def share_axis(axes: Axes, which: Literal["x", "y", "both"]) -> None:
     """From 0 to 1, ticks at fifths, or at halves where the panel is narrow."""
     from matplotlib.ticker import MultipleLocator

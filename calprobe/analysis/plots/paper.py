@@ -35,6 +35,7 @@ _ROLES: Mapping[Role, Mapping[str, Any]] = {
     "family": {"color": FAINT, "linewidth": 0.8, "zorder": 1.1},
     "gap": {"color": FAINT, "linewidth": 0.8, "zorder": 1},
     "sure": {"color": FAINT, "linewidth": 2.2, "zorder": 1},
+    "stem": {"color": FAINT, "linewidth": 2.5, "solid_capstyle": "butt"},
 }
 _INK = SeriesStyle(INK, "o", (0, ()))  # of what no series has, or several have
 
