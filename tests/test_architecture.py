@@ -117,7 +117,7 @@ def test_no_import_goes_in_a_circle() -> None:
 # What is in none knows all.
 FLOORS: tuple[set[str], ...] = (
     {
-        *("options", "json_values", "groups", "meaningful", "number_text", "palette", "plots", "run_names"),
+        *("options", "json_values", "groups", "marks", "meaningful", "number_text", "palette", "plots", "run_names"),
         *("calibration_file", "covariates"),
         "run_facts",
     },

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
+from calprobe.analysis.number_text import spelled
 from calprobe.metrics import Estimate
 
 Numbers = tuple[float, ...]
@@ -169,6 +170,8 @@ class Panel:
     note: str = ""  # below the title
     heading: str = ""  # above the titles of a row
     strip: Panel | None = None  # a low one below it, with the same horizontal axis and the same series
+    label: str = ""  # what it shows, in a sentence for those who do not see it
+    size: tuple[float, float] = (2.6, 2.6)  # inches: least width with its texts, and height without rows of names
 
     @property
     def every(self) -> tuple[Mark, ...]:
@@ -187,6 +190,22 @@ class Cells:
     spelled: Callable[[float], str]
     square: bool = False  # whether rows and columns are the same names
     numbered: bool = False  # whether a page, which has numbers above a square, puts them behind the names of rows, too
+    label: str = ""  # as of a panel
+
+
+class Drawable(Protocol):
+    """The data of a figure, which say how they are shown."""
+
+    @property
+    def panel(self) -> Panel | Cells:
+        """Their panel."""
+
+
+def grouped(groups: Sequence[str], name: str, values: Sequence[Estimate | None], shift: float) -> Points:
+    """The points of one series, one for each group that has a value: groups are at 0, 1, .., and it a little beside."""
+    known = {at: value for at, value in enumerate(values) if value is not None}
+    said = tuple(f"{groups[at]}, {name}: {spelled(value)}" for at, value in known.items())
+    return Points(tuple(at + shift for at in known), tuple(known.values()), said)
 
 
 def beside(place: int, count: int, reach: float) -> float:

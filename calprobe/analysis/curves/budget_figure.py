@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
-from calprobe.analysis.marks import Panel, Points, Scale, Series
-from calprobe.analysis.number_text import spelled
-from calprobe.analysis.plots import paper
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.analysis.marks import Panel, Points, Scale, Series, grouped
 from calprobe.metrics import Estimate
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SIZE = 2.6, 2.8  # of a panel, inches
 APART = 0.06  # between the lines of two measures, of the distance of two plans
 
 
@@ -30,21 +21,15 @@ class BudgetPanel:
     places: tuple[int, ...]  # [measures], in the palette, the same in all panels
     values: tuple[tuple[Estimate | None, ...], ...]  # [measures][plans]; None: the plan has no such part
 
+    @property
+    def panel(self) -> Panel:
+        """A line for each measure, a little beside those of others."""
+        ticks = tuple((float(at), plan) for at, plan in enumerate(self.plans))
+        across = Scale("wordings and samples of each", ends=(-0.4, len(self.plans) - 0.6), ticks=ticks)
+        series = tuple(Series(name, self.places[at], (self._line(at),)) for at, name in enumerate(self.measures))
+        label = f"AUROC of each uncertainty by plan, {self.title}."
+        return Panel(self.title, across, Scale(f"AUROC, {self.reading}"), series, label=label, size=(2.6, 2.8))
 
-def composed(own: BudgetPanel) -> Panel:
-    """A line for each measure, a little beside those of others."""
-    across = Scale("wordings and samples of each", ends=(-0.4, len(own.plans) - 0.6), ticks=tuple(enumerate(own.plans)))
-    series = tuple(Series(name, own.places[at], (_line(own, at),)) for at, name in enumerate(own.measures))
-    return Panel(own.title, across, Scale(f"AUROC, {own.reading}"), series)
-
-
-def _line(own: BudgetPanel, place: int) -> Points:
-    shift = APART * (place - (len(own.measures) - 1) / 2)
-    known = {at: value for at, value in enumerate(own.values[place]) if value is not None}
-    said = tuple(f"{own.measures[place]}, {own.plans[at]}: {spelled(value)}" for at, value in known.items())
-    return Points(tuple(at + shift for at in known), tuple(known.values()), said, joined=True)
-
-
-def draw_budgets(panels: Sequence[BudgetPanel], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each, with 95 % intervals over questions."""
-    return paper.draw([composed(own) for own in panels], look, SIZE)
+    def _line(self, place: int) -> Points:
+        shift = APART * (place - (len(self.measures) - 1) / 2)
+        return replace(grouped(self.plans, self.measures[place], self.values[place], shift), joined=True)

@@ -35,7 +35,9 @@ def overlaid(
     `below` is what is counted there, in the plural, or the share; `of` is what an instance is called.
     """
     bins = tuple(Series(line.estimator, places[line.estimator], (_bins(line, of),)) for line in lines)
-    return Panel(title, ACROSS, UPWARD, bins, (CALIBRATED,), strip=_strip(lines, places, below, of))
+    label = f"Calibration of {', '.join(places)}: accuracy against mean confidence of bins."
+    strip = _strip(lines, places, below, of)
+    return Panel(title, ACROSS, UPWARD, bins, (CALIBRATED,), strip=strip, label=label)
 
 
 def alone(line: CalibrationLine, places: Mapping[str, int], below: str, heading: str = "") -> Panel:

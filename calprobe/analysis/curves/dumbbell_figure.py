@@ -5,18 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from calprobe.analysis.marks import Line, Panel, Points, Scale, Series
-from calprobe.analysis.plots import paper
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.names import shortened
 from calprobe.metrics import Estimate
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-ROW_INCHES, SIZE = 0.16, (2.6, 0.75)  # height of a row; width of a panel, and its height without rows
+ROW_INCHES, REST_INCHES = 0.16, 0.75  # heights: of a row, and of title and axis
 LONGEST = 24  # letters of a name
 FIRST, SECOND = 0, 1  # places in the palette
 
@@ -42,21 +36,23 @@ class Dumbbells:
     rows: tuple[DumbbellRow, ...]  # the uppermost first
     chance: float = float("nan")  # of the second; NaN: none
 
-
-def composed(own: Dumbbells) -> Panel:
-    """A row for each name; where the gap is significant the line is thick."""
-    rows = Scale.of_rows([f"{shortened(row.name, LONGEST)} ({row.facts})" for row in own.rows], ROW_INCHES)
-    chance = () if math.isnan(own.chance) else ((own.chance, own.chance),)
-    marks = tuple(Line(x, (len(own.rows) - 0.4, -0.6), "reference", "chance of the answers") for x in chance)
-    marks += tuple(
-        Line((row.first, row.second), (at, at), *(("sure", "corrected p < 0.05") if row.sure else ("gap",)))
-        for at, row in enumerate(own.rows)
-    )
-    series = (
-        _dots(own, FIRST, own.first, [row.first for row in own.rows]),
-        _dots(own, SECOND, own.second, [row.second for row in own.rows]),
-    )
-    return Panel(own.title, Scale("share of the facts", "share"), rows, series, marks)
+    @property
+    def panel(self) -> Panel:
+        """A row for each name; where the gap is significant the line is thick."""
+        rows = Scale.of_rows([f"{shortened(row.name, LONGEST)} ({row.facts})" for row in self.rows], ROW_INCHES)
+        chance = () if math.isnan(self.chance) else ((self.chance, self.chance),)
+        marks = tuple(Line(x, (len(self.rows) - 0.4, -0.6), "reference", "chance of the answers") for x in chance)
+        marks += tuple(
+            Line((row.first, row.second), (at, at), *(("sure", "corrected p < 0.05") if row.sure else ("gap",)))
+            for at, row in enumerate(self.rows)
+        )
+        series = (
+            _dots(self, FIRST, self.first, [row.first for row in self.rows]),
+            _dots(self, SECOND, self.second, [row.second for row in self.rows]),
+        )
+        label = f"{self.title}: shares {self.first} and {self.second}, a row a relation."
+        across = Scale("share of the facts", "share")
+        return Panel(self.title, across, rows, series, marks, label=label, size=(2.6, REST_INCHES))
 
 
 def _dots(own: Dumbbells, place: int, name: str, shares: Sequence[float]) -> Series:
@@ -65,8 +61,3 @@ def _dots(own: Dumbbells, place: int, name: str, shares: Sequence[float]) -> Ser
     )
     heights = tuple(Estimate(float(at)) for at in range(len(own.rows)))
     return Series(name, place, (Points(tuple(shares), heights, said, ring=place == SECOND),))
-
-
-def draw_dumbbells(several: Sequence[Dumbbells], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each."""
-    return paper.draw([composed(own) for own in several], look, SIZE)

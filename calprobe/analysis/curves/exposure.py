@@ -197,7 +197,8 @@ def composed(line: ExposureLine, heading: str = "") -> Panel:
         series.append(Series(name, place, (Points(x, estimates, said, joined=True),)))
     strip = Panel("", across, Scale("facts", "zero"), marks=(stems,))
     upward = Scale("share of facts", "share")
-    return Panel(line.estimator, across, upward, tuple(series), heading=heading, strip=strip)
+    label = "Accuracy and mean confidence by the number of times that a fact was in the training data."
+    return Panel(line.estimator, across, upward, tuple(series), heading=heading, strip=strip, label=label)
 
 
 def _along(times: float) -> float:

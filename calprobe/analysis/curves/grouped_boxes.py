@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from calprobe.analysis.marks import Box, Boxes, Panel, Scale, Series, beside
-from calprobe.analysis.plots import paper
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SIZE = 2.6, 2.4  # of a panel, inches
 REACH = 0.7  # of a group's width, what its boxes fill
 WIDEST = 0.3  # of a box, in groups
 
@@ -29,21 +21,18 @@ class GroupedBoxes:
     series: tuple[str, ...]
     values: tuple[tuple[Box | None, ...], ...]  # [groups][series]
 
-
-def composed(own: GroupedBoxes) -> Panel:
-    """Boxes of a series beside those of the others; lines at both ends reach to the least and the most."""
-    across, upward = Scale.of_names(own.group, own.groups), Scale(own.value, "zero")
-    return Panel(own.title, across, upward, tuple(_series(own, at, name) for at, name in enumerate(own.series)))
+    @property
+    def panel(self) -> Panel:
+        """Boxes of a series beside those of the others; lines at both ends reach to the least and the most."""
+        across, upward = Scale.of_names(self.group, self.groups), Scale(self.value, "zero")
+        series = tuple(_series(self, at, name) for at, name in enumerate(self.series))
+        label = f"{self.title} by {self.group}: quartiles, median and ends."
+        return Panel(self.title, across, upward, series, label=label, size=(2.6, 2.4))
 
 
 def _series(own: GroupedBoxes, place: int, name: str) -> Series:
     shift, width = beside(place, len(own.series), REACH), min(WIDEST, 0.85 * REACH / len(own.series))
     boxes = {at: box for at, row in enumerate(own.values) if (box := row[place]) is not None}
     said = tuple(f"{own.groups[at]}, {name}: {box.said}" for at, box in boxes.items())
-    return Series(name, place, (Boxes(tuple(at + shift for at in boxes), tuple(boxes.values()), said, width),))
-
-
-def draw_grouped_boxes(several: Sequence[GroupedBoxes], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each; without a legend where one name is in all."""
-    names = {name for own in several for name in own.series}
-    return paper.draw([composed(own) for own in several], look, SIZE, legend=len(names) > 1)
+    named = name if len(own.series) > 1 else ""  # a legend of one name says nothing
+    return Series(named, place, (Boxes(tuple(at + shift for at in boxes), tuple(boxes.values()), said, width),))

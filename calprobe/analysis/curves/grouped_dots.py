@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from calprobe.analysis.marks import Line, Panel, Points, Scale, Series, beside
-from calprobe.analysis.number_text import spelled
-from calprobe.analysis.plots import paper
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.analysis.marks import Line, Panel, Points, Scale, Series, beside, grouped
 from calprobe.metrics import Estimate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SIZE = 2.8, 2.6  # of a panel, inches
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +27,15 @@ class GroupedDots:
         """What a legend calls the series."""
         return tuple(f"{name} {self.of}".rstrip() for name in self.series)
 
+    @property
+    def panel(self) -> Panel:
+        """A dot for each series in each group, with chance as a line."""
+        chance = () if self.chance is None else (Line((), (self.chance,), "reference", "chance"),)
+        across, upward = Scale.of_names(self.group, self.groups), Scale(self.value, "share")
+        series = tuple(Series(name, place, (self._dots(place),)) for place, name in enumerate(self.legend))
+        label = f"{self.value[:1].upper()}{self.value[1:]} by {self.group}."
+        return Panel(self.title, across, upward, series, chance, label=label, size=(2.8, 2.6))
 
-def composed(own: GroupedDots) -> Panel:
-    """A dot for each series in each group, with chance as a line."""
-    chance = () if own.chance is None else (Line((), (own.chance,), "reference", "chance"),)
-    series = tuple(Series(name, place, (_dots(own, place),)) for place, name in enumerate(own.legend))
-    return Panel(own.title, Scale.of_names(own.group, own.groups), Scale(own.value, "share"), series, chance)
-
-
-def _dots(own: GroupedDots, place: int) -> Points:
-    shift = beside(place, len(own.series), own.reach)
-    dots = {at: value for at, row in enumerate(own.values) if (value := row[place]) is not None}
-    said = tuple(f"{own.groups[at]}, {own.series[place]}: {spelled(value)}" for at, value in dots.items())
-    return Points(tuple(at + shift for at in dots), tuple(dots.values()), said)
-
-
-def draw_grouped_dots(several: Sequence[GroupedDots], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each, with 95 % intervals."""
-    return paper.draw([composed(own) for own in several], look, SIZE)
+    def _dots(self, place: int) -> Points:
+        values = [row[place] for row in self.values]
+        return grouped(self.groups, self.series[place], values, beside(place, len(self.series), self.reach))

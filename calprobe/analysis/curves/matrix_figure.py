@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from calprobe.analysis.marks import Cells
-from calprobe.analysis.plots.heat_map import draw_heat_maps
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PEARSON = "Pearson's correlation of the confidences under each two prompts"
 
@@ -28,9 +21,9 @@ class Matrix:
     values: tuple[tuple[float, ...], ...]  # [variants][sets], in [0, 1]; NaN where there is none
 
     @property
-    def cells(self) -> Cells:
+    def panel(self) -> Cells:
         """The darker, the nearer to 1."""
-        return Cells(self.title, self.variants, self.sets, self.values, share)
+        return Cells(self.title, self.variants, self.sets, self.values, share, label=f"{self.title}, variants by sets.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +37,9 @@ class Correlations:
     numbered: bool = True  # whether a page puts numbers behind the names; False: they have them
 
     @property
-    def cells(self) -> Cells:
+    def panel(self) -> Cells:
         """Red above 0, blue below, the darker the farther from 0."""
-        return Cells(self.title, self.prompts, self.prompts, self.values, signed, True, self.numbered)
-
-
-def draw_matrices(several: Sequence[Matrix | Correlations], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each, all of one kind."""
-    return draw_heat_maps([own.cells for own in several], look)
+        return Cells(self.title, self.prompts, self.prompts, self.values, signed, True, self.numbered, f"{self.of}.")
 
 
 def share(value: float) -> str:

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from calprobe.analysis.marks import Panel, Scale, Series, Texts, Tiles
-from calprobe.analysis.plots import paper
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-BAR_INCHES, SIZE = 0.54, (2.6, 0.6)  # height of a bar with its title; width of the panel, and its height without bars
+BAR_INCHES, REST_INCHES = 0.54, 0.6  # heights: of a bar with its title, and of the axis
 PLACES = (0, 1, 2, 7)  # in the palette: both, the first alone, the second alone, neither
 
 
@@ -27,15 +21,23 @@ class Quarters:
     shares: tuple[float, float, float, float]  # in [0, 1], 1 together
 
 
-def composed(several: Sequence[Quarters]) -> Panel:
-    """A bar for each, its parts in the order of their names, each with its share in percent."""
-    rows = tuple(map(float, range(len(several))))
-    heads = tuple(f"{own.title}, {own.facts:,} facts" for own in several)
-    titles = Texts((0.0,) * len(rows), tuple(at - 0.33 for at in rows), heads, fixed=True)
-    names = several[0].names if several else ()
-    series = tuple(Series(name, PLACES[part], (_part(several, part),)) for part, name in enumerate(names))
-    down = Scale.of_rows([""] * len(rows), BAR_INCHES, grid=False)
-    return Panel("", Scale("share of the facts", "share"), down, series, (titles,))
+@dataclass(frozen=True, slots=True)
+class QuarterBars:
+    """All bars in one panel."""
+
+    bars: tuple[Quarters, ...]
+
+    @property
+    def panel(self) -> Panel:
+        """The parts of each in the order of their names, with their shares in percent."""
+        rows = tuple(map(float, range(len(self.bars))))
+        heads = tuple(f"{own.title}, {own.facts:,} facts" for own in self.bars)
+        titles = Texts((0.0,) * len(rows), tuple(at - 0.33 for at in rows), heads, fixed=True)
+        names = self.bars[0].names if self.bars else ()
+        series = tuple(Series(name, PLACES[part], (_part(self.bars, part),)) for part, name in enumerate(names))
+        across, down = Scale("share of the facts", "share"), Scale.of_rows([""] * len(rows), BAR_INCHES, grid=False)
+        label = "Shares of the facts that both ways, one or neither get right, a bar a pair."
+        return Panel("", across, down, series, (titles,), label=label, size=(2.6, REST_INCHES))
 
 
 def _part(several: Sequence[Quarters], part: int) -> Tiles:
@@ -48,8 +50,3 @@ def _part(several: Sequence[Quarters], part: int) -> Tiles:
         None if part < len(PLACES) - 1 else (),  # neither is grey
         thick=0.5,
     )
-
-
-def draw_quarters(several: Sequence[Quarters], look: Look = DEFAULT_LOOK) -> Figure:
-    """All bars in one panel."""
-    return paper.draw([composed(several)], look, SIZE)

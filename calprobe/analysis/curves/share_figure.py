@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from calprobe.analysis.marks import Line, Panel, Points, Scale, Series
 from calprobe.analysis.number_text import number
-from calprobe.analysis.plots import paper
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.messages import counted
 from calprobe.metrics import Estimate
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SIZE = 2.6, 2.8  # of a panel, inches
 SHARES: Mapping[str, str] = {"ratio_of_sums": "ratio", "unbiased": "rho*", "by_chance": "by chance"}  # field -> name
 EXACT = "exact"
 
@@ -43,13 +36,14 @@ class SharePanel:
         known = zip(self.samples, self.values[field], strict=True)
         return [(math.log2(n), n, mean, spread) for n, (mean, spread) in known if math.isfinite(mean)]
 
-
-def composed(own: SharePanel) -> Panel:
-    """Means with bars of one standard deviation over the draws, and lines at the exact shares."""
-    ticks = tuple((math.log2(n), str(n)) for n in own.samples)
-    across = Scale(own.across, ends=(ticks[0][0] - 0.2, ticks[-1][0] + 0.2), ticks=ticks)
-    series = tuple(Series(name, at, tuple(_marks(own, field))) for at, (field, name) in enumerate(SHARES.items()))
-    return Panel(own.title, across, Scale("share of the variance", "zero"), series)
+    @property
+    def panel(self) -> Panel:
+        """Means with bars of one standard deviation over the draws, and lines at the exact shares."""
+        ticks = tuple((math.log2(n), str(n)) for n in self.samples)
+        across = Scale(self.across, ends=(ticks[0][0] - 0.2, ticks[-1][0] + 0.2), ticks=ticks)
+        series = tuple(Series(name, at, tuple(_marks(self, field))) for at, (field, name) in enumerate(SHARES.items()))
+        label = f"Share of the wording by number of samples, {self.title}."
+        return Panel(self.title, across, Scale("share of the variance", "zero"), series, label=label, size=(2.6, 2.8))
 
 
 def _marks(own: SharePanel, field: str) -> Iterator[Points | Line]:
@@ -59,8 +53,3 @@ def _marks(own: SharePanel, field: str) -> Iterator[Points | Line]:
     yield Points(tuple(x for x, *_ in points), values, said, joined=True)
     if field in own.exact and field != "by_chance":
         yield Line((), (own.exact[field],), "exact", EXACT)
-
-
-def draw_shares(panels: Sequence[SharePanel], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each."""
-    return paper.draw([composed(own) for own in panels], look, SIZE)

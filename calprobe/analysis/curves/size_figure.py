@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calprobe.analysis.marks import Line, Panel, Points, Scale, Series, Texts
 from calprobe.analysis.number_text import spelled
-from calprobe.analysis.plots import paper
 from calprobe.analysis.plots.families import families
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
+from calprobe.arrays import Floats
 from calprobe.metrics import Estimate
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from calprobe.arrays import Floats
-
-SIZE = 2.6, 2.6  # of a panel, inches
 APART = 0.015  # between the marks of two readers, as a share of the axis
 ROOM = 0.06  # beside the smallest and the largest model, as a share of the range
 
@@ -65,6 +56,24 @@ class SizePanel:
         room = max(ROOM * (high - low), 0.05)
         return low - room, high + room
 
+    @property
+    def panel(self) -> Panel:
+        """Names at the points of the first reader, families joined by lines, rho below the title."""
+        ticks = tuple((tick, short_count(10**tick)) for tick in size_ticks(self.exponents))
+        across, first = Scale("parameters", ends=self.exponents, ticks=ticks), self.series[0]
+        x, y = self.places(0).tolist(), [found.value for found in first.spread]
+        paths = tuple(
+            Line(tuple(x[at] for at in path), tuple(y[at] for at in path), "family", "models of one family")
+            for path in self.family_paths
+        )
+        known = [at for at, value in enumerate(y) if math.isfinite(value)]
+        names = Texts(tuple(x[at] for at in known), tuple(y[at] for at in known), tuple(self.names[at] for at in known))
+        series = tuple(Series(one.reader, one.place, (_points(self, at),)) for at, one in enumerate(self.series))
+        note = spelled_rho(first.rho, first.reader, len(self.names))
+        label = f"Parameters and spread on {self.title}, by reader of answers."
+        upward = Scale("spread over variants", "zero")
+        return Panel(self.title, across, upward, series, (*paths, names), note, label=label)
+
 
 def short_count(parameters: float) -> str:
     """A number of parameters as models are named by it.
@@ -93,31 +102,10 @@ def size_ticks(ends: tuple[float, float]) -> tuple[float, ...]:
     return within if len(within) < 7 else tuple(step for step in within if math.isclose(step, round(step)))
 
 
-def composed(own: SizePanel) -> Panel:
-    """Names at the points of the first reader, families joined by lines, rho below the title."""
-    ticks = tuple((tick, short_count(10**tick)) for tick in size_ticks(own.exponents))
-    across, first = Scale("parameters", ends=own.exponents, ticks=ticks), own.series[0]
-    x, y = own.places(0).tolist(), [found.value for found in first.spread]
-    paths = tuple(
-        Line(tuple(x[at] for at in path), tuple(y[at] for at in path), "family", "models of one family")
-        for path in own.family_paths
-    )
-    known = [at for at, value in enumerate(y) if math.isfinite(value)]
-    names = Texts(tuple(x[at] for at in known), tuple(y[at] for at in known), tuple(own.names[at] for at in known))
-    series = tuple(Series(one.reader, one.place, (_points(own, at),)) for at, one in enumerate(own.series))
-    note = spelled_rho(first.rho, first.reader, len(own.names))
-    return Panel(own.title, across, Scale("spread over variants", "zero"), series, (*paths, names), note)
-
-
 def _points(own: SizePanel, at: int) -> Points:
     models = zip(own.names, own.parameters, own.series[at].spread, strict=True)
     said = tuple(f"{name}, {n:,} parameters, {own.series[at].reader}: {spelled(found)}" for name, n, found in models)
     return Points(tuple(own.places(at).tolist()), own.series[at].spread, said)
-
-
-def draw_sizes(panels: Sequence[SizePanel], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each set."""
-    return paper.draw([composed(own) for own in panels], look, SIZE)
 
 
 def spelled_rho(rho: Estimate, reader: str, runs: int) -> str:

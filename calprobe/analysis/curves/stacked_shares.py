@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from calprobe.analysis.marks import Panel, Scale, Tiles
-from calprobe.analysis.plots import paper
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-BAR_INCHES, SIZE = 0.26, (2.6, 0.75)  # height of a bar; width of a panel, and its height without bars
+BAR_INCHES, REST_INCHES = 0.26, 0.75  # heights: of a bar, and of title and axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +45,20 @@ class StackedShares:
             yield start, part
             start += part.share
 
-
-def composed(own: StackedShares) -> Panel:
-    """Bars one below the other; the larger a value, the darker."""
-    every = [(at, start, part) for at in range(len(own.bars)) for start, part in own.placed(at)]
-    known = [found for found in every if found[2].value is not None]
-    rest = [found for found in every if found[2].value is None]
-    marks = [_tiles(own, known, tuple(part.shade for _, _, part in known))] if known else []
-    marks += [_tiles(own, rest, (), "other values, and how many they are")] if rest else []
-    down = Scale.of_rows(own.bars, BAR_INCHES, grid=False)
-    return Panel(own.title, Scale("share of the confidences", "share"), down, marks=tuple(marks))
+    @property
+    def panel(self) -> Panel:
+        """Bars one below the other; the larger a value, the darker."""
+        every = [(at, start, part) for at in range(len(self.bars)) for start, part in self.placed(at)]
+        known = [found for found in every if found[2].value is not None]
+        rest = [found for found in every if found[2].value is None]
+        marks = [_tiles(self, known, tuple(part.shade for _, _, part in known))] if known else []
+        marks += [_tiles(self, rest, (), "other values, and how many they are")] if rest else []
+        down = Scale.of_rows(self.bars, BAR_INCHES, grid=False)
+        across, label = (
+            Scale("share of the confidences", "share"),
+            f"How often each value of {self.title} comes, by {self.of}.",
+        )
+        return Panel(self.title, across, down, marks=tuple(marks), label=label, size=(2.6, REST_INCHES))
 
 
 def _tiles(
@@ -75,8 +73,3 @@ def _tiles(
         shades,
         name=name,
     )
-
-
-def draw_stacked_shares(several: Sequence[StackedShares], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each."""
-    return paper.draw([composed(own) for own in several], look, SIZE)

@@ -40,8 +40,7 @@ def calibration(lines: Sequence[CalibrationLine], places: Places, of: str = "ins
 
     `of` is what an instance is called.
     """
-    label = f"Calibration of {_names(lines)}: accuracy against mean confidence of bins."
-    return drawn(overlaid(lines, places, SHARE, of=of), label)
+    return drawn(overlaid(lines, places, SHARE, of=of))
 
 
 def rejection(lines: Sequence[RejectionLine], votes: Sequence[VoteLine], places: Places) -> Markup:
@@ -125,8 +124,7 @@ def markers(points: Sequence[MarkerPoint]) -> Markup:
 
 def exposure(line: ExposureLine) -> Markup:
     """Accuracy and mean confidence of facts by their number of times in training."""
-    label = "Accuracy and mean confidence by the number of times that a fact was in the training data."
-    return drawn(composed(line), label)
+    return drawn(composed(line))
 
 
 def _thinned(band: Band) -> Band:

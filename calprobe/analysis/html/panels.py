@@ -43,8 +43,10 @@ def series_class(place: int) -> str:
     return f"s{place % MAX_SERIES}"
 
 
-def drawn(panel: Panel, label: str) -> Markup:
-    """A panel with its strip, if it has one; `label` says in a sentence what it shows."""
+def drawn(panel: Panel | Cells) -> Markup:
+    """A panel with its strip, if it has one, or a heat map."""
+    if isinstance(panel, Cells):
+        return _heat_map(panel)
     frame = _frame(panel)
     below = _strip(frame, panel.strip) if panel.strip is not None else frame
     parts = [frame.axes(), *([] if panel.strip is None else [below.axes()])]
@@ -56,7 +58,7 @@ def drawn(panel: Panel, label: str) -> Markup:
         inside += [part for mark in (strip.marks if strip else ()) for part in _mark(below, mark, series.place)]
         parts.append(svg.element("g", *inside, class_=series_class(series.place)))
     crowd = len(strips) > 1
-    return svg.drawing(frame, label, *parts, class_="crowd" if crowd else None)
+    return svg.drawing(frame, panel.label, *parts, class_="crowd" if crowd else None)
 
 
 def _frame(panel: Panel) -> svg.Frame:
@@ -167,7 +169,7 @@ def _texts(frame: svg.Frame, mark: Texts) -> Iterator[Markup]:
             yield svg.element("text", escape(text), class_=f"tick {side}", x=across + gap, y=down - 6)
 
 
-def heat_map(cells: Cells, label: str) -> Markup:
+def _heat_map(cells: Cells) -> Markup:
     """A cell for each number; above a square, numbers stand for the names of its rows."""
     # No wider letters than in other figures.
     column = SIDE if cells.square else max(COLUMN, (WIDTH - NAMES) / max(len(cells.columns), 1))
@@ -186,7 +188,7 @@ def heat_map(cells: Cells, label: str) -> Markup:
             parts += _cell(cells, value, (NAMES + column * place, top, column, row), said)
     size = f"0 0 {NAMES + column * len(cells.columns)} {HEAD + row * len(cells.rows)}"
     return svg.element(
-        "svg", *parts, viewBox=size, role="img", aria_label=label, class_=None if cells.square else "s0"
+        "svg", *parts, viewBox=size, role="img", aria_label=cells.label, class_=None if cells.square else "s0"
     )  # fmt: skip
 
 

@@ -9,10 +9,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from calprobe.analysis.marks import Boxes, Histogram, Line, Mark, Panel, Points, Role, Scale, Texts, Tiles
+from calprobe.analysis.marks import (
+    Boxes,
+    Cells,
+    Drawable,
+    Histogram,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Role,
+    Scale,
+    Texts,
+    Tiles,
+)
 from calprobe.analysis.plots import frame
+from calprobe.analysis.plots.heat_map import draw_heat_maps
 from calprobe.analysis.plots.labels import Label
-from calprobe.analysis.plots.look import Look
+from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.named_points import write_names
 from calprobe.analysis.plots.style import FAINT, INK, SeriesStyle, style_at
 
@@ -40,14 +54,17 @@ _ROLES: Mapping[Role, Mapping[str, Any]] = {
 _INK = SeriesStyle(INK, "o", (0, ()))  # of what no series has, or several have
 
 
-def draw(panels: Sequence[Panel], look: Look, size: tuple[float, float], *, legend: bool = True) -> Figure:
-    """A figure of panels with a legend below; `size` is the least width of one with its texts, and its height.
+def draw(several: Sequence[Drawable], look: Look = DEFAULT_LOOK) -> Figure:
+    """A figure with a panel for each, all of one kind, and a legend below."""
+    panels = [own.panel for own in several]
+    cells = [panel for panel in panels if isinstance(panel, Cells)]
+    return draw_heat_maps(cells, look) if cells else _draw([own for own in panels if isinstance(own, Panel)], look)
 
-    Rows of names on a vertical axis come on top of the height.
-    """
-    names, room = _Names.of(panels, look, size[0]), max((own.y.row * len(own.y.names) for own in panels), default=0)
-    make = frame.row_figure if room else frame.panel_figure
-    figure, grid, columns = make(len(panels), look, (size[0], size[1] + names.inches + room))
+
+def _draw(panels: Sequence[Panel], look: Look) -> Figure:
+    (width, height), rows = panels[0].size, max(own.y.row * len(own.y.names) for own in panels)
+    names, make = _Names.of(panels, look, width), frame.row_figure if rows else frame.panel_figure
+    figure, grid, columns = make(len(panels), look, (width, height + names.inches + rows))
     entries = _Legend()
     for at, (axes, panel) in enumerate(zip(grid, panels, strict=False)):
         _draw_panel(axes, panel, entries)
@@ -60,7 +77,7 @@ def draw(panels: Sequence[Panel], look: Look, size: tuple[float, float], *, lege
         if panel.x.kind != "names" and (at + columns >= len(panels) or panel.x.title != panels[at + columns].x.title):
             axes.set_xlabel(frame.wrapped(axes, _capital(panel.x.title)))
     frame.title_figure(figure, look)
-    _write(figure, [(axes, panel) for axes, panel in zip(grid, panels, strict=False)], entries.all if legend else {})
+    _write(figure, [(axes, panel) for axes, panel in zip(grid, panels, strict=False)], entries.all)
     return figure
 
 
@@ -178,16 +195,16 @@ class _Legend:
 def _draw_panel(axes: Axes, panel: Panel, legend: _Legend) -> None:
     """Draw the marks of a panel and set its axes."""
     for mark in panel.marks:
-        legend.others[mark.name] = _draw(axes, mark, _INK, alone=True)
+        legend.others[mark.name] = _draw_mark(axes, mark, _INK, alone=True)
     for series in panel.series:
         for mark in series.marks:
-            drawn = _draw(axes, mark, style_at(series.place), alone=len(panel.series) == 1)
+            drawn = _draw_mark(axes, mark, style_at(series.place), alone=len(panel.series) == 1)
             legend.series[mark.name or series.name] = drawn
     _set_scale(axes, "x", panel.x)
     _set_scale(axes, "y", panel.y)
 
 
-def _draw(axes: Axes, mark: Mark, style: SeriesStyle, *, alone: bool) -> Artist:
+def _draw_mark(axes: Axes, mark: Mark, style: SeriesStyle, *, alone: bool) -> Artist:
     """Draw a mark, and return the sample of it that a legend shows."""
     match mark:
         case Points():
