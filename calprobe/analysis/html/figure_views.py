@@ -81,7 +81,7 @@ def _exposure(found: Exposure) -> Iterator[FigureView]:
             f"Exposure, {line.estimator}",
             charts.exposure(line),
             "Accuracy and mean confidence of facts by the number of training sentences that state them, with 95 % "
-            "bands.",
+            "intervals. Below: how many facts.",
             _accuracy_confidence(),
             choosable=False,
         )

@@ -29,6 +29,7 @@ from calprobe.analysis.plots.names import shortened
 
 WIDTH, GROUP = 440.0, 90.0  # of a figure, and of a group in it
 ROW_INCH, LONGEST, LEAST = 115.0, 30, 300  # of rows: an inch on paper, letters of a name, width beside it
+NAME_LETTER = 6.9  # width of a letter of a name
 STRIP, STRIP_GAP = 62, 14  # height of a strip, and what stands between it and its panel
 ROW, COLUMN, NAMES, SIDE = 30, 96, 150, 40  # of a heat map: its cells, the names at its left, the cells of a square
 HEAD = 26  # height of the names above it
@@ -67,13 +68,18 @@ def _frame(panel: Panel) -> svg.Frame:
         bare = replace(across, title="", label=lambda _: "")
         return svg.Frame(bare, upward, WIDTH, 320 + STRIP, bottom=svg.BOTTOM + STRIP + STRIP_GAP)
     if panel.y.kind == "names":
-        left = svg.LETTER * max(map(len, _shown(panel.y)), default=0) + 18
+        left = _room(_shown(panel.y)) + 18
         texts = [text for mark in panel.every if isinstance(mark, Texts) for text in mark.texts]
-        width = max(WIDTH, left + LEAST, left + svg.LETTER * max(map(len, texts), default=0))
+        width = max(WIDTH, left + LEAST, left + _room(texts))
         height = svg.TOP + svg.BOTTOM + ROW_INCH * panel.y.row * len(panel.y.names)
         return svg.Frame(across, upward, width, height, left=left)
     frame = svg.Frame(across, upward, max(WIDTH, GROUP * len(panel.x.names) * (panel.x.kind == "names")))
     return frame.with_lines(max(map(len, panel.x.lines), default=1) if panel.x.kind == "names" else 1)
+
+
+def _room(names: Sequence[str]) -> float:
+    """What the longest takes, on a phone, too, where letters are larger."""
+    return NAME_LETTER * max(map(len, names), default=0)
 
 
 def _strip(frame: svg.Frame, strip: Panel) -> svg.Frame:
@@ -171,25 +177,24 @@ def _texts(frame: svg.Frame, mark: Texts) -> Iterator[Markup]:
 
 def _heat_map(cells: Cells) -> Markup:
     """A cell for each number; above a square, numbers stand for the names of its rows."""
+    shown = [f"{name} {at}" if cells.numbered else name for at, name in enumerate(cells.rows, 1)]
+    left = max(NAMES, _room(shown) + 14)
     # No wider letters than in other figures.
     column = SIDE if cells.square else max(COLUMN, (WIDTH - NAMES) / max(len(cells.columns), 1))
     row = SIDE if cells.square else ROW
     heads = [str(at) for at in range(1, len(cells.columns) + 1)] if cells.square else cells.columns
     parts = [
-        svg.element("text", head, x=NAMES + column * (at + 0.5), y=HEAD - 9, class_="tick mid")
+        svg.element("text", head, x=left + column * (at + 0.5), y=HEAD - 9, class_="tick mid")
         for at, head in enumerate(heads)
     ]
     for at, (name, values) in enumerate(zip(cells.rows, cells.values, strict=True)):
         top = HEAD + row * at
-        shown = f"{name} {at + 1}" if cells.numbered else name
-        parts.append(svg.element("text", shown, x=NAMES - 8, y=top + row / 2 + 4, class_="tick end"))
+        parts.append(svg.element("text", shown[at], x=left - 8, y=top + row / 2 + 4, class_="tick end"))
         for place, value in enumerate(values):
             said = f"{name}, {cells.columns[place]}: {cells.spelled(value)}"
-            parts += _cell(cells, value, (NAMES + column * place, top, column, row), said)
-    size = f"0 0 {NAMES + column * len(cells.columns)} {HEAD + row * len(cells.rows)}"
-    return svg.element(
-        "svg", *parts, viewBox=size, role="img", aria_label=cells.label, class_=None if cells.square else "s0"
-    )  # fmt: skip
+            parts += _cell(cells, value, (left + column * place, top, column, row), said)
+    size = f"0 0 {left + column * len(cells.columns)} {HEAD + row * len(cells.rows)}"
+    return svg.element("svg", *parts, viewBox=size, role="img", aria_label=cells.label)
 
 
 def _cell(cells: Cells, value: float, place: Sequence[float], said: str) -> tuple[Markup, Markup]:
