@@ -176,23 +176,15 @@ def check_tables(shown: Shown, known: Sequence[str]) -> None:
 
 
 def _tables(report: AskedReport, shown: Shown) -> list[Table]:
-    from calprobe.analysis.asked.stated.results import StatedStudy
     from calprobe.analysis.tables.asked import asked_tables
-    from calprobe.analysis.tables.asked.published import published_tables, science_tables
-    from calprobe.analysis.tables.asked.published_wording import published_wording_tables
-    from calprobe.analysis.tables.asked.stated_models import models_tables, published_stated_tables
+    from calprobe.analysis.tables.asked.published import published_tables
+    from calprobe.analysis.tables.asked.stated_models import models_tables
 
     every = [*asked_tables(report)]
     if report.stated is not None:
         every += models_tables(report.stated)
-    if shown.against == "audit2026":
-        every += published_tables(report)
-    elif shown.against == "science2026":
-        every += science_tables(report)
-    elif shown.against == "stated2025":
-        every += published_stated_tables(report.stated or StatedStudy((), ()))
-    elif shown.against == "wording2025":
-        every += published_wording_tables(report)
+    if shown.against is not None:
+        every += published_tables(shown.against, report)
     found = [table for table in every if shown.tables is None or table.kind in shown.tables]
     if not found:
         there = ", ".join(dict.fromkeys(table.kind for table in every))

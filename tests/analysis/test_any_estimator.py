@@ -14,7 +14,7 @@ from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.reliability_curves import asked_calibration
 from calprobe.analysis.asked.report_asked import report_asked
-from calprobe.analysis.asked.science.published import beside_science
+from calprobe.analysis.asked.science.beside_science import beside_science
 from calprobe.analysis.asked.stated.results_json import stated_json
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.tables.asked.confidence import confidence_table

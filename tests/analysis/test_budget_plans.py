@@ -23,7 +23,7 @@ from calprobe.analysis.curves.share_figure import draw_shares
 from calprobe.analysis.html.asked_charts import budget as budget_chart
 from calprobe.analysis.html.asked_charts import share as share_chart
 from calprobe.analysis.tables.asked.budget import budget_tables
-from calprobe.analysis.tables.asked.published_wording import published_wording_tables
+from calprobe.analysis.tables.asked.published import published_tables
 from calprobe.metrics import Resampling
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply
@@ -130,7 +130,7 @@ def test_tables_figures_and_json_show_the_plans(insensitive: Asked) -> None:
     plans = run_json(run)["sets"]["quiz"]["variants"]["plain"]["budget"]["6"]["plans"]
     assert set(plans["1x6"]["auroc"]["answer_entropy"]["greedy"]) == {"value", "ci95", "sd"}
     assert plans["2x3"]["wording"]["one_hot"]["by_chance"]["value"] == pytest.approx(0.2)
-    table1, table2 = published_wording_tables(report)
+    table1, table2 = published_tables("wording2025", report)
     own = [row.label for row in table1.rows if row.group != "published"]
     assert own == ["quiz, plain, Entropy", "  SD over 2 draws", "quiz, plain, LexiSim", "  SD over 2 draws"]
     published = {(row.keys["row"], row.keys["statistic"]): row.cells for row in table1.rows if row.group == "published"}

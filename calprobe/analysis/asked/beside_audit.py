@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from calprobe.analysis.asked.options import CONSTRAINED, FIRST_CHAR, FIRST_MARKER, LAST_MARKER
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
+from calprobe.analysis.beside import Beside, BesideRow, published
 from calprobe.metrics import spearman
 
 AUDIT2026 = "audit2026"
+OF_INTERVALS = "surface_paraphrase"  # the variant whose parse rates the study gives with intervals
+BILLIONS: Mapping[str, float] = {  # parameters of the models in the study's table of spreads
+    "Llama-3.2-1B": 1.0,
+    "Gemma-3-1B": 1.0,
+    "SmolLM2-1.7B": 1.7,
+    "Qwen-2.5-3B": 3.1,
+    "Llama-3.2-3B": 3.2,
+    "Phi-4-mini": 3.8,
+    "Gemma-3-4B": 4.0,
+    "DeepSeek-R1-7B": 7.0,
+    "Mistral-7B": 7.2,
+    "Qwen-2.5-7B": 7.6,
+}
 # The study's names of its sets -> how one's own may be called.
 SETS: Mapping[str, tuple[str, ...]] = {
     "SST-2": ("sst2", "sst-2"),
@@ -25,56 +35,22 @@ SETS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BesideRow:
-    """A row of numbers, the paper's or one's own."""
-
-    of: str  # published, or a run
-    label: str
-    values: tuple[float | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """A published table with one's own rows below it."""
-
-    table: str  # as the paper numbers it
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[BesideRow, ...]
-
-
-@cache
-def published() -> Mapping[str, Any]:
-    """The figures, as they stand in audit2026.json."""
-    text = files("calprobe.analysis.asked").joinpath(f"{AUDIT2026}.json").read_text("utf-8")
-    return json.loads(text)  # type: ignore[no-any-return]
-
-
-def beside_published(report: AskedReport) -> tuple[Beside, ...]:
+def beside_audit(report: AskedReport) -> tuple[Beside, ...]:
     """Each published table, and what the report has of the same quantity."""
-    return tuple(_tables(report))
-
-
-def _tables(report: AskedReport) -> Iterator[Beside]:
-    known = published()
     sets = [(run, own) for run in report.runs for own in run.sets.values()]
-    yield _beside("repairs", f"Repairs of format_change on {known['repairs']['set']}", _repairs(sets))
-    yield _beside("means", f"Means over variants on {known['means']['set']}, decimal phrasing", _means(sets))
-    yield _beside("spread", "Spread over variants, by first_char", _spreads(report))
-    yield _beside("shift", "Normalisation shift over cells", _shifts(report))
-    yield _beside(
-        "window", "Labels in the top-200 window, shares of cells and of rows", _windows(sets, report.options.window)
-    )
-    yield _parse_rates(sets)
-    yield _parse_rate_intervals(sets)
-    yield _sizes(report)
-
-
-def _beside(name: str, caption: str, own: Iterable[BesideRow]) -> Beside:
-    found = published()[name]
-    rows = [BesideRow("published", label, tuple(values)) for label, values in found["rows"].items()]
-    return Beside(found["table"], caption, tuple(found["columns"]), (*rows, *own))
+    rows = {
+        "repairs": _repairs(sets),
+        "means": _means(sets),
+        "spread": _spreads(report),
+        "shift": _shifts(report),
+        "window": _windows(sets, report.options.window),
+        "parse_rate": _parse_rates(sets),
+        "parse_rate_intervals": _parse_rate_intervals(sets),
+        "size_and_spread": _sizes(report),
+    }
+    tables = dict(published(AUDIT2026))
+    tables["size_and_spread"] = _with_correlations(tables["size_and_spread"], tables["spread"])
+    return tuple(tables[key].below(own) for key, own in rows.items())
 
 
 Sets = Sequence[tuple[AskedRunReport, SetReport]]
@@ -135,52 +111,37 @@ def _windows(sets: Sets, window: int | None) -> Iterator[BesideRow]:
             )
 
 
-def _parse_rates(sets: Sets) -> Beside:
-    found = published()["parse_rate"]
-    columns = tuple(found["columns"])
-    rows = [
-        BesideRow(
-            "published", f"{found['model']}, {name}, {phrasing}", (*values, *(None,) * (len(columns) - len(values)))
-        )
-        for phrasing in ("decimal", "percent")
-        for name, values in found[phrasing].items()
-    ]
+def _parse_rates(sets: Sets) -> Iterator[BesideRow]:
+    columns = published(AUDIT2026)["parse_rate"].columns
     for run, own in sets:
         for estimator in dict.fromkeys(name for cell in own.cells.values() for name in cell.overconfidence):
             rates = {variant: cell.estimators[estimator].coverage.value for variant, cell in own.cells.items()}
             values = tuple(rates.get(variant) for variant in columns)
             if any(value is not None for value in values):
-                rows.append(BesideRow(run.label, f"{own.name}, {estimator}", values))
-    return Beside(found["table"], "Parse rates of stated confidence", columns, tuple(rows))
+                yield BesideRow(run.label, f"{own.name}, {estimator}", values)
 
 
-def _parse_rate_intervals(sets: Sets) -> Beside:
-    found = published()["parse_rate_intervals"]
-    variant, rows = found["variant"], []
-    for phrasing in ("decimal", "percent"):
-        for name, values in found[phrasing].items():
-            rows.append(BesideRow("published", f"{found['model']}, {name}, {phrasing}", tuple(values)))
+def _parse_rate_intervals(sets: Sets) -> Iterator[BesideRow]:
     for run, own in sets:
-        if (cell := own.cells.get(variant)) is None:
+        if (cell := own.cells.get(OF_INTERVALS)) is None:
             continue
         for name in cell.overconfidence:
             rate = cell.estimators[name].coverage
-            rows.append(BesideRow(run.label, f"{own.name}, {name}", (rate.value, rate.low, rate.high)))
-    caption = f"Parse rates under {variant}, with 95 % intervals"
-    return Beside(found["table"], caption, tuple(found["columns"]), tuple(rows))
+            yield BesideRow(run.label, f"{own.name}, {name}", (rate.value, rate.low, rate.high))
 
 
-def _sizes(report: AskedReport) -> Beside:
-    """The paper's p-values, with the rank correlations that follow from its table of spreads."""
-    found, spreads = published()["size_and_spread"], published()["spread"]
-    rows = [BesideRow("published", name, (_rho(spreads, name), values[0])) for name, values in found["rows"].items()]
+def _sizes(report: AskedReport) -> Iterator[BesideRow]:
     for own in () if report.across is None else report.across.sizes:
         if own.reader == FIRST_CHAR:
-            rows.append(BesideRow("these runs", own.set, (own.rho.value, own.p_value)))
-    return Beside(found["table"], "Size against spread, rank correlation over models", ("rho", "p"), tuple(rows))
+            yield BesideRow("these runs", own.set, (own.rho.value, own.p_value))
 
 
-def _rho(spreads: Mapping[str, Any], name: str) -> float:
-    place = spreads["columns"].index(name)
-    sizes = [spreads["billions"][model] for model in spreads["rows"]]
-    return spearman(sizes, [values[place] for values in spreads["rows"].values()]).value
+def _with_correlations(sizes: Beside, spread: Beside) -> Beside:
+    """The paper's p-values, with the rank correlations that follow from its table of spreads."""
+    rows = []
+    for row in sizes.rows:
+        place = spread.columns.index(row.label)
+        spreads = [values[place] for values in spread.values().values()]
+        rho = spearman([BILLIONS[model] for model in spread.values()], spreads).value
+        rows.append(replace(row, values=(rho, *row.values)))
+    return replace(sizes, columns=("rho", *sizes.columns), rows=tuple(rows))
