@@ -16,8 +16,8 @@ from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
 from calprobe.analysis.asked.pictures import budget_panels, share_panels
 from calprobe.analysis.asked.reliability_curves import pooled
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
-from calprobe.analysis.asked.results import BudgetPlan, CellReport
-from calprobe.analysis.asked.results_json import run_json
+from calprobe.analysis.asked.results import CellReport
+from calprobe.analysis.asked.wording_results import BudgetPlan
 from calprobe.analysis.curves.budget_figure import draw_budgets
 from calprobe.analysis.curves.share_figure import draw_shares
 from calprobe.analysis.html.asked_charts import budget as budget_chart
@@ -127,7 +127,7 @@ def test_tables_figures_and_json_show_the_plans(insensitive: Asked) -> None:
     assert (panel.reading, panel.plans) == ("greedy", ("(1, 6)", "(2, 3)", "(3, 2)", "(6, 1)"))
     assert len(draw_budgets([panel]).axes) == 1
     assert "answer_entropy, (6, 1)" in budget_chart(panel)
-    plans = run_json(run)["sets"]["quiz"]["variants"]["plain"]["budget"]["6"]["plans"]
+    plans = run.to_json()["sets"]["quiz"]["variants"]["plain"]["budget"]["6"]["plans"]
     assert set(plans["1x6"]["auroc"]["answer_entropy"]["greedy"]) == {"value", "ci95", "sd"}
     assert plans["2x3"]["wording"]["one_hot"]["by_chance"]["value"] == pytest.approx(0.2)
     table1, table2 = published_tables("wording2025", report)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.results import AskedRunReport, CellBudget, CellReport
+from calprobe.analysis.asked.results import AskedRunReport, CellReport
+from calprobe.analysis.asked.wording_results import CellBudget
 from calprobe.analysis.beside import Beside, BesideRow, published
 
 WORDING2025 = "wording2025"

@@ -13,8 +13,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, OpenedCell
+from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.wording import is_family, of_several_wordings
+from calprobe.analysis.asked.wording_results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget
 from calprobe.analysis.meaningful import as_confidence
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked import Cell, asked_estimators

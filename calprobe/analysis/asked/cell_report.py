@@ -20,9 +20,9 @@ from calprobe.analysis.asked.results import (
     OffLabel,
     OpenedCell,
     Overconfidence,
-    SampleCounts,
 )
 from calprobe.analysis.asked.wording import cell_wording, question_itself
+from calprobe.analysis.asked.wording_results import SampleCounts
 from calprobe.analysis.meaningful import as_confidence, of_scale
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, off_label_mass

@@ -7,17 +7,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.results import (
-    AskedRunReport,
-    BudgetAuroc,
-    CellBudget,
-    CellEstimator,
-    CellReport,
-    SetReport,
-)
+from calprobe.analysis.asked.results import AskedRunReport, CellEstimator, CellReport, SetReport
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.choice import choose_stated
+from calprobe.analysis.asked.wording_results import BudgetAuroc, CellBudget
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator, no_such
 from calprobe.metrics.ranking import AUROC

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class Lengths:
 @dataclass(frozen=True, slots=True)
 class StageLengths:
     """The replies of one stage of a cell."""
+
+    JSON: ClassVar = "n=replies tokens thoughts cut open_thoughts ended_thoughts"
 
     stage: str
     replies: int

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from calprobe.analysis.asked.results import CellWording, OpenedCell, QuestionItself, Wordings
+from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.asked.wording_results import CellWording, QuestionItself, Wordings
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.question_measures import POINTS
