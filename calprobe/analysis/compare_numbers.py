@@ -78,7 +78,6 @@ class Sides:
             np.where(self.ties, first.prediction, second.prediction),
             np.where(self.ties, first.confidence, second.confidence),
             np.where(self.ties, first.correct, second.correct),
-            np.where(self.ties, first.failed, second.failed),
         )
 
     @property
@@ -216,13 +215,8 @@ class _Pair:
         yield from contrasts_of({name: self._sides(name, kept) for name in self.estimators}, self.metrics, drawn)
 
     def _sides(self, estimator: str, kept: Mask) -> Sides:
-        first, second = (_only(run.confidence(estimator), kept) for run in self.runs)
+        first, second = (run.confidence(estimator).at(kept) for run in self.runs)
         return Sides(first, second, (self.runs[0].estimators[estimator],), self.ties[kept])
-
-
-def _only(found: Confidence, kept: Mask) -> Confidence:
-    """What an estimator says of the instances kept."""
-    return Confidence(found.prediction[kept], found.confidence[kept], found.correct[kept], found.failed[kept])
 
 
 def _domain_masks(runs: Two, relation: npt.NDArray[np.str_]) -> dict[str, Mask]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from calprobe.arrays import Floats
-from calprobe.confidence import Estimator
+from calprobe.confidence import Confidence, Estimator
+from calprobe.confidence.estimator import Scale
+from calprobe.confidence.types import Mask
 from calprobe.errors import UsageError
 from calprobe.metrics import ACCURACY, Metric, RankMetric, ordinal_confidence
+from calprobe.metrics.bootstrap import Predictions
 
 
 def of_scale(metrics: Iterable[Metric], scale: str) -> tuple[Metric, ...]:
@@ -24,9 +26,13 @@ def of_scale(metrics: Iterable[Metric], scale: str) -> tuple[Metric, ...]:
     )
 
 
-def as_confidence(values: Floats, scale: str) -> Floats:
-    """Confidences as they are; of uncertainties their ranks, the least sure 0: no metric of order sees a difference."""
-    return ordinal_confidence(values, uncertainty=True) if scale == "uncertainty" else values
+def sample_of(found: Confidence, kept: Mask | slice = slice(None), scale: Scale = "probability") -> Predictions:
+    """What metrics take, confidence and correctness of the rows kept.
+
+    Of an uncertainty its ranks, the least sure 0: no metric of order sees a difference.
+    """
+    sureness = found.sureness(scale)[kept]
+    return ordinal_confidence(sureness) if scale == "uncertainty" else sureness, found.correct[kept]
 
 
 def is_meaningful(metric: Metric, estimator: Estimator) -> bool:

@@ -15,6 +15,7 @@ from calprobe.analysis.results import EstimatorReport, RunReport
 from calprobe.analysis.scored_run import Instances, ScoredRun
 from calprobe.arrays import Floats, Ints, check_correct
 from calprobe.confidence import NO_PREDICTION, Confidence, Distributions, Estimator
+from calprobe.confidence.types import OK
 from calprobe.errors import UsageError
 from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.metrics import (
@@ -223,7 +224,7 @@ def _contrasts(
 
 def _given(confidence: Floats, correct: Ints) -> Confidence:
     nowhere = np.full(len(correct), NO_PREDICTION)
-    return Confidence(nowhere, confidence, correct == 1, failed=np.zeros(len(correct), np.bool_))
+    return Confidence(nowhere, confidence, correct == 1, np.full(len(correct), OK))
 
 
 def _compute(_distributions: Distributions) -> NoReturn:

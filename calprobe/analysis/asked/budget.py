@@ -15,7 +15,7 @@ import numpy as np
 
 from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, OpenedCell
 from calprobe.analysis.asked.wording import is_family, of_several_wordings
-from calprobe.analysis.meaningful import as_confidence
+from calprobe.analysis.meaningful import sample_of
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked import Cell, asked_estimators
 from calprobe.confidence.asked.cell import GREEDY, Row
@@ -24,8 +24,8 @@ from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.asked.token_estimators import OF_ONE_REPLY
-from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.confidence.samples import split_variance, wording_share
+from calprobe.confidence.types import Confidence
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.bootstrap import draw_samples
 from calprobe.metrics.intervals import defined, percentiles
@@ -203,12 +203,12 @@ def _reading(name: str) -> tuple[str, str]:
     return name, "pooled"
 
 
-def _auroc(found: AskedConfidence, questions: Ints, resampling: Resampling) -> tuple[float, Floats]:
+def _auroc(found: Confidence, questions: Ints, resampling: Resampling) -> tuple[float, Floats]:
     """Of one draw: the value, and those of resampled questions [rows]."""
     kept = found.read
     if not kept.any():
         return float("nan"), np.full(resampling.n_resamples, np.nan)
-    sample = {"": (as_confidence(found.confidence[kept], "uncertainty"), found.correct[kept])}
+    sample = {"": sample_of(found, kept, "uncertainty")}
     own = draw_samples((AUROC,), sample, resampling, questions[kept])[""][AUROC.name]
     resampled = own.resampled if len(own.resampled) else np.full(resampling.n_resamples, np.nan)
     return own.value, resampled

@@ -23,12 +23,12 @@ from calprobe.analysis.asked.results import (
     SampleCounts,
 )
 from calprobe.analysis.asked.wording import cell_wording, question_itself
-from calprobe.analysis.meaningful import as_confidence, of_scale
+from calprobe.analysis.meaningful import of_scale, sample_of
 from calprobe.arrays import Floats
 from calprobe.confidence.asked import Answers, off_label_mass
 from calprobe.confidence.asked.labels import first_masses
-from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.confidence.estimator import Scale
+from calprobe.confidence.types import Confidence
 from calprobe.metrics import (
     Difference,
     Estimate,
@@ -170,7 +170,7 @@ def estimates_of(
     values: dict[str, Mapping[str, Estimate]] = {}
     for (_, scale), names in by_rows.items():
         kept = opened.confidences[names[0]].read
-        samples = {name: _sample(opened.confidences[name], kept, scale) for name in names}
+        samples = {name: sample_of(opened.confidences[name], kept, scale) for name in names}
         known = of_scale(shown, scale)
         drawn = [metric for metric in known if metric.name != SMOOTH_ECE.name]
         plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0)) if len(drawn) < len(known) else {}
@@ -180,10 +180,6 @@ def estimates_of(
             for name in names
         }
     return values
-
-
-def _sample(found: AskedConfidence, kept: Kept, scale: Scale = "probability") -> tuple[Floats, npt.NDArray[np.bool_]]:
-    return as_confidence(found.confidence[kept], scale), found.correct[kept]
 
 
 def _calibration(
@@ -222,7 +218,7 @@ def report_estimator(opened: OpenedCell, name: str, metrics: Sequence[Metric], o
     return _calibration(opened, name, estimates_of(alone, metrics, options.resampling)[name], options)
 
 
-def _rarer(opened: OpenedCell, found: AskedConfidence) -> int:
+def _rarer(opened: OpenedCell, found: Confidence) -> int:
     """Questions with the rarer of the two outcomes."""
     names = np.array([row.question.root for row in opened.cell.rows], np.str_)
     return min(len(set(names[found.read & (found.correct == outcome)])) for outcome in (True, False))
@@ -274,7 +270,7 @@ def _paired(opened: OpenedCell, metric: str, first: str, second: str, options: A
     kept = pair[0].read & pair[1].read
     if not kept.any():
         return None
-    samples = {"first": _sample(pair[0], kept), "second": _sample(pair[1], kept)}
+    samples = {"first": sample_of(pair[0], kept), "second": sample_of(pair[1], kept)}
     chosen = [own for own in standard_metrics(options.ace_bins) if own.name == metric]
     drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, clusters_of(opened, kept))
     draws = drawn["first", "second"][metric]
@@ -307,12 +303,12 @@ def _mean_difference(
     return mean_draws((first - second)[kept], options.resampling, clusters_of(opened, kept)).difference()
 
 
-def _gap_of_all(stated: AskedConfidence, label: AskedConfidence) -> float:
+def _gap_of_all(stated: Confidence, label: Confidence) -> float:
     values = [ece_of(stated, stated.read), ece_of(label, label.read)]
     return values[0] - values[1]
 
 
-def ece_of(found: AskedConfidence, kept: Kept) -> float:
+def ece_of(found: Confidence, kept: Kept) -> float:
     """ECE, ten bins of equal width, over some rows; NaN without any."""
     from calprobe.metrics import ece
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calprobe.analysis.asked.compared import CellPair
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, by_chance_of
-from calprobe.analysis.meaningful import as_confidence, of_scale
+from calprobe.analysis.meaningful import of_scale, sample_of
 from calprobe.analysis.options import CompareOptions
 from calprobe.confidence import NO_PREDICTION
 from calprobe.confidence.asked import Answers
@@ -109,7 +109,7 @@ class _Pair:
         found = [own.opened.confidences[name] for own in (self.first, self.second)]
         scale, kept = self.first.opened.estimators[name].scale, self.both_read(name)
         samples = {
-            side: (as_confidence(own.confidence[at][kept], scale), own.correct[at][kept])
+            side: sample_of(own.at(at), kept, scale)
             for side, own, at in zip((FIRST, SECOND), found, self.places, strict=True)
         }
         yield from self._contrasts(name, samples, kept, of_scale(metrics, scale))

@@ -17,7 +17,8 @@ from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.cell import ANSWER, LABEL
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.stated import stated_readings
-from calprobe.confidence.asked.types import MORE, NOT_ASKED, REQUEST, Reading
+from calprobe.confidence.asked.types import Reading
+from calprobe.confidence.types import MORE, NOT_ASKED, REQUEST
 from calprobe.runs.stages import StatedStage
 
 if TYPE_CHECKING:

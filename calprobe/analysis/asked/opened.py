@@ -13,9 +13,9 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.readers import readers_of_cell, stated_reader
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.answers.grading import GradeRules
+from calprobe.confidence import Confidence
 from calprobe.confidence.asked import (
     Answers,
-    AskedConfidence,
     Cell,
     WayToRead,
     asked_estimators,
@@ -166,13 +166,13 @@ def _answers(asked: Asked, cell: Cell, options: AskedOptions) -> dict[str, Answe
     }
 
 
-def _of_read(found: AskedConfidence, answers: Answers) -> AskedConfidence:
+def _of_read(found: Confidence, answers: Answers) -> Confidence:
     """The confidences of the rows alone that have an answer, as the study of science questions takes them."""
     lacking = found.read & ~answers.extracted
     return replace(
         found,
         confidence=np.where(lacking, np.nan, found.confidence),
-        status=np.where(lacking, NO_ANSWER, found.status),
+        why=np.where(lacking, NO_ANSWER, found.status),
     )
 
 
@@ -194,8 +194,8 @@ def _opened(
 
 
 def _calibrated(
-    cell: Cell, estimators: Mapping[str, Estimator], found: Mapping[str, AskedConfidence], method: Calibrate
-) -> Iterator[tuple[Estimator, AskedConfidence, UncertaintyMaps]]:
+    cell: Cell, estimators: Mapping[str, Estimator], found: Mapping[str, Confidence], method: Calibrate
+) -> Iterator[tuple[Estimator, Confidence, UncertaintyMaps]]:
     """Each uncertainty without a scale as the chance of being right, NAME.METHOD, fitted on the other questions; its
     maps.
 
@@ -213,4 +213,4 @@ def _calibrated(
         values[kept], maps = fit_uncertainty(own.confidence[kept], own.correct[kept], questions[kept], method)
         definition = f"{estimator.definition}; as a confidence, by a map fitted on other questions ({method})"
         made = replace(estimator, name=f"{name}.{method}", definition=definition, group="samples", scale="probability")
-        yield made, AskedConfidence(own.prediction, values, own.correct, own.status), maps
+        yield made, Confidence(own.prediction, values, own.correct, own.status), maps

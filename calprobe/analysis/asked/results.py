@@ -15,9 +15,9 @@ from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.read_cell import Read
-from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.confidence.estimator import Estimator, Scale
 from calprobe.confidence.samples import WordingShare
+from calprobe.confidence.types import Confidence
 from calprobe.metrics import Difference, Estimate
 from calprobe.metrics.uncertainty_map import UncertaintyMaps
 from calprobe.runs.manifest_records import ModelSize
@@ -326,7 +326,7 @@ class OpenedCell:
 
     read: Read
     estimators: Mapping[str, Estimator]
-    confidences: Mapping[str, AskedConfidence]
+    confidences: Mapping[str, Confidence]
     maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # of those that a map has made
 
     @property

@@ -241,7 +241,8 @@ def _names(
 
 def _has_few_values(view: View, options: FourWaysOptions) -> bool:
     """Whether a confidence has fewer different values than ACE has bins; no uncertainty has."""
-    return view.scale == "probability" and has_few_values(view.confidence[view.read], options.compare.scores.ace_bins)
+    found, ace_bins = view.confidence, options.compare.scores.ace_bins
+    return view.estimator.scale == "probability" and has_few_values(found.confidence[found.read], ace_bins)
 
 
 def _metrics(options: FourWaysOptions, defaults: Sequence[str]) -> tuple[Metric, ...]:

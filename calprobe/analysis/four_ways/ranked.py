@@ -164,7 +164,7 @@ class Ranked:
             said=tuple(self._said(key, place, questions) for key, place in said),
             place=prediction,
             correct=found[first].correct[places],
-            views=tuple(self._view(name, own, places) for name, own in found.items()),
+            views=tuple(View(self.run.estimators[name], own.at(places)) for name, own in found.items()),
             of=of,
         )
 
@@ -172,10 +172,6 @@ class Ranked:
         if place == NO_PREDICTION:
             return None
         return self.texts.label(*key, place) if questions is None else questions[key].options[place]
-
-    def _view(self, name: str, found: Confidence, places: Ints) -> View:
-        own = self.run.estimators[name]
-        return View(name, own.definition, own.scale, found.confidence[places], found.correct[places], own.lacks)
 
     @property
     def usual(self) -> tuple[str, ...]:

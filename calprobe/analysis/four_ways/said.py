@@ -16,12 +16,14 @@ from calprobe.analysis.asked.opened import Asked, ReadSet, format_changes
 from calprobe.analysis.asked.overall import ANSWER, LABELS
 from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.four_ways.facts import Holding, Key
-from calprobe.analysis.four_ways.ways import Mask, View, Way
+from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.arrays import Ints
-from calprobe.confidence.asked import Answers, AskedConfidence
+from calprobe.confidence import Confidence
+from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, of_majority, representative
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimator import Estimator
+from calprobe.confidence.types import Mask
 from calprobe.messages import shortened
 from calprobe.questions.facts import fact_of
 from calprobe.questions.types import Question
@@ -154,9 +156,9 @@ class Replies:
             for at in np.flatnonzero(self.answers.asked).tolist():
                 first.setdefault(ids[at], at)
             places = np.array([first[ids[at]] for at in rows.tolist()], np.int64)
-        return View(name, own.definition, own.scale, found.confidence[places], found.correct[places])
+        return View(replace(own, name=name), found.at(places))
 
-    def _confidence(self, name: str) -> AskedConfidence:
+    def _confidence(self, name: str) -> Confidence:
         opened, own = self.opened, self.estimators[name]
         if own.name in opened.confidences and (not self.sampled or own.name.endswith(MAJORITY)):
             return opened.confidences[own.name]

@@ -5,11 +5,10 @@ from calprobe.confidence.asked.estimators import asked_estimators
 from calprobe.confidence.asked.labels import LabelMasses, off_label_mass
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.readings import Answers, read_answers
-from calprobe.confidence.asked.types import AskedConfidence, Reading, WayToRead
+from calprobe.confidence.asked.types import Reading, WayToRead
 
 __all__ = [
     "Answers",
-    "AskedConfidence",
     "Cell",
     "LabelMasses",
     "Read",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from calprobe.answers.token_claims import ccp_pairs
 from calprobe.confidence.asked.cell import ANSWER, Cell, Row
 from calprobe.confidence.asked.sampled import EMPTY, Meanings
-from calprobe.confidence.asked.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, WayToRead
+from calprobe.confidence.asked.types import WayToRead
 from calprobe.confidence.samples import ClaimProbability, ccp
+from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST
 
 NO_ALTERNATIVES = "no alternatives of its tokens"
 Claim = tuple[ClaimProbability | None, str]  # and why it is not known

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.cell import STATED, Cell, Row
 from calprobe.confidence.asked.readings import Answers
-from calprobe.confidence.asked.types import MODE, NOT_ASKED, OK, REQUEST, SPREAD, AskedConfidence, WayToRead
+from calprobe.confidence.asked.types import WayToRead
+from calprobe.confidence.types import MODE, NOT_ASKED, OK, REQUEST, SPREAD, Confidence
 from calprobe.runs.replies import Reply
 
 
@@ -46,11 +47,11 @@ def closed_readings(cell: Cell, name: str, way: WayToRead, condition: str = "") 
     return ClosedReadings(expected, mode, spread, mass, np.array([status for _, status in found], np.str_))
 
 
-def expected_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -> AskedConfidence:
+def expected_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -> Confidence:
     """The expected value of what the model would state, with the correctness of its answer."""
     found = closed_readings(cell, name, way)
     more = {MODE: found.mode, SPREAD: found.spread}
-    return AskedConfidence(answers.prediction, found.expected, answers.correct, found.status, found.mass, more)
+    return Confidence(answers.prediction, found.expected, answers.correct, found.status, mass=found.mass, more=more)
 
 
 def has_closed(cell: Cell, name: str) -> bool:

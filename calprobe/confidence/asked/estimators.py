@@ -21,8 +21,8 @@ from calprobe.confidence.asked.sample_readings import exact_frequency, frequency
 from calprobe.confidence.asked.sampled import mean_logprob
 from calprobe.confidence.asked.stated import stated_confidence
 from calprobe.confidence.asked.token_estimators import ccp, ccp_mean, perplexity, sequence, token_entropy
-from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.confidence.estimator import Entry, Estimator
+from calprobe.confidence.types import Confidence
 
 AUDIT, KADAVATH = "arXiv 2605.02038", "Kadavath et al. 2022"
 FADEEVA, FOMICHEVA = "Fadeeva et al. 2024", "Fomicheva et al. 2020"
@@ -85,7 +85,7 @@ def _knows_places(cell: Cell) -> bool:
     return any(scores is not None and (ids is not None or scores.starts is not None) for ids, scores in known)
 
 
-def _first(read: Read, *, normalised: bool) -> AskedConfidence:
+def _first(read: Read, *, normalised: bool) -> Confidence:
     if read.way.compat:
         return read.answers.of_asked(paper_confidence(read.cell, read.first, read.answers, normalised))
     return own_confidence(read.cell, read.first, normalised)
@@ -107,11 +107,11 @@ def _of_stated_prompts(entry: Entry, read: Read) -> Iterator[Estimator]:
             yield replace(entry.bound(expected, f"{prompt}.expected"), definition=definition, source="")
 
 
-def _stated(prompt: str) -> Callable[[Read], AskedConfidence]:
+def _stated(prompt: str) -> Callable[[Read], Confidence]:
     return lambda read: read.answers.of_asked(stated_confidence(read.cell, prompt, read.answers, read.way))
 
 
-def _expected(prompt: str) -> Callable[[Read], AskedConfidence]:
+def _expected(prompt: str) -> Callable[[Read], Confidence]:
     return lambda read: read.answers.of_asked(expected_confidence(read.cell, prompt, read.answers, read.way))
 
 

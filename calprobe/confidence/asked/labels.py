@@ -11,8 +11,8 @@ import numpy.typing as npt
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked.cell import ANSWER, FINAL, LABEL, Cell, Row
 from calprobe.confidence.asked.readings import Answers
-from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.confidence.types import NOT_ASKED, OK, REQUEST, Confidence
 from calprobe.runs.replies import LabelScores, Reply
 
 NO_LABEL, NOT_SEEN = "no label in the window", "letter not in the window"
@@ -171,13 +171,13 @@ def off_label_mass(masses: LabelMasses) -> Floats:
     return np.where(known, np.clip(1.0 - masses.total, 0.0, 1.0), np.nan)
 
 
-def own_confidence(cell: Cell, masses: LabelMasses, normalised: bool) -> AskedConfidence:
+def own_confidence(cell: Cell, masses: LabelMasses, normalised: bool) -> Confidence:
     """The most probable label, paired with its own correctness; raw, or normalised over the labels seen."""
     prediction = masses.largest
     return _confidence(masses, prediction, _right(cell, prediction), normalised)
 
 
-def paper_confidence(cell: Cell, masses: LabelMasses, answers: Answers, normalised: bool) -> AskedConfidence:
+def paper_confidence(cell: Cell, masses: LabelMasses, answers: Answers, normalised: bool) -> Confidence:
     """The mass of the letter that a reader has read, paired with that letter's correctness, as the audit's paper.
 
     A letter that is not in the window has confidence 0. A row without any label in the window has confidence 0 too, and
@@ -190,17 +190,15 @@ def paper_confidence(cell: Cell, masses: LabelMasses, answers: Answers, normalis
     unseen = asked & (masses.at(prediction) == 0)
     status = np.where(unseen & (masses.status == OK), NOT_SEEN, masses.status)
     correct = answers.correct & (masses.status != NO_LABEL)
-    return AskedConfidence(prediction, np.where(unseen, 0.0, found.confidence), correct, status)
+    return Confidence(prediction, np.where(unseen, 0.0, found.confidence), correct, status)
 
 
-def _confidence(
-    masses: LabelMasses, prediction: Ints, correct: npt.NDArray[np.bool_], normalised: bool
-) -> AskedConfidence:
+def _confidence(masses: LabelMasses, prediction: Ints, correct: npt.NDArray[np.bool_], normalised: bool) -> Confidence:
     with np.errstate(invalid="ignore", divide="ignore"):
         found = masses.at(prediction) / (masses.total if normalised else 1.0)
     read = masses.known & (prediction != NO_PREDICTION)
     confidence = np.where(read, np.clip(found, 0.0, 1.0), np.nan)
-    return AskedConfidence(prediction, confidence, correct & (prediction != NO_PREDICTION), masses.status)
+    return Confidence(prediction, confidence, correct & (prediction != NO_PREDICTION), masses.status)
 
 
 def _right(cell: Cell, prediction: Ints) -> npt.NDArray[np.bool_]:

@@ -11,7 +11,8 @@ from calprobe.confidence.asked.claims import Claim, claim_probabilities
 from calprobe.confidence.asked.labels import LabelMasses, answer_masses, final_masses, first_masses
 from calprobe.confidence.asked.readings import Answers, greedy_is_right
 from calprobe.confidence.asked.sampled import Meanings, SampledQuestion, sampled_questions
-from calprobe.confidence.asked.types import AskedConfidence, WayToRead
+from calprobe.confidence.asked.types import WayToRead
+from calprobe.confidence.types import Confidence
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,14 @@ class Read:
         """Whether each row's greedy answer is right, [rows]; None where it has none."""
         return tuple(greedy_is_right(row, self.answers.reader) for row in self.cell.rows)
 
-    def once(self, compute: Callable[[Read], AskedConfidence]) -> AskedConfidence:
+    def once(self, compute: Callable[[Read], Confidence]) -> Confidence:
         """What several readings of one estimator share."""
         if compute not in self._computed:
             self._computed[compute] = compute(self)
         return self._computed[compute]
 
     @cached_property
-    def _computed(self) -> dict[Callable[[Read], AskedConfidence], AskedConfidence]:
+    def _computed(self) -> dict[Callable[[Read], Confidence], Confidence]:
         return {}
 
     @cached_property

@@ -17,8 +17,8 @@ from calprobe.answers.readers import CONCLUDES, CONCLUSIONS
 from calprobe.answers.types import GIVEN as GIVEN
 from calprobe.arrays import Ints
 from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL, Cell, Row
-from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.confidence.types import NOT_ASKED, OK, REQUEST, Confidence
 from calprobe.questions.types import Question
 from calprobe.runs.grades import StoredGrade
 
@@ -60,7 +60,7 @@ class Answers:
             tuple(self.grades[place] for place in own) if self.grades else (),
         )
 
-    def of_asked(self, found: AskedConfidence) -> AskedConfidence:
+    def of_asked(self, found: Confidence) -> Confidence:
         """Confidences that go by these answers, without those of rows that this reader has no reply of."""
         status = np.array([own.status for own in self.readings], np.str_)
         return found.known_where(self.asked, status)

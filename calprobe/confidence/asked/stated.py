@@ -6,7 +6,8 @@ import numpy as np
 
 from calprobe.confidence.asked.cell import Cell, Row
 from calprobe.confidence.asked.readings import Answers
-from calprobe.confidence.asked.types import NOT_ASKED, REQUEST, AskedConfidence, Reading, WayToRead
+from calprobe.confidence.asked.types import Reading, WayToRead
+from calprobe.confidence.types import NOT_ASKED, REQUEST, Confidence
 from calprobe.runs.stages import StatedStage
 
 
@@ -15,14 +16,14 @@ def stated_readings(cell: Cell, name: str, way: WayToRead, condition: str = "") 
     return tuple(_reading(row, StatedStage(name, condition).stage, name, way) for row in cell.rows)
 
 
-def stated_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -> AskedConfidence:
+def stated_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -> Confidence:
     """The stated confidence of each row with the correctness of its answer, an answer that was not read being wrong.
 
     A statement that cannot be read is no wrong answer: the row has no confidence, and its status says why.
     """
     readings = stated_readings(cell, name, way)
     values = [np.nan if own.value is None else float(own.value) for own in readings]
-    return AskedConfidence(
+    return Confidence(
         answers.prediction,
         np.array(values, np.float64),
         answers.correct,
