@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calprobe.analysis.answers import Shown, ShowOptions, every_answer, show_answers
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import RunLike, ScoredRun, open_runs, scored_run
+from calprobe.cells.scored import RunLike, ScoredRun, open_runs, scored_run
 from calprobe.interop.answer_texts import AnswerTexts, texts_of
 from calprobe.words import Compat, Reduction
 

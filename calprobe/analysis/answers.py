@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from calprobe.analysis.json_values import number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError

@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 
 from calprobe.analysis.number_text import ranges
-from calprobe.analysis.run_facts import content_of
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import Ints
+from calprobe.cells.run_facts import content_of
+from calprobe.cells.scored import ScoredRun
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.runs import Manifest, SourceRecord

@@ -14,8 +14,8 @@ from calprobe.analysis.compare_ties import tied_instances
 from calprobe.analysis.groups import relation_groups
 from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import CompareOptions
-from calprobe.analysis.scored_run import Labels, ScoredRun, cluster_labels, right_shares
 from calprobe.arrays import Floats
+from calprobe.cells.scored import Labels, ScoredRun, cluster_labels, right_shares
 from calprobe.confidence import BASE, NO_PREDICTION, Confidence, Estimator
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import MANY_CLUSTERS, Estimate, Metric, PairedDraws, bootstrap_mean, mcnemar, paired_draws

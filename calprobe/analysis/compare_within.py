@@ -13,7 +13,7 @@ from calprobe.analysis.compare_pairs import check_pairs, pairs_with
 from calprobe.analysis.compare_results import Contrast, Grounding, WithinPair, WithinRun
 from calprobe.analysis.meaningful import refuse_meaningless
 from calprobe.analysis.options import CompareOptions, Pair
-from calprobe.analysis.scored_run import ScoredRun
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Confidence, Distributions, Estimator, Headline, available_estimators, headline
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import Labels, ScoredRun
+from calprobe.cells.scored import Labels, ScoredRun
 from calprobe.confidence import Headline, headline
 from calprobe.metrics import MANY_CLUSTERS, Estimate, Within, bootstrap_many, bootstrap_mean, standard_metrics
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from calprobe.metrics import Difference, Estimate
-from calprobe.runs import Progress
 
 
 def estimate_json(estimate: Estimate | None) -> dict[str, Any] | None:
@@ -40,10 +39,3 @@ def value_json(value: Any, record: Callable[[Any], Mapping[str, Any] | None]) ->
         return [value_json(own, record) for own in value]
     named = value if isinstance(value, Mapping) else record(value)
     return value if named is None else {name: value_json(own, record) for name, own in named.items()}
-
-
-def cost_json(spent: Progress) -> dict[str, Any]:
-    """What scoring has cost: statements, scored tokens, seconds. None for what an import does not know."""
-    if not spent.statements:
-        return dict.fromkeys(("statements", "tokens", "seconds"))
-    return {"statements": spent.statements, "tokens": spent.tokens, "seconds": round(spent.wall_s or spent.score_s, 3)}

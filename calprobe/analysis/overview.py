@@ -16,7 +16,6 @@ from calprobe.analysis.asked.across import across_runs
 from calprobe.analysis.asked.cell_report import metrics_of
 from calprobe.analysis.asked.compare_asked import compare_asked
 from calprobe.analysis.asked.compared import AskedComparison
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.overall import overall_of
 from calprobe.analysis.asked.report import AskedReport
@@ -28,6 +27,7 @@ from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.report_runs import report
 from calprobe.analysis.results import Report, RunReport
+from calprobe.cells.asked_folder import asked_of
 from calprobe.confidence import BASE
 from calprobe.errors import CalprobeError
 from calprobe.metrics import Estimate, Metric, Resampling

@@ -12,8 +12,8 @@ from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.report_runs import report_run
 from calprobe.analysis.results import EstimatorReport, RunReport
-from calprobe.analysis.scored_run import Instances, ScoredRun
 from calprobe.arrays import Floats, Ints, check_correct
+from calprobe.cells.scored import Instances, ScoredRun
 from calprobe.confidence import NO_PREDICTION, Confidence, Distributions, Estimator
 from calprobe.confidence.types import OK
 from calprobe.errors import UsageError

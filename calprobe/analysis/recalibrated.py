@@ -14,8 +14,8 @@ import numpy as np
 from calprobe.analysis.calibration_file import CalibrationFile, FittedOn, check_same_scores
 from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import Floats
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Confidence
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, bootstrap_many, standard_metrics

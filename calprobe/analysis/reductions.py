@@ -9,8 +9,8 @@ from typing import Any, get_args
 from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.paper_figures import RunAgainst
-from calprobe.analysis.run_facts import RunFacts
-from calprobe.analysis.scored_run import Runs, open_runs, scored_run
+from calprobe.cells.run_facts import RunFacts
+from calprobe.cells.scored import Runs, open_runs, scored_run
 from calprobe.confidence import Confidence, Distributions, base_confidence
 from calprobe.confidence.types import default_row
 from calprobe.errors import CalprobeError

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from calprobe.analysis.asked.folder import are_asked, asked_runs
 from calprobe.analysis.asked.frames import confidences_frame, readings_frame
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.report_runs import report as report_scores
 from calprobe.analysis.results import Report
-from calprobe.analysis.scored_run import Runs
+from calprobe.cells.asked import Asked
+from calprobe.cells.asked_folder import are_asked, asked_runs
+from calprobe.cells.scored import Runs
 from calprobe.errors import UsageError
 from calprobe.runs import AskedRun, Run
 

@@ -14,8 +14,9 @@ from calprobe.analysis.groups import natural_order, relation_groups
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import ScoredRun, mean_of
 from calprobe.analysis.trends import Trend, covariate_json, trends
+from calprobe.analysis.uncertainty import mean_of
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Estimator, Headline, headline
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import texts_if_known

@@ -32,9 +32,9 @@ class AskedDifferences:
 def compare_runs_of_replies(named: Mapping[str, str], options: CompareOptions, wanted: AskedDifferences) -> None:
     """Print the differences, and write figure and page where they are wanted."""
     from calprobe.analysis.asked.compare_asked import compare_asked
-    from calprobe.analysis.asked.folder import asked_runs
     from calprobe.analysis.asked.options import AskedOptions
     from calprobe.analysis.tables.asked.compared import compared_tables
+    from calprobe.cells.asked_folder import asked_runs
 
     asked = AskedOptions(
         wanted.readers, window=wanted.window, ace_bins=options.scores.ace_bins, resampling=options.scores.resampling

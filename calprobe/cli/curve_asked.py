@@ -27,9 +27,9 @@ def curve_of_replies(
 
     Raises UsageError for another kind, which replies do not have, and for rules that change none of its curves.
     """
-    from calprobe.analysis.asked.folder import asked_runs
     from calprobe.analysis.asked.options import PARSE_THRESHOLD, AskedOptions
     from calprobe.analysis.asked.reliability_curves import asked_calibration
+    from calprobe.cells.asked_folder import asked_runs
 
     if kind != KIND:
         raise UsageError(f"--kind {kind} is of runs of scores; of runs of replies there is --kind {KIND}")

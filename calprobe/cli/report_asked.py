@@ -133,10 +133,10 @@ class Shown:
 def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Shown) -> None:
     """Print the report, and write figures and page where they are wanted."""
     from calprobe.analysis.asked.choice import choose_asked
-    from calprobe.analysis.asked.folder import asked_runs
     from calprobe.analysis.asked.pictures import pictures
     from calprobe.analysis.asked.report_asked import report_asked
     from calprobe.analysis.html import asked_page
+    from calprobe.cells.asked_folder import asked_runs
 
     check_tables(shown, TABLES)
     found = report_asked(asked_runs(named), options)

@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import spearmanr
 
 from calprobe.analysis.asked.choice import choose_asked
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
@@ -20,6 +19,7 @@ from calprobe.analysis.covariates import QUESTION_GROUP, Covariate, read_covaria
 from calprobe.analysis.html import asked_page
 from calprobe.analysis.tables import tidy_csv
 from calprobe.analysis.tables.asked.report import asked_tables
+from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
 

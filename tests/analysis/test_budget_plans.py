@@ -10,7 +10,6 @@ import pytest
 
 from calprobe.analysis.asked.budget import _drawn, _paraphrases, _supply, plans_of
 from calprobe.analysis.asked.choice import choose_asked
-from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
 from calprobe.analysis.asked.pictures import budget_panels, share_panels
@@ -24,6 +23,7 @@ from calprobe.analysis.html.asked_charts import budget as budget_chart
 from calprobe.analysis.html.asked_charts import share as share_chart
 from calprobe.analysis.tables.asked.budget import budget_tables
 from calprobe.analysis.tables.asked.published_wording import published_wording_tables
+from calprobe.cells.asked import Asked, read_sets
 from calprobe.metrics import Resampling
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply

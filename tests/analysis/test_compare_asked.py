@@ -12,10 +12,10 @@ import pytest
 from calprobe.analysis.asked.compare_asked import compare_asked
 from calprobe.analysis.asked.compared import AskedComparison, CellPair
 from calprobe.analysis.asked.compared_figure import compared_forest
-from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.tables.asked.compared import compared_tables
+from calprobe.cells.asked import Asked, read_sets
 from calprobe.errors import UsageError
 from calprobe.metrics import ACCURACY, Resampling, holm, mcnemar, paired_differences, standard_metrics
 

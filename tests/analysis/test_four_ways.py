@@ -14,8 +14,6 @@ import pytest
 import same_facts as made
 from scipy.stats import binomtest, mannwhitneyu, spearmanr
 
-from calprobe.analysis.asked.folder import asked_of
-from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.four_ways.compare_ways import compare_opened
 from calprobe.analysis.four_ways.frame import facts_frame
@@ -25,9 +23,11 @@ from calprobe.analysis.four_ways.ranked import Ranked, columns_of
 from calprobe.analysis.four_ways.said import Replies
 from calprobe.analysis.html.four_ways_view import four_ways_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
-from calprobe.analysis.scored_run import open_scored_runs
 from calprobe.analysis.tables.four_ways import four_ways_tables
 from calprobe.analysis.tables.four_ways.every import run_lines, run_parts
+from calprobe.cells.asked import Asked, read_sets
+from calprobe.cells.asked_folder import asked_of
+from calprobe.cells.scored import open_scored_runs
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
 from calprobe.questions.facts import fact_of

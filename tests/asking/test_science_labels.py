@@ -12,11 +12,11 @@ import pytest
 from asked_samples import question_set
 from fake_backend import FakeBackend
 
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Dialogue, Pending
+from calprobe.cells.asked_folder import asked_of
 from calprobe.confidence.asked import cells_of
 from calprobe.errors import UsageError
 from calprobe.interop.asked_exports import label_table

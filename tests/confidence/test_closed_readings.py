@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.readers import stated_reader
 from calprobe.answers import closed_replies, read_on_scale
+from calprobe.cells.cell_readers import stated_reader
 from calprobe.confidence.asked import WayToRead, asked_estimators, cells_of, read_answers
 from calprobe.confidence.asked.closed import closed_readings
 from calprobe.confidence.asked.read_cell import Read

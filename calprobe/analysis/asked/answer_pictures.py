@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from calprobe.analysis.asked.lengths import Lengths
-from calprobe.analysis.asked.results import AskedRunReport, CellReport, OpenedCell
+from calprobe.analysis.asked.results import AskedRunReport, CellReport
 from calprobe.analysis.asked.stated.pictures import TENTHS, shares_of_tenths
 from calprobe.analysis.curves.grouped_boxes import Box, GroupedBoxes
 from calprobe.analysis.curves.stacked_shares import Part, StackedShares
 from calprobe.analysis.run_names import NO_STATES, own_parts
 from calprobe.arrays import Floats
+from calprobe.cells.asked import OpenedCell
 from calprobe.metrics.distinct import value_shares
 from calprobe.runs.stages import ANSWER, P_TRUE
 

@@ -13,10 +13,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, OpenedCell
+from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget
 from calprobe.analysis.asked.wording import is_family, of_several_wordings
 from calprobe.analysis.meaningful import sample_of
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.asked import OpenedCell
 from calprobe.confidence.asked import Cell, asked_estimators
 from calprobe.confidence.asked.cell import GREEDY, Row
 from calprobe.confidence.asked.question_measures import POINTS

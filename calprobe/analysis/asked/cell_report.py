@@ -18,13 +18,13 @@ from calprobe.analysis.asked.results import (
     CellReport,
     KindReport,
     OffLabel,
-    OpenedCell,
     Overconfidence,
     SampleCounts,
 )
 from calprobe.analysis.asked.wording import cell_wording, question_itself
 from calprobe.analysis.meaningful import of_scale, sample_of
 from calprobe.arrays import Floats
+from calprobe.cells.asked import OpenedCell
 from calprobe.confidence.asked import Answers, off_label_mass
 from calprobe.confidence.asked.labels import first_masses
 from calprobe.confidence.estimator import Scale

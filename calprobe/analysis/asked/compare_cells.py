@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.asked.compared import CellPair
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, by_chance_of
 from calprobe.analysis.meaningful import of_scale, sample_of
 from calprobe.analysis.options import CompareOptions
+from calprobe.cells.asked import OpenedCell
 from calprobe.confidence import NO_PREDICTION
 from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.cell import Cell, paired

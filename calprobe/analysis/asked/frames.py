@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.readers import check_used
-from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
+from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.stated.opening import conditions
+from calprobe.cells.asked import Asked, OpenedCell, ReadSet, read_sets
+from calprobe.cells.cell_readers import check_used
 from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.cell import ANSWER, LABEL
 from calprobe.confidence.asked.readings import stage_of

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from calprobe.analysis.asked.cell_report import few_values_of, mean_of, report_accuracy, report_estimator
-from calprobe.analysis.asked.opened import Asked, read_sets, usual_variants
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
-from calprobe.analysis.asked.results import Accuracy, AskedRunReport, CellEstimator, CellReport, OpenedCell
+from calprobe.analysis.asked.results import Accuracy, AskedRunReport, CellEstimator, CellReport
+from calprobe.cells.asked import Asked, OpenedCell, read_sets, usual_variants
 from calprobe.metrics import Estimate, standard_metrics
 from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, with_chance
 

@@ -9,9 +9,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from calprobe.analysis.asked.options import CONSTRAINED, FIRST_CHAR, FIRST_MARKER, LAST_MARKER
+from calprobe.analysis.asked.options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
+from calprobe.cells.cell_readers import CONSTRAINED
 from calprobe.metrics import spearman
 
 AUDIT2026 = "audit2026"

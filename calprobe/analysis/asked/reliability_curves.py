@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
-from calprobe.analysis.asked.results import AskedRunReport, OpenedCell, SetReport
+from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.analysis.curves.calibration import METRICS, Calibration, CalibrationLine, calibration_line
 from calprobe.analysis.run_names import state
+from calprobe.cells.asked import Asked, OpenedCell
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator
 from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics

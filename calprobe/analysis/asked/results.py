@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from calprobe.analysis.asked.disclosure import Disclosure
 from calprobe.analysis.asked.exact_matches import ExactMatches
-from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.lengths import StageLengths
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.science.label_results import LabelStudy
 from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.results import StatedRun
-from calprobe.confidence.asked import Cell
-from calprobe.confidence.asked.read_cell import Read
-from calprobe.confidence.estimator import Estimator, Scale
+from calprobe.cells.asked import OpenedCell
+from calprobe.cells.asked_extent import AskedExtent
+from calprobe.confidence.estimator import Scale
 from calprobe.confidence.samples import WordingShare
-from calprobe.confidence.types import Confidence
 from calprobe.metrics import Difference, Estimate
 from calprobe.metrics.uncertainty_map import UncertaintyMaps
 from calprobe.runs.manifest_records import ModelSize
@@ -318,28 +316,6 @@ class ShiftSummary:
     largest: float
     above_005: float  # share of the cells
     above_020: float
-
-
-@dataclass(frozen=True)
-class OpenedCell:
-    """A cell with what was computed of its rows, for figures, frames and exports."""
-
-    read: Read
-    estimators: Mapping[str, Estimator]
-    confidences: Mapping[str, Confidence]
-    maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # of those that a map has made
-
-    @property
-    def cell(self) -> Cell:
-        """Its rows."""
-        return self.read.cell
-
-    def at(self, places: Sequence[int]) -> OpenedCell:
-        """The rows at these places alone, with the confidences that they have among all rows."""
-        if len(places) == len(self.cell):
-            return self
-        found = {name: own.at(places) for name, own in self.confidences.items()}
-        return OpenedCell(self.read.at(places), self.estimators, found, self.maps)
 
 
 @dataclass(frozen=True, slots=True)

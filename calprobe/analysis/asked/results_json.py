@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from calprobe.analysis.asked.extent import limited_json
 from calprobe.analysis.asked.lengths import Lengths, StageLengths
 from calprobe.analysis.asked.results import (
     Accuracy,
@@ -34,6 +33,7 @@ from calprobe.analysis.asked.results import (
 from calprobe.analysis.asked.science.results_json import answer_study_json, label_study_json
 from calprobe.analysis.asked.stated.results_json import stated_json
 from calprobe.analysis.json_values import value_json
+from calprobe.cells.asked_extent import limited_json
 from calprobe.confidence.samples import WordingShare
 
 # What a record is in JSON: its keys, and behind = the field where that has another name.

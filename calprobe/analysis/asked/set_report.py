@@ -11,8 +11,9 @@ import numpy.typing as npt
 from calprobe.analysis.asked.cell_report import NORMALISED, ece_of, mean_of
 from calprobe.analysis.asked.exact_matches import exact_matches
 from calprobe.analysis.asked.options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER, AskedOptions
-from calprobe.analysis.asked.results import CellReport, Drop, MeanOverVariants, OpenedCell, Repair, SetReport, Spread
+from calprobe.analysis.asked.results import CellReport, Drop, MeanOverVariants, Repair, SetReport, Spread
 from calprobe.arrays import Floats
+from calprobe.cells.asked import OpenedCell
 from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.cell import paired
 from calprobe.metrics import Difference, Estimate, bootstrap_of_means, mean_draws, spread, spread_by_chance

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calprobe.analysis.asked.cell_report import estimates_of, mean_over, metrics_of
-from calprobe.analysis.asked.opened import Asked, ReadSet
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.slice_results import AskedSlice, CellSlices, SliceEstimator
 from calprobe.analysis.covariates import (
     OF_FACTS,
@@ -24,6 +22,7 @@ from calprobe.analysis.covariates import (
 )
 from calprobe.analysis.slices import METRICS
 from calprobe.analysis.trends import trends
+from calprobe.cells.asked import Asked, OpenedCell, ReadSet
 from calprobe.errors import UsageError
 from calprobe.metrics.ranking import AUROC
 from calprobe.metrics.smooth_ece import SMOOTH_ECE

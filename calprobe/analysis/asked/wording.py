@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from calprobe.analysis.asked.results import CellWording, OpenedCell, QuestionItself, Wordings
+from calprobe.analysis.asked.results import CellWording, QuestionItself, Wordings
 from calprobe.arrays import Floats
+from calprobe.cells.asked import OpenedCell
 from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.question_measures import POINTS
 from calprobe.confidence.asked.sampled import SampledQuestion

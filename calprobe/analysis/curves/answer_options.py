@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.scored_run import Labels, RunLike, cluster_labels, read_scores
 from calprobe.arrays import Floats, Ints, check_count
+from calprobe.cells.scored import Labels, RunLike, cluster_labels, read_scores
 from calprobe.confidence import (
     Distributions,
     base_confidence,

@@ -30,8 +30,8 @@ from calprobe.analysis.plots.groups import run_rows
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.names import run_names
 from calprobe.analysis.plots.style import FAINT, SeriesStyle, style_at
-from calprobe.analysis.scored_run import Instances, Runs, ScoredRun
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.scored import Instances, Runs, ScoredRun
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, bootstrap, wilson_interval

@@ -17,7 +17,7 @@ from calprobe.analysis.curves.curve import (
 )
 from calprobe.analysis.curves.inputs import Reported, Values, lead_of, metrics_named, predictions, read_runs
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import Runs, ScoredRun
+from calprobe.cells.scored import Runs, ScoredRun
 from calprobe.confidence import BASE, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import Difference, Estimate, bootstrap_many, holm, paired_differences

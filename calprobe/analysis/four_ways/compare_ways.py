@@ -10,9 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from calprobe.analysis.asked.choice import known_estimators, known_names
-from calprobe.analysis.asked.folder import asked_runs
-from calprobe.analysis.asked.opened import Asked, read_sets
-from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_numbers import Drawn
 from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join
@@ -31,8 +28,11 @@ from calprobe.analysis.four_ways.records import asked_record, scored_record
 from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
 from calprobe.analysis.four_ways.ways import View, Way, letter_of, numbered
-from calprobe.analysis.run_facts import content_of
-from calprobe.analysis.scored_run import Runs, open_scored_runs
+from calprobe.cells.asked import Asked, read_sets
+from calprobe.cells.asked_folder import asked_runs
+from calprobe.cells.cell_readers import check_used
+from calprobe.cells.run_facts import content_of
+from calprobe.cells.scored import Runs, open_scored_runs
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, standard_metrics
 from calprobe.metrics.error_shown import error_shown, has_few_values

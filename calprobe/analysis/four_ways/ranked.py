@@ -10,8 +10,8 @@ import numpy as np
 
 from calprobe.analysis.four_ways.facts import Fact, Holding, Key
 from calprobe.analysis.four_ways.ways import View, Way
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Confidence, Distributions, base_confidence
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimators import SHARED

@@ -12,12 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from calprobe.analysis.asked.opened import Asked, ReadSet, format_changes
 from calprobe.analysis.asked.overall import ANSWER, LABELS
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.four_ways.facts import Holding, Key
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.arrays import Ints
+from calprobe.cells.asked import Asked, OpenedCell, ReadSet, format_changes
 from calprobe.confidence import Confidence
 from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, of_majority, representative

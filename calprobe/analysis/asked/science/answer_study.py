@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.science.answer_results import (
     TREATMENTS,
     AnswerCell,
@@ -23,6 +21,7 @@ from calprobe.analysis.asked.science.answer_results import (
 )
 from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.arrays import Floats
+from calprobe.cells.asked import Asked, OpenedCell
 from calprobe.confidence.asked.cell import FINAL, Row
 from calprobe.confidence.asked.readings import CONCLUDED
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY

@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.science.label_results import (
     INVALID,
     Concentration,
@@ -25,6 +23,7 @@ from calprobe.analysis.asked.science.permuted import permuted_design
 from calprobe.analysis.asked.science.selection import selection
 from calprobe.analysis.asked.science.simulation import hidden_metrics, simulated
 from calprobe.arrays import Floats
+from calprobe.cells.asked import Asked, OpenedCell
 from calprobe.confidence.asked.cell import LABEL
 from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, standard_metrics
 from calprobe.metrics.concentration import FINE, bin_entropy, largest_bin, largest_bin_entropy, place_metrics

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.asked import OpenedCell
 from calprobe.confidence.asked.cell import Row
 from calprobe.runs.replies import LabelScores
 

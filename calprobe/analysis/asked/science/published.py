@@ -10,8 +10,9 @@ from typing import Any
 
 from calprobe.analysis.asked.published import Beside, BesideRow
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
+from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.science.label_results import KINDS, LabelDesign
+from calprobe.cells.asked import OpenedCell
 from calprobe.metrics import auroc
 from calprobe.metrics.concentration import BINS, FREQUENCY_BINS, ece_of_centred_bins, ece_of_middles
 

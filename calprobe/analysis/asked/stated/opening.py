@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.stated.cells import Bools, Matrix, StatedCell, StatedPrompt
 from calprobe.answers import read_on_scale
 from calprobe.answers.same_answer import is_right, say_the_same, text_says
 from calprobe.arrays import Floats
+from calprobe.cells.asked import OpenedCell
 from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.closed import closed_readings
 from calprobe.confidence.asked.types import Reading

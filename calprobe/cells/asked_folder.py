@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from calprobe.analysis.asked.extent import extent_of
-from calprobe.analysis.asked.opened import Asked, AskedAs
-from calprobe.analysis.run_names import model_name
+from calprobe.cells.asked import Asked, AskedAs
+from calprobe.cells.asked_extent import extent_of
+from calprobe.cells.run_facts import model_name
 from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL
 from calprobe.errors import UsageError
 from calprobe.messages import counted

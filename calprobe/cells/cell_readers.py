@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from calprobe.analysis.asked.options import CONSTRAINED, AskedOptions
 from calprobe.answers import READERS, Reading, read_on_scale, read_stated, readers_of
+from calprobe.cells.reading import ReplyReading
 from calprobe.confidence.asked import Cell
 from calprobe.confidence.asked.cell import FINAL
 from calprobe.confidence.asked.readings import ARGMAX, CONCLUDED, DEFAULT, GIVEN
@@ -14,8 +14,10 @@ from calprobe.messages import did_you_mean
 from calprobe.prompts.types import PromptSet
 from calprobe.runs.replies import Reply
 
+CONSTRAINED = "constrained"  # the letter that a model was held to
 
-def readers_of_cell(cell: Cell, options: AskedOptions, concludes: bool = False) -> tuple[str, ...]:
+
+def readers_of_cell(cell: Cell, options: ReplyReading, concludes: bool = False) -> tuple[str, ...]:
     """The readers of a cell, the one that confidences go by first.
 
     Of choices those that the options name, as far as the cell has replies for them; else the reader of the questions'
@@ -42,7 +44,7 @@ def readers_of_cell(cell: Cell, options: AskedOptions, concludes: bool = False) 
     return readers_of(cell.rows[0].question)[:1] if cell.rows else options.evaluators[:1]
 
 
-def _of_conclusions(cell: Cell, kinds: Collection[str], options: AskedOptions, concludes: bool) -> tuple[str, ...]:
+def _of_conclusions(cell: Cell, kinds: Collection[str], options: ReplyReading, concludes: bool) -> tuple[str, ...]:
     """The readers of what was concluded behind replies; none of choices where a cue was behind them, and no turn."""
     names: tuple[str, ...]
     if kinds == {"choice"}:
@@ -76,7 +78,7 @@ def check_readers(names: Sequence[str]) -> None:
             )
 
 
-def stated_reader(options: AskedOptions, prompts: PromptSet | None) -> Callable[[Reply, str], Reading]:
+def stated_reader(options: ReplyReading, prompts: PromptSet | None) -> Callable[[Reply, str], Reading]:
     """What reads a stated confidence off a reply to the stated prompt of a name.
 
     Sets with scales or groups of their own are read by the rules of each scale, others by those of the audit.

@@ -14,14 +14,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.run_facts import Recorded, RunFacts, of_folder, questions_of
-from calprobe.analysis.run_names import model_name
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.reading import ScoreReading
+from calprobe.cells.run_facts import Recorded, RunFacts, model_name, of_folder, questions_of
 from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
-from calprobe.metrics import Estimate, Within, bootstrap_mean
+from calprobe.metrics import Within
 from calprobe.runs import Manifest, Run, ScoreTable, TemplateRecord, open_scores
 from calprobe.runs.run import read_table
 from calprobe.words import Ties
@@ -186,7 +185,7 @@ class ScoredRun:
         )
 
 
-def open_scored_runs(runs: Runs, options: ReportOptions) -> Iterator[ScoredRun]:
+def open_scored_runs(runs: Runs, options: ScoreReading) -> Iterator[ScoredRun]:
     """The runs over their complete relations, by turns: each is read when it is taken, and its shards are let go.
 
     Raises as `open_runs`, at once; UsageError, CalprobeError as `Run.table`, when a run is read.
@@ -213,7 +212,7 @@ def open_runs(runs: Runs) -> dict[str, Run]:
     return {label: _opened(run) for label, run in zip(labels, several, strict=True)}
 
 
-def scored_run(label: str, run: Run, options: ReportOptions) -> ScoredRun:
+def scored_run(label: str, run: Run, options: ScoreReading) -> ScoredRun:
     """A run's scores under the options' reduction, over its complete relations. Raises as `Run.table`."""
     table = run.table(options.reduction, options.compat)
     return ScoredRun(
@@ -228,7 +227,7 @@ def scored_run(label: str, run: Run, options: ReportOptions) -> ScoredRun:
     )
 
 
-def read_scores(source: RunLike | ScoreTable, options: ReportOptions) -> ScoreTable:
+def read_scores(source: RunLike | ScoreTable, options: ScoreReading) -> ScoreTable:
     """The scores that the options ask for; a table has its reduction already and stays as it is.
 
     Raises DataMissingError if there is no run at a path, CalprobeError as `Run.table`.
@@ -236,16 +235,11 @@ def read_scores(source: RunLike | ScoreTable, options: ReportOptions) -> ScoreTa
     return read_table(source, options.reduction, options.compat)
 
 
-def cluster_labels(relation: npt.NDArray[np.str_], options: ReportOptions) -> Labels | None:
+def cluster_labels(relation: npt.NDArray[np.str_], options: ScoreReading) -> Labels | None:
     """The clusters of instances of these relations, [instances]; None where instances are drawn one by one."""
     if options.cluster in (None, "instance"):
         return None
     return relation if options.cluster == "relation" else Within(relation)
-
-
-def mean_of(values: Floats, kept: npt.NDArray[np.bool_], options: ReportOptions, clusters: Labels | None) -> Estimate:
-    """The mean of a quantity in [0, 1] over the instances kept, with its interval; all arrays are [instances]."""
-    return bootstrap_mean(values[kept], options.resampling, None if clusters is None else clusters[kept])
 
 
 def right_shares(distributions: Distributions, rows: Sequence[int]) -> Floats:

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from compared_runs import NUMBERS, SHAPES, run_of
 
 from calprobe.analysis import ReportOptions
-from calprobe.analysis.scored_run import ScoredRun, open_scored_runs
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.scored import ScoredRun, open_scored_runs
 from calprobe.cli.app import cli
 from calprobe.confidence import distributions, estimate
 from calprobe.confidence.temperature import FOLDS

@@ -8,11 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from calprobe.analysis.asked.extent import AskedExtent
-from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.readers import readers_of_cell, stated_reader
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.answers.grading import GradeRules
+from calprobe.cells.asked_extent import AskedExtent
+from calprobe.cells.cell_readers import readers_of_cell, stated_reader
+from calprobe.cells.reading import ReplyReading
 from calprobe.confidence import Confidence
 from calprobe.confidence.asked import (
     Answers,
@@ -93,6 +92,28 @@ class Asked:
         return cell.has(FINAL) if self.prompts is None else cell.variant in self.prompts.format_changes
 
 
+@dataclass(frozen=True)
+class OpenedCell:
+    """A cell with what was computed of its rows, for figures, frames and exports."""
+
+    read: Read
+    estimators: Mapping[str, Estimator]
+    confidences: Mapping[str, Confidence]
+    maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # of those that a map has made
+
+    @property
+    def cell(self) -> Cell:
+        """Its rows."""
+        return self.read.cell
+
+    def at(self, places: Sequence[int]) -> OpenedCell:
+        """The rows at these places alone, with the confidences that they have among all rows."""
+        if len(places) == len(self.cell):
+            return self
+        found = {name: own.at(places) for name, own in self.confidences.items()}
+        return OpenedCell(self.read.at(places), self.estimators, found, self.maps)
+
+
 @dataclass(frozen=True, slots=True)
 class ReadSet:
     """A set's cells with the answers under each reader, before any number is computed."""
@@ -104,7 +125,7 @@ class ReadSet:
     answers: Mapping[str, Mapping[str, Answers]]  # by variant, then by reader
 
 
-def read_sets(asked: Asked, options: AskedOptions) -> Iterator[ReadSet]:
+def read_sets(asked: Asked, options: ReplyReading) -> Iterator[ReadSet]:
     """Each set of a run that has any replies, read."""
     way = _way(asked, options)
     sizes = {own.name: (own.n_roots, sum(bool(question.of) for question in own.questions)) for own in asked.sets}
@@ -140,7 +161,7 @@ def _check_variants(label: str, wanted: Sequence[str] | None, known: Sequence[st
             raise UsageError(f"--variants: {no_such(name, dict.fromkeys(known), f'in {label}')}")
 
 
-def _way(asked: Asked, options: AskedOptions) -> WayToRead:
+def _way(asked: Asked, options: ReplyReading) -> WayToRead:
     read_one, window = stated_reader(options, asked.prompts), options.window
     if not options.by_study:
         return WayToRead(read_one, options.by_paper, window=window)
@@ -158,7 +179,7 @@ def _check_ranks(asked: Asked) -> None:
             raise UsageError(f"--window: {asked.label} has no ranks of labels to apply a window to; leave it out")
 
 
-def _answers(asked: Asked, cell: Cell, options: AskedOptions) -> dict[str, Answers]:
+def _answers(asked: Asked, cell: Cell, options: ReplyReading) -> dict[str, Answers]:
     rules = GradeRules(tolerance="equal") if options.by_study else None
     return {
         name: read_answers(cell, name, rules)
@@ -177,7 +198,7 @@ def _of_read(found: Confidence, answers: Answers) -> Confidence:
 
 
 def _opened(
-    cell: Cell, answers: Mapping[str, Answers], way: WayToRead, asked: Asked, options: AskedOptions
+    cell: Cell, answers: Mapping[str, Answers], way: WayToRead, asked: Asked, options: ReplyReading
 ) -> OpenedCell:
     read = Read(cell, next(iter(answers.values())), way, asked.meanings)
     estimators = asked_estimators(read, options.forms)
