@@ -34,7 +34,7 @@ KNOWS: dict[str, set[str]] = {
     "grading": {"answers", "asking", "backends", "interop", "models", "prompts", "questions", "runs"},
     "metrics": set(),
     "confidence": {"answers", "questions", "runs"},
-    "cells": {"answers", "confidence", "metrics", "prompts", "questions", "runs"},
+    "cells": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
     "analysis": {"answers", "cells", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
     "trackers": set(),
     "sweep": {"analysis", "asking", "heap", "models", "runs", "scoring", "trackers"},

@@ -15,7 +15,8 @@ from calprobe.analysis.groups import relation_groups
 from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import CompareOptions
 from calprobe.arrays import Floats
-from calprobe.cells.scored import Labels, ScoredRun, cluster_labels, right_shares
+from calprobe.cells.cell import Labels
+from calprobe.cells.scored import ScoredRun, cluster_labels, right_shares
 from calprobe.confidence import BASE, NO_PREDICTION, Confidence, Estimator
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import MANY_CLUSTERS, Estimate, Metric, PairedDraws, bootstrap_mean, mcnemar, paired_draws
@@ -139,7 +140,7 @@ def compare_pair(
         metrics=metrics,
         options=options,
     )
-    relation, templates = parts[0].instances.relation, parts[0].table.templates
+    relation, templates = parts[0].instances.group, parts[0].table.templates
     masks = _domain_masks(runs, relation)
     nearest = pair.nearest_domain(masks)
     shown = {name: kept for name, kept in masks.items() if options.by_domain or name == nearest}
@@ -188,7 +189,7 @@ class _Pair:
 
     def scope(self, domain: str | None, kept: Mask) -> Scope:
         """The numbers over the instances kept."""
-        relation = self.runs[0].instances.relation[kept]
+        relation = self.runs[0].instances.group[kept]
         drawn = Drawn.of(relation, self.options)
         has_base = all(BASE in run.estimators for run in self.runs)
         return Scope(

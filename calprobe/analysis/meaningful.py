@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from calprobe.confidence import Confidence, Estimator
-from calprobe.confidence.estimator import Scale
-from calprobe.confidence.types import Mask
+from calprobe.confidence import Estimator
 from calprobe.errors import UsageError
-from calprobe.metrics import ACCURACY, Metric, RankMetric, ordinal_confidence
-from calprobe.metrics.bootstrap import Predictions
+from calprobe.metrics import ACCURACY, Metric, RankMetric
 
 
 def of_scale(metrics: Iterable[Metric], scale: str) -> tuple[Metric, ...]:
@@ -24,15 +21,6 @@ def of_scale(metrics: Iterable[Metric], scale: str) -> tuple[Metric, ...]:
     return tuple(
         own for own in metrics if scale == "probability" or isinstance(own, RankMetric) or own.name == ACCURACY.name
     )
-
-
-def sample_of(found: Confidence, kept: Mask | slice = slice(None), scale: Scale = "probability") -> Predictions:
-    """What metrics take, confidence and correctness of the rows kept.
-
-    Of an uncertainty its ranks, the least sure 0: no metric of order sees a difference.
-    """
-    sureness = found.sureness(scale)[kept]
-    return ordinal_confidence(sureness) if scale == "uncertainty" else sureness, found.correct[kept]
 
 
 def is_meaningful(metric: Metric, estimator: Estimator) -> bool:

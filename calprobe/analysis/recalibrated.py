@@ -127,7 +127,7 @@ def _fitted(
     maps, mapped = {}, {}
     for name, own in found.items():
         kept = ~own.failed
-        relation, confidence, correct = run.instances.relation[kept], own.confidence[kept], own.correct[kept]
+        relation, confidence, correct = run.instances.group[kept], own.confidence[kept], own.correct[kept]
         if len(np.unique(relation)) < 2:
             continue
         values = np.zeros(len(kept))

@@ -12,7 +12,8 @@ from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.uncertainty import mean_of
 from calprobe.arrays import Floats
-from calprobe.cells.scored import ClosedSet, Labels, RunLike, cluster_labels, read_scores
+from calprobe.cells.cell import Labels
+from calprobe.cells.scored import ClosedSet, RunLike, cluster_labels, read_scores
 from calprobe.confidence import (
     answer_deviation,
     answer_fidelity,

@@ -11,7 +11,7 @@ import numpy as np
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.arrays import Floats
-from calprobe.cells.scored import Labels
+from calprobe.cells.cell import Labels
 from calprobe.confidence import Distributions, entropy_decomposition
 from calprobe.confidence.types import Mask
 from calprobe.metrics import Estimate, bootstrap_mean

@@ -10,7 +10,7 @@ import numpy as np
 from calprobe.cells.asked import Asked, AskedAs
 from calprobe.cells.asked_extent import extent_of
 from calprobe.cells.run_facts import model_name
-from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL
+from calprobe.confidence.asked.reply_table import ANSWER, FINAL, GREEDY, GREEDY_FINAL
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.questions.types import QuestionSet

@@ -124,8 +124,8 @@ def test_groups_are_of_questions_and_trends_are_scipys(tmp_path: Path) -> None:
     assert sum(part.rows for part in found["other"].slices) == N - 1
     (report,) = report_asked([some], QUICK).runs
     for opened in report.cells:
-        values = np.array([counts[row.question.id] for row in opened.cell.rows])
-        for name, trend in found[opened.cell.variant].trends.items():
+        values = np.array([counts[row.question.id] for row in opened.table.rows])
+        for name, trend in found[opened.table.variant].trends.items():
             own = opened.confidences[name]
             kept = own.read
             assert trend.instances == int(kept.sum())

@@ -315,7 +315,7 @@ def test_plans_draw_no_answer_to_the_question_itself() -> None:
     (kept,) = cell(asked, OPTIONS).budgets
     assert BudgetPlan(6, 1) in kept.plans
     read = next(read_sets(asked, OPTIONS)).cells["plain"].read
-    (drawn,) = _drawn(read, {"q0": _paraphrases(_supply(read.cell)["q0"])}, BudgetPlan(5, 6), (0, 0)).samples
+    (drawn,) = _drawn(read, {"q0": _paraphrases(_supply(read.table)["q0"])}, BudgetPlan(5, 6), (0, 0)).samples
     assert set(drawn.wordings.tolist()) == {1, 2, 3, 4, 5}
 
 

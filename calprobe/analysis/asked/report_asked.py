@@ -76,19 +76,10 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
 
 
 def _set(read: ReadSet, asked: Asked, options: AskedOptions, values: Values | None) -> SetReport:
-    reports = {variant: report_cell(cell, read.answers[variant], options) for variant, cell in read.cells.items()}
+    reports = {variant: report_cell(cell, options) for variant, cell in read.cells.items()}
     if options.by is not None and values is not None:
         groups = set_groups(read, options.by, values)
         slices = {variant: cell_slices(cell, groups, options) for variant, cell in read.cells.items()}
         reports = {variant: replace(own, slices=slices[variant]) for variant, own in reports.items()}
-    opened = OpenedSet(
-        read.name,
-        read.questions,
-        read.claims,
-        read.cells,
-        reports,
-        read.answers,
-        format_changes(asked, read.cells),
-        usual_variants(asked, read.cells),
-    )
+    opened = OpenedSet(read, reports, format_changes(asked, read.cells), usual_variants(asked, read.cells))
     return report_set(opened, options)

@@ -12,7 +12,7 @@ from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.science.label_results import LabelStudy
 from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.results import StatedRun
-from calprobe.cells.asked import OpenedCell
+from calprobe.cells.asked import AskedCell
 from calprobe.cells.asked_extent import AskedExtent
 from calprobe.confidence.estimator import Scale
 from calprobe.confidence.samples import WordingShare
@@ -330,7 +330,7 @@ class AskedRunReport:
     sets: Mapping[str, SetReport]
     shifts: tuple[ShiftSummary, ...]
     disclosure: Disclosure
-    cells: tuple[OpenedCell, ...] = field(default=(), repr=False, compare=False)
+    cells: tuple[AskedCell, ...] = field(default=(), repr=False, compare=False)
     stated: StatedRun | None = None  # of a run that asks for confidences by several prompts
     labels: LabelStudy | None = None  # of a run that asks for label probabilities alone
     answers: AnswerStudy | None = None  # of a run that samples answers with conclusions behind them

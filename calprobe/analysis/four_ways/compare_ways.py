@@ -204,7 +204,7 @@ def _cells(
             sets.append(own)
         cells, without = facts_asked(run, sets)
         left_out += without
-        readers += [reader for own, variant in cells for reader in own.answers[variant]]
+        readers += [reader for own, variant in cells for reader in own.cells[variant].answers]
         variants += [variant for _, variant in cells]
         if options.variants is not None:
             cells = [(own, variant) for own, variant in cells if variant in options.variants]

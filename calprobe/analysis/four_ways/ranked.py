@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -36,12 +35,10 @@ class Ranked:
         folder = None if run.recorded is None else run.recorded.path
         return cls(run, texts_if_known(run.manifest, folder))
 
-    @cached_property
-    def places(self) -> dict[Key, int]:
+    @property
+    def places(self) -> Mapping[Key, int]:
         """The place of each fact among the run's instances."""
-        found = self.run.instances
-        keys = zip(found.relation.tolist(), found.instance.tolist(), strict=True)
-        return {key: place for place, key in enumerate(keys)}
+        return self.run.instances.places
 
     def holding(self) -> Holding:
         """The facts that are scored."""

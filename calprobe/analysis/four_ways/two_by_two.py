@@ -12,7 +12,7 @@ from calprobe.analysis.four_ways.facts import Fact
 from calprobe.analysis.four_ways.numbers import fair_rankings, share
 from calprobe.analysis.four_ways.results import FEW, RelationGap, TwoByTwo
 from calprobe.analysis.four_ways.ways import Way
-from calprobe.analysis.meaningful import sample_of
+from calprobe.cells.cell import sample_of
 from calprobe.confidence.types import Mask
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, holm, mcnemar, mean_draws
 from calprobe.metrics.paired_shares import paired_share_difference

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from calprobe.analysis.meaningful import sample_of
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.cell import sample_of
 from calprobe.confidence import Confidence, Estimator
 from calprobe.confidence.types import Mask
 from calprobe.metrics.bootstrap import Predictions

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calprobe.confidence.asked.cell import P_TRUE, Row
 from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.asked.reply_table import P_TRUE, Row
 from calprobe.confidence.asked.types import Reading
 from calprobe.confidence.types import HIGH, LOW, NOT_ASKED, OK, REQUEST, Confidence
 from calprobe.runs.replies import Reply
@@ -48,11 +48,11 @@ def of_option(compute: Compute) -> Compute:
 
 
 def _pairs(read: Read) -> Iterator[tuple[Reading, Row]]:
-    yield from zip(read.answers.readings, read.cell.rows, strict=True)
+    yield from zip(read.answers.readings, read.table.rows, strict=True)
 
 
 def _of(read: Read, *, normalised: bool) -> Confidence:
-    found = [_reading(row, normalised) for row in read.cell.rows]
+    found = [_reading(row, normalised) for row in read.table.rows]
     return read.answers.of_asked(
         Confidence(
             read.answers.prediction,

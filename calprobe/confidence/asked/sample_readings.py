@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked.cell import GREEDY, GREEDY_FINAL
 from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.asked.reply_table import GREEDY, GREEDY_FINAL
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.asked.token_estimators import DECIMALS, of_rows
 from calprobe.confidence.distributions import NO_PREDICTION
@@ -47,7 +47,7 @@ def exact_frequency(read: Read) -> Confidence:
 
 
 def _frequency(read: Read, of: Callable[[SampledQuestion], Ints]) -> Confidence:
-    values = np.full(len(read.cell), np.nan)
+    values = np.full(len(read.table), np.nan)
     for own in read.samples:
         classes = of(own)
         values[own.rows] = np.where(classes >= 0, frequencies(classes, len(classes)), np.nan)
@@ -58,7 +58,7 @@ def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
     """A question's uncertainty, of each of its samples."""
 
     def compute(read: Read) -> Confidence:
-        values, status = np.full(len(read.cell), np.nan), [OK] * len(read.cell)
+        values, status = np.full(len(read.table), np.nan), [OK] * len(read.table)
         for own in read.samples:
             # Equal up to rounding is a tie: eigenvalues of c perfect clusters add up to c, and to its neighbours.
             values[own.rows] = value = round(measure(own), DECIMALS) + 0.0 if own.read else np.nan
@@ -110,7 +110,7 @@ class _Rows:
 
     @classmethod
     def of(cls, read: Read) -> _Rows:
-        n = len(read.cell)
+        n = len(read.table)
         return cls(np.full(n, NO_PREDICTION), np.full(n, np.nan), np.zeros(n, np.bool_), [OTHER] * n)
 
     def confidence(self) -> Confidence:
@@ -133,7 +133,7 @@ def of_greedy(compute: Compute) -> Compute:
 
     def reading(read: Read) -> Confidence:
         found, rows = read.once(compute), _Rows.of(read)
-        for place, row in enumerate(read.cell.rows):
+        for place, row in enumerate(read.table.rows):
             right = read.greedy_is_right[place]
             if right is not None:
                 rows.values[place], rows.correct[place] = found.confidence[place], right
@@ -148,14 +148,14 @@ def of_greedy(compute: Compute) -> Compute:
 def of_replies(entry: Entry, read: Read) -> Iterator[Estimator]:
     """A confidence in each reply, and where questions have several, of the most frequent answer."""
     yield from _readings(
-        entry, [(MAJORITY, "of the most frequent answer", of_majority)] if read.cell.is_sampled else []
+        entry, [(MAJORITY, "of the most frequent answer", of_majority)] if read.table.is_sampled else []
     )
 
 
 def of_questions(entry: Entry, read: Read) -> Iterator[Estimator]:
     """An uncertainty of a question, against its most frequent answer, and where there is one its greedy answer."""
     readings = [(MAJORITY, "against the most frequent answer", of_majority)]
-    if read.cell.has(GREEDY):
+    if read.table.has(GREEDY):
         readings.append((GREEDY_READING, "against one greedy answer", of_greedy))
     yield from _readings(entry, readings)
 

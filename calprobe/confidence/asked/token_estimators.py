@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from calprobe.arrays import Floats
-from calprobe.confidence.asked.cell import ANSWER, Cell
 from calprobe.confidence.asked.claims import NO_ALTERNATIVES
 from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.asked.reply_table import ANSWER, ReplyTable
 from calprobe.confidence.asked.sampled import EMPTY, mean_logprob
 from calprobe.confidence.samples import ClaimProbability
 from calprobe.confidence.types import NOT_ASKED, OK, REQUEST, Confidence
@@ -34,7 +34,7 @@ def perplexity(read: Read) -> Confidence:
 
 def token_entropy(read: Read) -> Confidence:
     """The mean entropy of each reply's positions; of windows the least that it can be."""
-    found = [_entropy(read.cell, place) for place in range(len(read.cell))]
+    found = [_entropy(read.table, place) for place in range(len(read.table))]
     return of_rows(read, [value for value, _ in found], [status for _, status in found])
 
 
@@ -56,12 +56,12 @@ def of_rows(read: Read, values: Sequence[float] | Floats, status: Sequence[str])
 
 
 def _mean_logprobs(read: Read) -> Known:
-    found = [mean_logprob(row) for row in read.cell.rows]
+    found = [mean_logprob(row) for row in read.table.rows]
     return [value for value, _ in found], [status for _, status in found]
 
 
-def _entropy(cell: Cell, place: int) -> tuple[float, str]:
-    row = cell.rows[place]
+def _entropy(table: ReplyTable, place: int) -> tuple[float, str]:
+    row = table.rows[place]
     reply = row.replies.get(ANSWER)
     if reply is None:
         return float("nan"), REQUEST if ANSWER in row.failed else NOT_ASKED

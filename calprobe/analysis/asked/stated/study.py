@@ -27,7 +27,7 @@ from calprobe.analysis.asked.stated.results import (
     StatedScope,
 )
 from calprobe.analysis.asked.stated.reversal_check import reversals
-from calprobe.cells.asked import Asked, OpenedCell
+from calprobe.cells.asked import Asked, AskedCell
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.distinct import value_use
@@ -50,7 +50,7 @@ class _Draws:
     reliability: Mapping[str, Mapping[str, Drawn]]
 
 
-def stated_run(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions) -> StatedRun | None:
+def stated_run(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> StatedRun | None:
     """The study of a run from its opened cells; None where the run asks nothing of it."""
     if not is_study(asked.prompts, cells):
         return None
