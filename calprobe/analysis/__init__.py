@@ -28,7 +28,7 @@ from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.analysis.sensitivity import PromptSensitivity, prompt_sensitivity
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.uncertainty import MeanUncertainty
-from calprobe.cells.scored import RunLike
+from calprobe.cells.opening import RunLike
 
 __all__ = [
     "Answer",

@@ -15,7 +15,8 @@ from calprobe.analysis.results import EstimatorReport, Report, RunReport, Ties
 from calprobe.analysis.sensitivity import PromptSensitivity, sensitivity_of
 from calprobe.analysis.slices import slice_run
 from calprobe.analysis.uncertainty import MeanUncertainty, mean_uncertainty
-from calprobe.cells.scored import Runs, ScoredRun, open_scored_runs
+from calprobe.cells.opening import Runs, open_scored_runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import (

@@ -13,7 +13,8 @@ from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.uncertainty import mean_of
 from calprobe.arrays import Floats
 from calprobe.cells.cell import Labels
-from calprobe.cells.scored import ClosedSet, RunLike, cluster_labels, read_scores
+from calprobe.cells.opening import RunLike
+from calprobe.cells.scored import ClosedSet, cluster_labels, read_scores
 from calprobe.confidence import (
     answer_deviation,
     answer_fidelity,

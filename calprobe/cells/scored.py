@@ -6,7 +6,7 @@ it, `open_scored_runs`, and everything in it is computed once, when it is first 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,14 +20,10 @@ from calprobe.cells.reading import ScoreReading
 from calprobe.cells.run_facts import Recorded, RunFacts, model_name, of_folder, questions_of
 from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
 from calprobe.confidence.types import paraphrase_rows
-from calprobe.errors import UsageError
 from calprobe.metrics import Within
-from calprobe.runs import Manifest, Run, ScoreTable, TemplateRecord, open_scores
+from calprobe.runs import Manifest, Run, ScoreTable, TemplateRecord
 from calprobe.runs.run import read_table
 from calprobe.words import Ties
-
-RunLike = Run | str | Path
-Runs = RunLike | Sequence[RunLike] | Mapping[str, RunLike]  # a mapping gives names to its runs
 
 
 @dataclass(frozen=True)
@@ -179,33 +175,6 @@ class ScoredRun:
         return replace(self, cell=cell, relations=relations, questions="", evidence=evidence)
 
 
-def open_scored_runs(runs: Runs, options: ScoreReading) -> Iterator[ScoredRun]:
-    """The runs over their complete relations, by turns: each is read when it is taken, and its shards are let go.
-
-    Raises as `open_runs`, at once; UsageError, CalprobeError as `Run.table`, when a run is read.
-    """
-    opened = open_runs(runs)
-    return (scored_run(label, opened.pop(label), options) for label in list(opened))
-
-
-def open_runs(runs: Runs) -> dict[str, Run]:
-    """Each run by its label: the key of a mapping, else the path as it was given.
-
-    Raises UsageError for none, or one named twice; DataMissingError if there is no run at a path, CalprobeError if one
-    is damaged.
-    """
-    if isinstance(runs, Mapping):
-        labels, several = list(runs), list(runs.values())
-    else:
-        several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
-        labels = [_label(run) for run in several]
-    if not labels:
-        raise UsageError("name one run or more, each once")
-    if twice := next((label for label in labels if labels.count(label) > 1), None):
-        raise UsageError(f"{twice} is named twice: name one run or more, each once")
-    return {label: _opened(run) for label, run in zip(labels, several, strict=True)}
-
-
 def scored_run(label: str, run: Run, options: ScoreReading) -> ScoredRun:
     """A run's scores under the options' reduction, over its complete relations. Raises as `Run.table`."""
     table = run.table(options.reduction, options.compat)
@@ -234,7 +203,7 @@ def _cell(named: tuple[str, str, str], evidence: ClosedSet, clusters: Labels | N
     )
 
 
-def read_scores(source: RunLike | ScoreTable, options: ScoreReading) -> ScoreTable:
+def read_scores(source: Run | str | Path | ScoreTable, options: ScoreReading) -> ScoreTable:
     """The scores that the options ask for; a table has its reduction already and stays as it is.
 
     Raises DataMissingError if there is no run at a path, CalprobeError as `Run.table`.
@@ -269,11 +238,3 @@ def _restricted(table: ScoreTable, rows: Ints, places: Ints) -> ScoreTable:
         templates=tuple(table.templates[row] for row in rows),
         own_candidates=table.own_candidates,
     )
-
-
-def _opened(run: RunLike) -> Run:
-    return run if isinstance(run, Run) else open_scores(run)
-
-
-def _label(run: RunLike) -> str:
-    return str(run.path if isinstance(run, Run) else run)

@@ -27,7 +27,7 @@ from calprobe.analysis.tables.four_ways import four_ways_tables
 from calprobe.analysis.tables.four_ways.every import run_lines, run_parts
 from calprobe.cells.asked import Asked, read_sets
 from calprobe.cells.asked_folder import asked_of
-from calprobe.cells.scored import open_scored_runs
+from calprobe.cells.opening import open_scored_runs
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
 from calprobe.questions.facts import fact_of

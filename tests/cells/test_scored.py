@@ -14,7 +14,8 @@ from compared_runs import NUMBERS, SHAPES, run_of
 
 from calprobe.analysis import ReportOptions
 from calprobe.arrays import Floats, Ints
-from calprobe.cells.scored import ScoredRun, open_scored_runs
+from calprobe.cells.opening import open_scored_runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.cli.app import cli
 from calprobe.confidence import distributions, estimate
 from calprobe.confidence.temperature import FOLDS

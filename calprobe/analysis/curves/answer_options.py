@@ -12,7 +12,8 @@ import numpy as np
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.arrays import Floats, Ints, check_count
 from calprobe.cells.cell import Labels
-from calprobe.cells.scored import RunLike, cluster_labels, read_scores
+from calprobe.cells.opening import RunLike
+from calprobe.cells.scored import cluster_labels, read_scores
 from calprobe.confidence import (
     Distributions,
     base_confidence,

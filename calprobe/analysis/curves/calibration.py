@@ -30,7 +30,8 @@ from calprobe.analysis.curves.inputs import (
     read_runs,
 )
 from calprobe.arrays import Floats, Ints
-from calprobe.cells.scored import Runs, ScoredRun
+from calprobe.cells.opening import Runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Estimator, Headline, headline
 from calprobe.metrics import (
     Bins,

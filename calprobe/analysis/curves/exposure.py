@@ -32,7 +32,8 @@ from calprobe.analysis.plots.names import run_names
 from calprobe.analysis.plots.style import FAINT, SeriesStyle, style_at
 from calprobe.arrays import Floats, Ints
 from calprobe.cells.cell import Units
-from calprobe.cells.scored import Runs, ScoredRun
+from calprobe.cells.opening import Runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, bootstrap, wilson_interval

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -29,19 +28,14 @@ from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
 from calprobe.analysis.four_ways.ways import View, Way, letter_of, numbered
 from calprobe.cells.asked import Asked, read_sets
-from calprobe.cells.asked_folder import asked_runs
 from calprobe.cells.cell_readers import check_used
+from calprobe.cells.opening import AskedRuns, Runs, asked_runs, open_scored_runs
 from calprobe.cells.run_facts import content_of
-from calprobe.cells.scored import Runs, open_scored_runs
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, standard_metrics
 from calprobe.metrics.error_shown import error_shown, has_few_values
 from calprobe.metrics.metric import is_resampled
 from calprobe.questions.types import Question
-from calprobe.runs import AskedRun
-
-AskedLike = AskedRun | str | Path
-AskedRuns = AskedLike | Sequence[AskedLike] | Mapping[str, AskedLike]  # a mapping gives names to its runs
 
 
 def compare_ways(scored: Runs, asked: AskedRuns, options: FourWaysOptions = DEFAULT_FOUR_WAYS) -> FourWays:
@@ -65,8 +59,7 @@ def compare_ways(scored: Runs, asked: AskedRuns, options: FourWaysOptions = DEFA
     is the share of the facts ranked right that are answered right.
     """
     opened = [Ranked.of(run) for run in open_scored_runs(scored, options.compare.scores)]
-    replies = asked_runs([asked] if isinstance(asked, AskedRun | str | Path) else asked)
-    return compare_opened(opened, replies, options)
+    return compare_opened(opened, asked_runs(asked), options)
 
 
 def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: FourWaysOptions) -> FourWays:
