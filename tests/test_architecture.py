@@ -34,7 +34,8 @@ KNOWS: dict[str, set[str]] = {
     "grading": {"answers", "asking", "backends", "interop", "models", "prompts", "questions", "runs"},
     "metrics": set(),
     "confidence": {"answers", "questions", "runs"},
-    "analysis": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
+    "cells": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
+    "analysis": {"answers", "cells", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
     "trackers": set(),
     "sweep": {"analysis", "asking", "heap", "models", "runs", "scoring", "trackers"},
     # Inside other tools, each module of which only its tool's users import.
@@ -48,7 +49,7 @@ KNOWS: dict[str, set[str]] = {
 EVERYBODYS = {"arrays", "errors", "folders", "interrupts", "messages", "progress", "version", "words"}
 NO_TORCH = (
     *("probes", "statements", "planning", "questions", "prompts", "runs", "answers", "interop"),
-    *("confidence", "metrics", "analysis"),
+    *("confidence", "metrics", "cells", "analysis"),
 )
 
 
@@ -117,11 +118,9 @@ def test_no_import_goes_in_a_circle() -> None:
 # What is in none knows all.
 FLOORS: tuple[set[str], ...] = (
     {
-        *("options", "json_values", "groups", "meaningful", "number_text", "palette", "plots", "run_names"),
+        *("options", "beside", "json_values", "groups", "meaningful", "number_text", "palette", "plots", "run_names"),
         *("calibration_file", "covariates"),
-        "run_facts",
     },
-    {"scored_run"},
     {
         *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
         *("answers", "answer_frame", "headline_intervals", "recalibrated", "trends"),

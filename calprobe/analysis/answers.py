@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from calprobe.analysis.json_values import number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
@@ -189,7 +189,7 @@ def show_answers(run: ScoredRun, texts: AnswerTexts, options: ShowOptions) -> Sh
 def every_answer(run: ScoredRun, texts: AnswerTexts, options: ShowOptions) -> Iterator[Answer]:
     """All answers, right and wrong, in the order of relation and line number. Raises as `show_answers`."""
     judged = _Judged.of(run, options)
-    order = np.lexsort((run.instances.instance, run.instances.relation))
+    order = np.lexsort((run.instances.id, run.instances.group))
     return _answers(run, texts, judged, order[_of_relations(run, options)[order]])
 
 
@@ -230,7 +230,7 @@ class _Judged:
 
 def _of_relations(run: ScoredRun, options: ShowOptions) -> Mask:
     """The instances of the relations that are asked for."""
-    relation = run.instances.relation
+    relation = run.instances.group
     if options.relations is None:
         return np.ones(len(relation), np.bool_)
     if unknown := [name for name in options.relations if name not in run.relations]:
@@ -254,7 +254,7 @@ def _wordings(run: ScoredRun, judged: _Judged, asked: Mask) -> Wordings | None:
 def _answers(run: ScoredRun, texts: AnswerTexts, judged: _Judged, places: Ints) -> Iterator[Answer]:
     answered, known = run.answered, run.confidences()
     for at in places.tolist():
-        relation, instance = str(run.instances.relation[at]), int(run.instances.instance[at])
+        relation, instance = str(run.instances.group[at]), int(run.instances.id[at])
         place, answer = int(judged.prediction[at]), int(answered.answer_idx[at])
         # The statement under the first template that gives the answer.
         row = next((row for row in judged.rows if answered.prediction[row, at] == place), judged.rows[0])

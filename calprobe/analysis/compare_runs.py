@@ -13,7 +13,7 @@ from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_within import WITHIN_METRICS, contrasts_within
 from calprobe.analysis.meaningful import refuse_meaningless
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
-from calprobe.analysis.scored_run import RunLike, open_scored_runs
+from calprobe.cells.opening import RunLike, open_scored_runs
 from calprobe.confidence import BASE, Headline, available_estimators, headline
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, standard_metrics

@@ -13,7 +13,7 @@ from calprobe.analysis.compare_pairs import check_pairs, pairs_with
 from calprobe.analysis.compare_results import Contrast, Grounding, WithinPair, WithinRun
 from calprobe.analysis.meaningful import refuse_meaningless
 from calprobe.analysis.options import CompareOptions, Pair
-from calprobe.analysis.scored_run import ScoredRun
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Confidence, Distributions, Estimator, Headline, available_estimators, headline
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator
@@ -30,7 +30,7 @@ def contrasts_within(run: ScoredRun, metrics: Sequence[Metric], options: Compare
 
     Raises UsageError for estimators or templates that the run does not have, or if there is nothing to compare.
     """
-    found = _Within(run, metrics, options, Drawn.of(run.instances.relation, options))
+    found = _Within(run, metrics, options, Drawn.of(run.instances.group, options))
     if options.templates is not None:
         return WithinRun(run.facts, found.drawn.unit, templates=tuple(found.template_pairs(options.templates)))
     chosen = options.pairs is not None or options.baseline is not None or options.estimators is not None

@@ -8,7 +8,6 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from calprobe.metrics import Difference, Estimate
-from calprobe.runs import Progress
 
 
 def estimate_json(estimate: Estimate | None) -> dict[str, Any] | None:
@@ -62,10 +61,3 @@ def record_json(record: Any) -> dict[str, Any]:
     named: str = getattr(record, "JSON", "") or " ".join(one.name for one in fields(record))
     keys = [key.partition("=") for key in named.split()]
     return {key: value_json(getattr(record, attribute or key)) for key, _, attribute in keys}
-
-
-def cost_json(spent: Progress) -> dict[str, Any]:
-    """What scoring has cost: statements, scored tokens, seconds. None for what an import does not know."""
-    if not spent.statements:
-        return dict.fromkeys(("statements", "tokens", "seconds"))
-    return {"statements": spent.statements, "tokens": spent.tokens, "seconds": round(spent.wall_s or spent.score_s, 3)}

@@ -12,10 +12,10 @@ from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import Figure, RunAgainst
 from calprobe.analysis.reductions import RunReductions
 from calprobe.analysis.results import Report, RunReport, Ties
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.uncertainty import MeanUncertainty
+from calprobe.cells.run_facts import RunFacts
 from calprobe.confidence import BASE
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, MANY_CLUSTERS

@@ -12,10 +12,11 @@ from calprobe.analysis.meaningful import meaningful
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.recalibrated import recalibrate_run
 from calprobe.analysis.results import EstimatorReport, Report, RunReport, Ties
-from calprobe.analysis.scored_run import Runs, ScoredRun, open_scored_runs
 from calprobe.analysis.sensitivity import PromptSensitivity, sensitivity_of
 from calprobe.analysis.slices import slice_run
 from calprobe.analysis.uncertainty import MeanUncertainty, mean_uncertainty
+from calprobe.cells.opening import Runs, open_scored_runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import (

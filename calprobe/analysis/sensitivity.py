@@ -10,8 +10,11 @@ import numpy.typing as npt
 
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.scored_run import ClosedSet, Labels, RunLike, cluster_labels, mean_of, read_scores
+from calprobe.analysis.uncertainty import mean_of
 from calprobe.arrays import Floats
+from calprobe.cells.cell import Labels
+from calprobe.cells.opening import RunLike
+from calprobe.cells.scored import ClosedSet, cluster_labels, read_scores
 from calprobe.confidence import (
     answer_deviation,
     answer_fidelity,

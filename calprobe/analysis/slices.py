@@ -14,8 +14,9 @@ from calprobe.analysis.groups import natural_order, relation_groups
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import ScoredRun, mean_of
 from calprobe.analysis.trends import Trend, covariate_json, trends
+from calprobe.analysis.uncertainty import mean_of
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Estimator, Headline, headline
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import texts_if_known
@@ -129,8 +130,8 @@ def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
         samples = {name: (found.confidence, found.correct) for name, found in shown.items()}
         trend = trends(as_numbers(values), samples, options.resampling, run.clusters) if by.numeric else {}
         return RunSlices(by.name, estimators, slices, by, sum(value is None for value in values), trend)
-    groups = _groups(by, run.manifest, np.unique(run.instances.relation).tolist())
-    members = (_Members(name, np.isin(run.instances.relation, own), own) for name, own in groups)
+    groups = _groups(by, run.manifest, np.unique(run.instances.group).tolist())
+    members = (_Members(name, np.isin(run.instances.group, own), own) for name, own in groups)
     return RunSlices(by, estimators, tuple(_slice(own, run, estimators, metrics, options) for own in members))
 
 
@@ -140,7 +141,7 @@ def _ids(run: ScoredRun, covariate: Covariate) -> list[tuple[str, ...]]:
         raise UsageError(
             f"{covariate.file} has values of questions; a run of scores needs the columns relation and instance"
         )
-    relations, lines = run.instances.relation.tolist(), run.instances.instance.tolist()
+    relations, lines = run.instances.group.tolist(), run.instances.id.tolist()
     if covariate.key == ("relation", "instance"):
         return [(relation, str(line)) for relation, line in zip(relations, lines, strict=True)]
     texts = texts_if_known(run.manifest, run.recorded.path if run.recorded else None)
@@ -159,7 +160,7 @@ def _covariate_members(
     run: ScoredRun, covariate: Covariate, values: Sequence[float | str | None]
 ) -> Iterator[_Members]:
     for group in groups_of(covariate, values):
-        relations = tuple(sorted(np.unique(run.instances.relation[group.kept]).tolist(), key=natural_order))
+        relations = tuple(sorted(np.unique(run.instances.group[group.kept]).tolist(), key=natural_order))
         ends = None if group.low is None or group.high is None else (group.low, group.high)
         yield _Members(group.name, group.kept, relations, ends)
 

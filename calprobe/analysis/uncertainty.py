@@ -10,10 +10,11 @@ import numpy as np
 
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import Labels, mean_of
 from calprobe.arrays import Floats
+from calprobe.cells.cell import Labels
 from calprobe.confidence import Distributions, entropy_decomposition
-from calprobe.metrics import Estimate
+from calprobe.confidence.types import Mask
+from calprobe.metrics import Estimate, bootstrap_mean
 
 PARTS = ("total", "aleatoric", "epistemic")
 
@@ -74,3 +75,8 @@ def mean_uncertainty(
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
+
+
+def mean_of(values: Floats, kept: Mask, options: ReportOptions, clusters: Labels | None) -> Estimate:
+    """The mean of a quantity in [0, 1] over the instances kept, with its interval; all arrays are [instances]."""
+    return bootstrap_mean(values[kept], options.resampling, None if clusters is None else clusters[kept])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from calprobe.analysis.asked.stated.pictures import StatedPictures
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
+    from calprobe.cells.opening import AnyRun
 
 TABLES = (
     *(
@@ -130,16 +131,18 @@ class Shown:
     page: Path | None
 
 
-def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Shown) -> None:
+def report_asked_runs(
+    opened: Mapping[str, AnyRun], named: Mapping[str, str], options: AskedOptions, shown: Shown
+) -> None:
     """Print the report, and write figures and page where they are wanted."""
     from calprobe.analysis.asked.choice import choose_asked
-    from calprobe.analysis.asked.folder import asked_runs
     from calprobe.analysis.asked.pictures import pictures
     from calprobe.analysis.asked.report_asked import report_asked
     from calprobe.analysis.html import asked_page
+    from calprobe.cells.opening import asked_runs, of_replies
 
     check_tables(shown, TABLES)
-    found = report_asked(asked_runs(named), options)
+    found = report_asked(asked_runs(of_replies(opened)), options)
     few = choose_asked(found, shown.estimators, shown.metrics)
 
     def tables(report: AskedReport) -> list[Table]:
@@ -251,12 +254,3 @@ def _write_figure(draw: Drawn, path: Path, look: Look) -> None:
     for suffix in FORMATS:
         save(figure, Path(f"{path}{suffix}"), look.style)
         say(f"wrote {path}{suffix}")
-
-
-def refuse_runs_of_replies(command: str, paths: Iterable[str], instead: str) -> None:
-    """Raise UsageError for a run of replies where a command takes runs of scores alone."""
-    from calprobe.runs import AskedRun, open_run
-
-    for path in paths:
-        if isinstance(open_run(path), AskedRun):
-            raise UsageError(f"{path} is a run of replies; {command} takes runs of scores\n{instead}")

@@ -12,7 +12,6 @@ from asked_samples import PROMPTS, question_set
 
 from calprobe.analysis.asked import opened
 from calprobe.analysis.asked.choice import choose_asked
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.asked.results import AskedRunReport
@@ -23,6 +22,7 @@ from calprobe.analysis.tables.asked import asked_tables
 from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.answers.types import Reading
 from calprobe.arrays import Floats
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling
 from calprobe.metrics.recalibration import fit_uncertainty
 from calprobe.prompts import judged

@@ -10,7 +10,6 @@ from asked_samples import PROMPTS, question_set
 from stated_samples import CALIBRATED, Scripted, calibrated, scripted_run
 
 from calprobe.analysis.asked.compare_asked import compare_asked
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.reliability_curves import asked_calibration
 from calprobe.analysis.asked.report_asked import report_asked
@@ -18,6 +17,7 @@ from calprobe.analysis.asked.science.beside_science import beside_science
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.tables.asked.confidence import confidence_table
 from calprobe.analysis.tables.asked.stated_runs import reliability_table
+from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, standard_metrics
 from calprobe.prompts import judged

@@ -8,12 +8,12 @@ import asked_replies as made
 import numpy as np
 import pytest
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import matrix_values, pictures
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.tables.asked.report import asked_tables, heading
+from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, brier, ece
 

@@ -10,7 +10,6 @@ import pytest
 
 from calprobe.analysis.asked.budget import _drawn, _paraphrases, _supply, plans_of
 from calprobe.analysis.asked.choice import choose_asked
-from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
 from calprobe.analysis.asked.pictures import budget_panels, share_panels
@@ -24,6 +23,7 @@ from calprobe.analysis.html.asked_charts import budget as budget_chart
 from calprobe.analysis.html.asked_charts import share as share_chart
 from calprobe.analysis.tables.asked.budget import budget_tables
 from calprobe.analysis.tables.asked.published import published_tables
+from calprobe.cells.asked import Asked, read_sets
 from calprobe.metrics import Resampling
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply
@@ -315,7 +315,7 @@ def test_plans_draw_no_answer_to_the_question_itself() -> None:
     (kept,) = cell(asked, OPTIONS).budgets
     assert BudgetPlan(6, 1) in kept.plans
     read = next(read_sets(asked, OPTIONS)).cells["plain"].read
-    (drawn,) = _drawn(read, {"q0": _paraphrases(_supply(read.cell)["q0"])}, BudgetPlan(5, 6), (0, 0)).samples
+    (drawn,) = _drawn(read, {"q0": _paraphrases(_supply(read.table)["q0"])}, BudgetPlan(5, 6), (0, 0)).samples
     assert set(drawn.wordings.tolist()) == {1, 2, 3, 4, 5}
 
 

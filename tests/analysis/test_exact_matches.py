@@ -6,11 +6,11 @@ import asked_replies as made
 import pytest
 
 from calprobe.analysis.asked.exact_matches import ExactMatches
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.tables.asked.report import asked_tables
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling
 from calprobe.questions import Question
 

@@ -11,7 +11,6 @@ import pytest
 
 from calprobe.analysis.asked.choice import choose_asked
 from calprobe.analysis.asked.frames import confidences_frame
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
@@ -20,6 +19,7 @@ from calprobe.analysis.tables.asked.confidence import confidence_table
 from calprobe.analysis.tables.asked.maps import maps_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.wording import itself_table, wording_table
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling, auroc
 from calprobe.metrics.ranking import AUROC
 from calprobe.questions.types import Question

@@ -18,13 +18,13 @@ from stated_samples import (
     scripted_run,
 )
 
-from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.stated.pictures import stated_pictures
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.asked.stated.study import stated_run
 from calprobe.analysis.tables.asked.stated_runs import correlation_tables
+from calprobe.cells.asked import Asked, read_sets
 from calprobe.metrics import Resampling, brier, smooth_ece
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.stated2025 import smooth_ece_relplot10

@@ -8,13 +8,13 @@ import asked_replies as made
 import numpy as np
 import pytest
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import CellReport
 from calprobe.analysis.tables.asked.lengths import lengths_table
 from calprobe.answers import read_stated
 from calprobe.answers.number_reader import read_first_number
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling
 from calprobe.metrics.concentration import ece_of_centred_bins, ece_of_middles
 from calprobe.questions.types import Question

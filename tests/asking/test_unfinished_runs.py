@@ -13,14 +13,14 @@ import pytest
 from asked_samples import PROMPTS, question_set
 from fake_backend import FakeBackend
 
-from calprobe.analysis.asked.folder import asked_of
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.tables.asked.report import NO_REPLIES, asked_tables, heading
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Pending
 from calprobe.backends.request import Request
+from calprobe.cells.asked import Asked
+from calprobe.cells.asked_folder import asked_of
 from calprobe.cli.output import tables_text
 from calprobe.errors import CalprobeError
 from calprobe.interop.asked_exports import reply_table

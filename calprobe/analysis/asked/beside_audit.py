@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from calprobe.analysis.asked.options import CONSTRAINED, FIRST_CHAR, FIRST_MARKER, LAST_MARKER
+from calprobe.analysis.asked.options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.analysis.beside import Beside, BesideRow, published
+from calprobe.cells.cell_readers import CONSTRAINED
 from calprobe.metrics import spearman
 
 AUDIT2026 = "audit2026"

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from calprobe.confidence.asked import Cell
+from calprobe.confidence.asked import ReplyTable
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import LABEL
 
@@ -41,7 +41,7 @@ class StageLengths:
     ended_thoughts: float  # share of the replies with a thought that was ended for the model
 
 
-def cell_lengths(cell: Cell) -> tuple[StageLengths, ...]:
+def cell_lengths(cell: ReplyTable) -> tuple[StageLengths, ...]:
     """By stage, in the order of the first row that has it; label probabilities alone have no length."""
     stages = dict.fromkeys(stage for row in cell.rows for stage in row.replies if stage != LABEL)
     found = (_stage(stage, [row.replies[stage] for row in cell.rows if stage in row.replies]) for stage in stages)

@@ -5,13 +5,12 @@ The JSON's keys are those that scripts depend on (docs/reference/files.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from calprobe.analysis.asked.disclosure import Disclosure
 from calprobe.analysis.asked.exact_matches import ExactMatches
-from calprobe.analysis.asked.extent import AskedExtent, limited_json
 from calprobe.analysis.asked.lengths import StageLengths
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.science.label_results import LabelStudy
@@ -19,10 +18,9 @@ from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.analysis.asked.wording_results import CellBudget, CellWording, QuestionItself, SampleCounts
 from calprobe.analysis.json_values import number_json, value_json
-from calprobe.confidence.asked import Cell
-from calprobe.confidence.asked.read_cell import Read
-from calprobe.confidence.asked.types import AskedConfidence
-from calprobe.confidence.estimator import Estimator, Scale
+from calprobe.cells.asked import AskedCell
+from calprobe.cells.asked_extent import AskedExtent, limited_json
+from calprobe.confidence.estimator import Scale
 from calprobe.metrics import Difference, Estimate
 from calprobe.metrics.uncertainty_map import UncertaintyMaps
 from calprobe.runs.manifest_records import ModelSize
@@ -310,28 +308,6 @@ class ShiftSummary:
     above_020: float
 
 
-@dataclass(frozen=True)
-class OpenedCell:
-    """A cell with what was computed of its rows, for figures, frames and exports."""
-
-    read: Read
-    estimators: Mapping[str, Estimator]
-    confidences: Mapping[str, AskedConfidence]
-    maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # of those that a map has made
-
-    @property
-    def cell(self) -> Cell:
-        """Its rows."""
-        return self.read.cell
-
-    def at(self, places: Sequence[int]) -> OpenedCell:
-        """The rows at these places alone, with the confidences that they have among all rows."""
-        if len(places) == len(self.cell):
-            return self
-        found = {name: own.at(places) for name, own in self.confidences.items()}
-        return OpenedCell(self.read.at(places), self.estimators, found, self.maps)
-
-
 @dataclass(frozen=True, slots=True)
 class AskedRunReport:
     """One run's numbers."""
@@ -344,7 +320,7 @@ class AskedRunReport:
     sets: Mapping[str, SetReport]
     shifts: tuple[ShiftSummary, ...]
     disclosure: Disclosure
-    cells: tuple[OpenedCell, ...] = field(default=(), repr=False, compare=False)
+    cells: tuple[AskedCell, ...] = field(default=(), repr=False, compare=False)
     stated: StatedRun | None = None  # of a run that asks for confidences by several prompts
     labels: LabelStudy | None = None  # of a run that asks for label probabilities alone
     answers: AnswerStudy | None = None  # of a run that samples answers with conclusions behind them

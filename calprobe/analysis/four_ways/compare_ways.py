@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from calprobe.analysis.asked.choice import known_estimators, known_names
-from calprobe.analysis.asked.folder import asked_runs
-from calprobe.analysis.asked.opened import Asked, read_sets
-from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_numbers import Drawn
 from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join
@@ -31,17 +27,15 @@ from calprobe.analysis.four_ways.records import asked_record, scored_record
 from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
 from calprobe.analysis.four_ways.ways import View, Way, letter_of, numbered
-from calprobe.analysis.run_facts import content_of
-from calprobe.analysis.scored_run import Runs, open_scored_runs
+from calprobe.cells.asked import Asked, read_sets
+from calprobe.cells.cell_readers import check_used
+from calprobe.cells.opening import AskedRuns, Runs, asked_runs, open_scored_runs
+from calprobe.cells.run_facts import content_of
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, standard_metrics
 from calprobe.metrics.error_shown import error_shown, has_few_values
 from calprobe.metrics.metric import is_resampled
 from calprobe.questions.types import Question
-from calprobe.runs import AskedRun
-
-AskedLike = AskedRun | str | Path
-AskedRuns = AskedLike | Sequence[AskedLike] | Mapping[str, AskedLike]  # a mapping gives names to its runs
 
 
 def compare_ways(scored: Runs, asked: AskedRuns, options: FourWaysOptions = DEFAULT_FOUR_WAYS) -> FourWays:
@@ -65,8 +59,7 @@ def compare_ways(scored: Runs, asked: AskedRuns, options: FourWaysOptions = DEFA
     is the share of the facts ranked right that are answered right.
     """
     opened = [Ranked.of(run) for run in open_scored_runs(scored, options.compare.scores)]
-    replies = asked_runs([asked] if isinstance(asked, AskedRun | str | Path) else asked)
-    return compare_opened(opened, replies, options)
+    return compare_opened(opened, asked_runs(asked), options)
 
 
 def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: FourWaysOptions) -> FourWays:
@@ -204,7 +197,7 @@ def _cells(
             sets.append(own)
         cells, without = facts_asked(run, sets)
         left_out += without
-        readers += [reader for own, variant in cells for reader in own.answers[variant]]
+        readers += [reader for own, variant in cells for reader in own.cells[variant].answers]
         variants += [variant for _, variant in cells]
         if options.variants is not None:
             cells = [(own, variant) for own, variant in cells if variant in options.variants]
@@ -241,7 +234,8 @@ def _names(
 
 def _has_few_values(view: View, options: FourWaysOptions) -> bool:
     """Whether a confidence has fewer different values than ACE has bins; no uncertainty has."""
-    return view.scale == "probability" and has_few_values(view.confidence[view.read], options.compare.scores.ace_bins)
+    found, ace_bins = view.confidence, options.compare.scores.ace_bins
+    return view.estimator.scale == "probability" and has_few_values(found.confidence[found.read], ace_bins)
 
 
 def _metrics(options: FourWaysOptions, defaults: Sequence[str]) -> tuple[Metric, ...]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from calprobe.analysis.four_ways.facts import Fact, Holding, Key
 from calprobe.analysis.four_ways.ways import View, Way
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Confidence, Distributions, base_confidence
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimators import SHARED
@@ -36,12 +35,10 @@ class Ranked:
         folder = None if run.recorded is None else run.recorded.path
         return cls(run, texts_if_known(run.manifest, folder))
 
-    @cached_property
-    def places(self) -> dict[Key, int]:
+    @property
+    def places(self) -> Mapping[Key, int]:
         """The place of each fact among the run's instances."""
-        found = self.run.instances
-        keys = zip(found.relation.tolist(), found.instance.tolist(), strict=True)
-        return {key: place for place, key in enumerate(keys)}
+        return self.run.instances.places
 
     def holding(self) -> Holding:
         """The facts that are scored."""
@@ -164,7 +161,7 @@ class Ranked:
             said=tuple(self._said(key, place, questions) for key, place in said),
             place=prediction,
             correct=found[first].correct[places],
-            views=tuple(self._view(name, own, places) for name, own in found.items()),
+            views=tuple(View(self.run.estimators[name], own.at(places)) for name, own in found.items()),
             of=of,
         )
 
@@ -172,10 +169,6 @@ class Ranked:
         if place == NO_PREDICTION:
             return None
         return self.texts.label(*key, place) if questions is None else questions[key].options[place]
-
-    def _view(self, name: str, found: Confidence, places: Ints) -> View:
-        own = self.run.estimators[name]
-        return View(name, own.definition, own.scale, found.confidence[places], found.correct[places], own.lacks)
 
     @property
     def usual(self) -> tuple[str, ...]:

@@ -6,39 +6,38 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.estimator import Scale
+from calprobe.cells.cell import sample_of
+from calprobe.confidence import Confidence, Estimator
+from calprobe.confidence.types import Mask
+from calprobe.metrics.bootstrap import Predictions
 
 WayKind = Literal["ranking", "ranking of options", "choice", "open"]
-Mask = npt.NDArray[np.bool_]  # [facts]
 DONE = {"ranking": "ranks all", "ranking of options": "ranks options of {}", "choice": "chooses", "open": "says"}
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One confidence, in each fact's answer. Its name is that of its estimator."""
+    """What an estimator says of each fact's answer."""
 
-    name: str
-    definition: str
-    scale: Scale
-    confidence: Floats  # [facts]; NaN where none could be read; of an uncertainty larger is less sure
-    correct: Mask  # [facts], of the answer that it speaks of
-    lacks: frozenset[str] = frozenset()  # names of metrics that have no meaning for it
+    estimator: Estimator
+    confidence: Confidence  # [facts]
     number: int = 0  # 1, 2, .. over all ways
     way: str = ""  # letter of its way
 
     @property
-    def read(self) -> Mask:
-        """Which facts have a confidence."""
-        return ~np.isnan(self.confidence)
+    def name(self) -> str:
+        """Its estimator's."""
+        return self.estimator.name
 
     @property
     def sureness(self) -> Floats:
-        """Larger is surer, whatever the scale."""
-        return -self.confidence if self.scale == "uncertainty" else self.confidence
+        """Larger is surer, whatever the scale, [facts]; NaN where none could be read."""
+        return self.confidence.sureness(self.estimator.scale)
+
+    def sample(self, kept: Mask) -> Predictions:
+        """What metrics take, of the facts kept."""
+        return sample_of(self.confidence, kept, self.estimator.scale)
 
     @property
     def title(self) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from calprobe.analysis.asked.compared import AskedComparison, ComparedRun
-from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.html import definitions
 from calprobe.analysis.html.comparison_view import SECTIONS
 from calprobe.analysis.html.forest import forest
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.views import PageView, PairView, RunView
 from calprobe.analysis.tables.asked.compared import compared_heading, compared_notes, compared_tables
+from calprobe.cells.asked_extent import state_of
 
 
 def asked_comparison_page(comparison: AskedComparison) -> str:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.analysis.asked.answer_pictures import length_panels_of_runs, value_panels_of_runs
-from calprobe.analysis.asked.extent import COMPLETE, state_of
 from calprobe.analysis.asked.overall import Overall, overall_of
 from calprobe.analysis.asked.pictures import Pictures, size_panels
 from calprobe.analysis.asked.report import AskedReport
@@ -27,6 +26,7 @@ from calprobe.analysis.palette import series_places
 from calprobe.analysis.run_names import states_of
 from calprobe.analysis.tables.asked import asked_tables, heading
 from calprobe.analysis.tables.types import Table
+from calprobe.cells.asked_extent import COMPLETE, state_of
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.error_shown import chance_shown, with_chance

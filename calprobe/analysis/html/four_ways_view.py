@@ -70,7 +70,9 @@ def _run(run: RunRecord, at: int) -> RunView:
 
 def _definitions(found: FourWays) -> tuple[Definition, ...]:
     difference = replace(definitions.DIFFERENCE, title="difference")
-    own = (Definition(f"e-{each.view.name}", each.view.name, f"{each.view.definition}.") for each in found.views)
+    own = (
+        Definition(f"e-{each.view.name}", each.view.name, f"{each.view.estimator.definition}.") for each in found.views
+    )
     corrected = definitions.HOLM if found.correction == "holm" else definitions.MAX_T
     metrics = (definitions.of_metric(metric) for metric in found.columns if metric.printed)
     return definitions.distinct([*metrics, difference, definitions.P_VALUE, corrected, *own])

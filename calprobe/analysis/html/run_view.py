@@ -14,7 +14,7 @@ from calprobe.analysis.number_text import interval, number
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.prose import DRAWN, cost, heading, how_scored, left_out, mean_accuracy_name, state
 from calprobe.analysis.results import RunReport
-from calprobe.analysis.run_facts import RunFacts
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Estimate
 from calprobe.runs.run import whole_record
 

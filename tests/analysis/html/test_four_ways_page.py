@@ -19,7 +19,7 @@ from calprobe.analysis.html.four_ways_view import four_ways_page
 from calprobe.analysis.number_text import number, signed
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES, Look, drawing, save
-from calprobe.analysis.scored_run import open_scored_runs
+from calprobe.cells.opening import open_scored_runs
 from calprobe.metrics import Resampling
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
+from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.science.label_results import KINDS, LabelDesign
 from calprobe.analysis.beside import Beside, BesideRow, published
+from calprobe.cells.asked import AskedCell
 from calprobe.metrics import auroc
 from calprobe.metrics.concentration import BINS, FREQUENCY_BINS, ece_of_centred_bins, ece_of_middles
 
@@ -101,29 +102,29 @@ def _invalid(runs: Sequence[AskedRunReport], columns: Sequence[str]) -> Iterator
 
 
 def _of_sets(
-    runs: Sequence[AskedRunReport], columns: Sequence[str], value: Callable[[OpenedCell], float | None]
+    runs: Sequence[AskedRunReport], columns: Sequence[str], value: Callable[[AskedCell], float | None]
 ) -> Iterator[BesideRow]:
     """A row for each run and variant that has any of the sets."""
     for run in runs:
-        for variant in dict.fromkeys(cell.cell.variant for cell in run.cells):
-            cells = {cell.cell.set.lower(): cell for cell in run.cells if cell.cell.variant == variant}
+        for variant in dict.fromkeys(cell.table.variant for cell in run.cells):
+            cells = {cell.table.set.lower(): cell for cell in run.cells if cell.table.variant == variant}
             there = [next((cells[own] for own in SETS[column] if own in cells), None) for column in columns]
             if any(cell is not None for cell in there):
                 yield BesideRow(run.label, variant, tuple(None if cell is None else value(cell) for cell in there))
 
 
-def _label_ece(cell: OpenedCell) -> float | None:
+def _label_ece(cell: AskedCell) -> float | None:
     found = cell.confidences.get("label")
     return None if found is None else ece_of_middles(found.confidence[found.read], found.correct[found.read])
 
 
-def _accuracy(cell: OpenedCell) -> float | None:
+def _accuracy(cell: AskedCell) -> float | None:
     right = cell.read.answers.correct
     return float(right.mean()) if len(right) else None
 
 
-def _auroc(method: str) -> Callable[[OpenedCell], float | None]:
-    def value(cell: OpenedCell) -> float | None:
+def _auroc(method: str) -> Callable[[AskedCell], float | None]:
+    def value(cell: AskedCell) -> float | None:
         name = _estimator(cell, method)
         if name is None:
             return None
@@ -133,8 +134,8 @@ def _auroc(method: str) -> Callable[[OpenedCell], float | None]:
     return value
 
 
-def _ece(method: str) -> Callable[[OpenedCell], float | None]:
-    def value(cell: OpenedCell) -> float | None:
+def _ece(method: str) -> Callable[[AskedCell], float | None]:
+    def value(cell: AskedCell) -> float | None:
         name = _estimator(cell, method)
         if name is None:
             return None
@@ -147,7 +148,7 @@ def _ece(method: str) -> Callable[[OpenedCell], float | None]:
     return value
 
 
-def _estimator(cell: OpenedCell, method: str) -> str | None:
+def _estimator(cell: AskedCell, method: str) -> str | None:
     """The first estimator of a method, as said of the verdict."""
     names = [name for name in cell.confidences if name == method or name.startswith(f"{method}_")]
     return next((name for name in names if "." not in name), None)
