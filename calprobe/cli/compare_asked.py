@@ -51,7 +51,7 @@ def compare_runs_of_replies(named: Mapping[str, str], options: CompareOptions, w
         save(figure, wanted.plot, wanted.look.style)
         say(f"wrote {wanted.plot}")
     if wanted.page is not None:
-        from calprobe.analysis.html.asked_comparison_view import asked_comparison_page
+        from calprobe.analysis.html import asked_comparison_page
 
         write_page(asked_comparison_page(found), wanted.page)
 
