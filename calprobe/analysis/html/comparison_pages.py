@@ -15,7 +15,7 @@ from calprobe.analysis.html import definitions
 from calprobe.analysis.html.asked_figure_views import way_figures
 from calprobe.analysis.html.forest import forest
 from calprobe.analysis.html.page import render
-from calprobe.analysis.html.report_pages import manifests, options_made, page_title, run_head
+from calprobe.analysis.html.report_pages import manifests, page_title, run_head
 from calprobe.analysis.html.views import (
     Heading,
     Page,
@@ -23,10 +23,10 @@ from calprobe.analysis.html.views import (
     RunHead,
     Section,
     few,
-    intervals_made,
     side_by_side,
     with_name,
 )
+from calprobe.analysis.prose import intervals_made, options_made
 from calprobe.analysis.tables import Table, pair_tables
 from calprobe.analysis.tables.asked.compared import compared_heading, compared_notes, compared_tables
 from calprobe.analysis.tables.four_ways import four_ways_tables
@@ -73,10 +73,8 @@ def asked_comparison_page(comparison: AskedComparison) -> str:
     for place, (run, head) in enumerate(zip(comparison.runs, compared_heading(comparison), strict=True)):
         state = state_of(run.extent)
         how = head.removeprefix(f"{run.label}: ").removesuffix(f", {state}")
-        heads.append(RunHead(f"run-{place}", run.label, state, state != "complete", how))
-    pairs = _pairs(
-        (replace(table, heading=(), general=()) for table in compared_tables(comparison)), comparison.metrics
-    )
+        heads.append(RunHead(place, run.label, state, state != "complete", how))
+    pairs = _pairs(compared_tables(comparison), comparison.metrics)
     page = Page(
         title=few([run.model for run in comparison.runs], "model"),
         subtitle=f"Differences between {where} on the same questions. Ranges are 95\u00a0% intervals.",
@@ -92,12 +90,12 @@ def asked_comparison_page(comparison: AskedComparison) -> str:
 
 def four_ways_page(ways: FourWays) -> str:
     """The page of the same facts in several ways as HTML."""
-    tables = {table.label: replace(table, heading=(), lead=(), general=()) for table in four_ways_tables(ways)}
+    tables = {table.label: replace(table, lead=()) for table in four_ways_tables(ways)}
     figures = way_figures(way_pictures(ways))
     heads = []
     for place, run in enumerate(ways.runs):
         state, how, *lines = run_parts(run)
-        heads.append(RunHead(f"run-{place}", run.label, state, state != "complete", how, tuple(lines)))
+        heads.append(RunHead(place, run.label, state, state != "complete", how, tuple(lines)))
     sections = [_runs(heads, (*models_note(ways), *joined_notes(ways), *general_notes(ways)))]
     for anchor, (title, labels) in WAYS.items():
         if shown := [tables[label] for label in labels if label in tables]:

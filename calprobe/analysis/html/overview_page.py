@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from calprobe.analysis.asked.pictures import pictures
@@ -12,8 +12,9 @@ from calprobe.analysis.html import definitions
 from calprobe.analysis.html.forest import forest
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.report_pages import asked_page, page_wants, report_page
-from calprobe.analysis.html.views import Folded, Page, Part, Section, filled, intervals_made, side_by_side
+from calprobe.analysis.html.views import Folded, Page, Part, Section, filled, side_by_side
 from calprobe.analysis.overview import Overview, OverviewOptions, TaskOverview
+from calprobe.analysis.prose import intervals_made
 from calprobe.analysis.results import Report
 from calprobe.analysis.tables.overview import (
     OF,
@@ -24,7 +25,6 @@ from calprobe.analysis.tables.overview import (
     side_notes,
     sides_table,
 )
-from calprobe.analysis.tables.types import Table
 from calprobe.messages import counted
 
 MOST_PAIRS = 24  # whose differences a page has; a page of more is none that one reads, and `calprobe compare` has all
@@ -47,7 +47,7 @@ def overview_page(overview: Overview, options: OverviewOptions, links: Mapping[s
         subtitle=f"{counts}, side by side. Ranges are 95 % intervals; "
         f"{'its own page' if links else '`calprobe report` of its runs'} has all numbers and figures of a task.",
         sections=(
-            *filled(Section("missing", "Missing", _alone(missing_tables(overview)), mark="warning")),
+            *filled(Section("missing", "Missing", tuple(missing_tables(overview)), mark="warning")),
             *filled(Section("models", "Models by tasks", (OF, *matrices) if matrices else ())),
             *(
                 Section(f"task-{at}", task.name, tuple(_task(task, overview)), link=links.get(task.name, ""))
@@ -72,7 +72,7 @@ def task_page(report: Report | AskedReport, options: OverviewOptions) -> str:
 def _task(task: TaskOverview, overview: Overview) -> Iterator[Part]:
     """A task's runs side by side, and folded the differences between them."""
     alone = replace(overview, tasks=(task,))
-    sides, pairs = sides_table(alone), _alone(difference_tables(task))
+    sides, pairs = sides_table(alone), tuple(difference_tables(task))
     yield from side_notes(alone)
     if task.uncompared:
         yield f"The runs are not compared: {task.uncompared}"
@@ -81,14 +81,8 @@ def _task(task: TaskOverview, overview: Overview) -> Iterator[Part]:
     if sides.rows:
         rows = tuple(replace(row, group="") for row in sides.rows)
         notes = () if len(overview.tasks) > 1 else (OF,)  # it stands above all tasks
-        shown = replace(sides, caption=f"Runs of {task.name}.", rows=rows, notes=notes, best_of="")
-        yield from _alone((shown,))
+        yield replace(sides, caption=f"Runs of {task.name}.", rows=rows, notes=notes, best_of="")
     if shown_pairs := pairs[:MOST_PAIRS]:
         metrics = () if task.comparison is None else task.comparison.metrics
         figures = (figure for pair in shown_pairs if (figure := forest(pair, metrics)) is not None)
         yield Folded("Differences between its runs", (*side_by_side(figures), *shown_pairs))
-
-
-def _alone(tables: Iterable[Table]) -> tuple[Table, ...]:
-    """Without what stands before a table on a terminal."""
-    return tuple(replace(table, heading=(), general=()) for table in tables)

@@ -29,12 +29,10 @@ from calprobe.analysis.html.views import (
     by_run,
     few,
     filled,
-    intervals_made,
     side_by_side,
     with_name,
 )
 from calprobe.analysis.number_text import interval, number, signed, signed_interval
-from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.tables import Table
@@ -86,7 +84,7 @@ def report_page(contents: ReportContents) -> str:
                 *(definitions.of_estimator(e.name, e.definition, e.source) for e in estimators),
             ]
         ),
-        made=options_made(report.options),
+        made=prose.options_made(report.options),
         manifests=manifests(facts),
     )
     return render(page)
@@ -156,15 +154,6 @@ def page_title(runs: Sequence[RunFacts]) -> str:
     )
 
 
-def options_made(options: ReportOptions) -> tuple[tuple[str, str], ...]:
-    """The options that the numbers of runs of scores depend on."""
-    return (
-        ("reduction", options.reduction + (f", compat {options.compat}" if options.compat else "")),
-        ("bins of ACE", "by instances" if options.ace_bins is None else str(options.ace_bins)),
-        intervals_made(options.resampling, prose.DRAWN[options.cluster]),
-    )
-
-
 def manifests(runs: Sequence[RunFacts]) -> tuple[tuple[str, str], ...]:
     """Each run's manifest and costs as JSON, by its label. Relations and templates of an earlier run stand there."""
     records, first = [], dict[str, str]()
@@ -181,7 +170,7 @@ def manifests(runs: Sequence[RunFacts]) -> tuple[tuple[str, str], ...]:
 def run_head(run: RunFacts, place: int) -> RunHead:
     """The heading of a run of scores, as on a terminal."""
     lines = (*prose.heading(run)[1:], *prose.cost(run))
-    return RunHead(f"run-{place}", run.label, prose.state(run), bool(prose.left_out(run)), prose.how_scored(run), lines)
+    return RunHead(place, run.label, prose.state(run), bool(prose.left_out(run)), prose.how_scored(run), lines)
 
 
 def _scored_head(run: RunReport, place: int) -> RunHead:
@@ -246,7 +235,7 @@ def _asked_head(run: AskedRunReport, place: int, resampling: Resampling) -> RunH
     state = state_of(run.extent)
     how = asked_heading(run)[0].removeprefix(f"{run.label}: ").replace(f", {state}", "")
     numbers = tuple(_asked_numbers(run, resampling))
-    return RunHead(f"run-{place}", run.label, state, not state.startswith(COMPLETE), how, numbers=numbers)
+    return RunHead(place, run.label, state, not state.startswith(COMPLETE), how, numbers=numbers)
 
 
 def _asked_numbers(run: AskedRunReport, resampling: Resampling) -> Iterator[BigNumber]:
@@ -280,7 +269,7 @@ def _tables(run: AskedRunReport, tables: Sequence[Table]) -> tuple[Table, ...]:
     """A run's own tables, without what its head and its disclosure say."""
     disclosed = {f"{title}: {text}." for title, text in run.disclosure.lines()}
     return tuple(
-        replace(table, heading=(), notes=tuple(note for note in table.notes if note not in disclosed), fine_print=())
+        replace(table, notes=tuple(note for note in table.notes if note not in disclosed))
         for table in tables
         if table.keys.get("run") == run.label
     )

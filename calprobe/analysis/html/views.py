@@ -10,7 +10,7 @@ from markupsafe import Markup
 from calprobe.analysis.number_text import interval, number
 from calprobe.analysis.tables import Table
 from calprobe.messages import counted
-from calprobe.metrics import Estimate, Resampling
+from calprobe.metrics import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class BigNumber:
 class RunHead:
     """What a run is, how much of it there is, and the numbers that it is known by."""
 
-    anchor: str
+    place: int  # among the runs
     label: str
     state: str  # complete, or PARTIAL or LIMITED and how much of it
     partial: bool  # whether anything is left out
@@ -163,9 +163,3 @@ def few(names: Iterable[str], what: str) -> str:
     """
     distinct = list(dict.fromkeys(names))
     return " and ".join(distinct) if len(distinct) < 3 else counted(len(distinct), what)
-
-
-def intervals_made(resampling: Resampling, of: str = "") -> tuple[str, str]:
-    """How the intervals were made, as one of the page's options; `of` is what was resampled."""
-    drawn = f"95 % bootstrap, {resampling.n_resamples:,} resamples{of and f' of {of}'}, seed {resampling.seed}"
-    return ("intervals", drawn if resampling.n_resamples else "none asked for")
