@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from calprobe.analysis.asked.compared import AskedComparison
-from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.compare_prose import comparison_notes, unpaired_notes
 from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.four_ways.joint import FourWays
@@ -15,7 +14,7 @@ from calprobe.analysis.html import definitions
 from calprobe.analysis.html.asked_figure_views import way_figures
 from calprobe.analysis.html.forest import forest
 from calprobe.analysis.html.page import render
-from calprobe.analysis.html.report_pages import manifests, page_title, run_head
+from calprobe.analysis.html.report_pages import asked_head, manifests, page_title, run_head
 from calprobe.analysis.html.views import (
     Heading,
     Page,
@@ -69,11 +68,8 @@ def comparison_page(comparison: Comparison) -> str:
 def asked_comparison_page(comparison: AskedComparison) -> str:
     """The page of runs of replies as HTML."""
     where = "variants of a run" if comparison.within else "runs"
-    heads = []
-    for place, (run, head) in enumerate(zip(comparison.runs, compared_heading(comparison), strict=True)):
-        state = state_of(run.extent)
-        how = head.removeprefix(f"{run.label}: ").removesuffix(f", {state}")
-        heads.append(RunHead(place, run.label, state, state != "complete", how))
+    lines = zip(comparison.runs, compared_heading(comparison), strict=True)
+    heads = (asked_head(run, place, line) for place, (run, line) in enumerate(lines))
     pairs = _pairs(compared_tables(comparison), comparison.metrics)
     page = Page(
         title=few([run.model for run in comparison.runs], "model"),
@@ -95,7 +91,7 @@ def four_ways_page(ways: FourWays) -> str:
     heads = []
     for place, run in enumerate(ways.runs):
         state, how, *lines = run_parts(run)
-        heads.append(RunHead(place, run.label, state, state != "complete", how, tuple(lines)))
+        heads.append(RunHead(place, run.label, state, how, tuple(lines)))
     sections = [_runs(heads, (*models_note(ways), *joined_notes(ways), *general_notes(ways)))]
     for anchor, (title, labels) in WAYS.items():
         if shown := [tables[label] for label in labels if label in tables]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from calprobe.analysis import prose
-from calprobe.analysis.asked.extent import COMPLETE, state_of
+from calprobe.analysis.asked.compared import ComparedRun
+from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.asked.overall import Overall, kinds_of, overall_of
 from calprobe.analysis.asked.pictures import Pictures
 from calprobe.analysis.asked.report import AskedReport
@@ -117,7 +118,10 @@ def asked_page(report: AskedReport, pictures: Mapping[str, Pictures]) -> str:
     """The page of runs of replies as HTML; `pictures` by the run's label."""
     runs, tables = report.runs, asked_tables(report)
     estimators = {name: e for run in runs for cell in run.cells for name, e in cell.estimators.items()}
-    heads = (_asked_head(run, at, report.options.resampling) for at, run in enumerate(runs))
+    heads = (
+        asked_head(run, at, asked_heading(run)[0], _asked_numbers(run, report.options.resampling))
+        for at, run in enumerate(runs)
+    )
     figures = by_run({run.label: side_by_side(asked_figures(pictures[run.label])) for run in runs})
     disclosures = {run.label: [Facts(tuple(run.disclosure.lines()))] for run in runs}
     across = (table for table in tables if table.kind == "across")
@@ -170,7 +174,14 @@ def manifests(runs: Sequence[RunFacts]) -> tuple[tuple[str, str], ...]:
 def run_head(run: RunFacts, place: int) -> RunHead:
     """The heading of a run of scores, as on a terminal."""
     lines = (*prose.heading(run)[1:], *prose.cost(run))
-    return RunHead(place, run.label, prose.state(run), bool(prose.left_out(run)), prose.how_scored(run), lines)
+    return RunHead(place, run.label, prose.state(run), prose.how_scored(run), lines)
+
+
+def asked_head(run: AskedRunReport | ComparedRun, place: int, line: str, numbers: Iterable[BigNumber] = ()) -> RunHead:
+    """The heading of a run of replies, whose line on a terminal says its label, state and more."""
+    state = state_of(run.extent)
+    how = line.removeprefix(f"{run.label}: ").replace(f", {state}", "")
+    return RunHead(place, run.label, state, how, numbers=tuple(numbers))
 
 
 def _scored_head(run: RunReport, place: int) -> RunHead:
@@ -229,13 +240,6 @@ def _slices(run: RunReport, drawn: RunContents, report: Report, name: TableName)
         yield sortable_slices(run.facts, slices, report.options, name)
         if (trend := trend_table(run.facts, slices, name)) is not None:
             yield trend
-
-
-def _asked_head(run: AskedRunReport, place: int, resampling: Resampling) -> RunHead:
-    state = state_of(run.extent)
-    how = asked_heading(run)[0].removeprefix(f"{run.label}: ").replace(f", {state}", "")
-    numbers = tuple(_asked_numbers(run, resampling))
-    return RunHead(place, run.label, state, not state.startswith(COMPLETE), how, numbers=numbers)
 
 
 def _asked_numbers(run: AskedRunReport, resampling: Resampling) -> Iterator[BigNumber]:

@@ -67,10 +67,14 @@ class RunHead:
     place: int  # among the runs
     label: str
     state: str  # complete, or PARTIAL or LIMITED and how much of it
-    partial: bool  # whether anything is left out
     how: str
     lines: tuple[str, ...] = ()
     numbers: tuple[BigNumber, ...] = ()
+
+    @property
+    def partial(self) -> bool:
+        """Whether anything is left out; questions that are held back as examples are not."""
+        return not self.state.startswith("complete")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def every_part(text: str) -> tuple[views.Part, ...]:
         notes=(text,),
     )
     number = views.BigNumber(text, text, text, "m-ace")
-    head = views.RunHead(0, text, text, True, text, (text,), (number,))
+    head = views.RunHead(0, text, text, text, (text,), (number,))
     parts = (text, views.Heading(text), views.Heading(views.with_name("of {}", text)), views.Facts(((text, text),)))
     return (*parts, figure, (figure, figure), table, head, views.Folded(text, (text, table)))
 
@@ -62,3 +62,9 @@ def test_every_part_shows_text_as_text(text: str) -> None:
     assert [tag for tag, _ in page.elements if tag != "wbr"] == [tag for tag, _ in plain.elements]
     assert page.text.count(text.encode("utf-8", "backslashreplace").decode()) == plain.text.count("text")
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+
+
+def test_examples_that_are_held_back_leave_a_run_complete() -> None:
+    for state in ("complete", "complete but for 3 questions held back as examples"):
+        assert not views.RunHead(0, "run", state, "how").partial
+    assert views.RunHead(0, "run", "LIMITED: 5 of 46 questions of mini", "how").partial
