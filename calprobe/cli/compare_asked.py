@@ -52,7 +52,7 @@ def compare_runs_of_replies(opened: Mapping[str, AnyRun], options: CompareOption
         save(figure, wanted.plot, wanted.look.style)
         say(f"wrote {wanted.plot}")
     if wanted.page is not None:
-        from calprobe.analysis.html.asked_comparison_view import asked_comparison_page
+        from calprobe.analysis.html import asked_comparison_page
 
         write_page(asked_comparison_page(found), wanted.page)
 

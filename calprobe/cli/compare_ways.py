@@ -63,7 +63,7 @@ def compare_same_facts(opened: Mapping[str, AnyRun], options: CompareOptions, wa
     if wanted.plot is not None:
         _draw(found, wanted.plot, wanted.look)
     if wanted.page is not None:
-        from calprobe.analysis.html.four_ways_view import four_ways_page
+        from calprobe.analysis.html import four_ways_page
 
         write_page(four_ways_page(found), wanted.page)
     if wanted.facts is not None:

@@ -21,7 +21,7 @@ from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.options import FourWaysOptions
 from calprobe.analysis.four_ways.ranked import Ranked, columns_of
 from calprobe.analysis.four_ways.said import Replies
-from calprobe.analysis.html.four_ways_view import four_ways_page
+from calprobe.analysis.html import four_ways_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.tables.four_ways import four_ways_tables
 from calprobe.analysis.tables.four_ways.every import run_lines, run_parts

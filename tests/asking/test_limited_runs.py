@@ -15,7 +15,7 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.four_ways.records import asked_record
-from calprobe.analysis.html.asked_view import asked_page
+from calprobe.analysis.html import asked_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.overview import report_task
 from calprobe.analysis.tables.asked.compared import compared_heading

@@ -115,6 +115,14 @@ def confidence_of(cells: Iterable[AskedCell | CellReport]) -> str | None:
     )
 
 
+def kinds_of(run: AskedRunReport, estimator: str) -> tuple[str, ...]:
+    """The kinds of questions that have the confidence, where others have not; none where all have it or no kind has."""
+    cells = [report.cells[variant] for report in run.sets.values() for variant in report.usual]
+    estimators = [(kind, part.estimators) for cell in cells for kind, part in cell.kinds.items()]
+    having = dict.fromkeys(kind for kind, names in estimators if estimator in names)
+    return tuple(having) if len(having) < len({*dict(estimators)}) else ()
+
+
 def first_estimator(given: Collection[str]) -> str | None:
     """The estimator of replies that stands for a run; None of none.
 
