@@ -21,21 +21,18 @@ from calprobe.analysis.asked.results import (
     SampleCounts,
 )
 from calprobe.analysis.asked.wording import cell_wording, question_itself
-from calprobe.analysis.meaningful import of_scale
+from calprobe.analysis.estimates import estimates_of
 from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell
 from calprobe.cells.cell import sample_of
 from calprobe.confidence.asked import Answers, off_label_mass
 from calprobe.confidence.asked.labels import first_masses
-from calprobe.confidence.estimator import Scale
 from calprobe.confidence.types import Confidence
 from calprobe.metrics import (
     Difference,
     Estimate,
     Metric,
     PairedDraws,
-    Resampling,
-    bootstrap_many,
     bootstrap_mean,
     mean_draws,
     paired_draws,
@@ -90,7 +87,7 @@ def report_cell(opened: AskedCell, options: AskedOptions) -> CellReport:
 
 
 def _estimators(opened: AskedCell, options: AskedOptions) -> dict[str, CellEstimator]:
-    metrics = estimates_of(opened, metrics_of(options), options.resampling)
+    metrics = estimates_of(opened.cell, metrics_of(options), options.resampling, smooth=False)
     return {name: _calibration(opened, name, metrics[name], options) for name in opened.confidences}
 
 
@@ -154,32 +151,6 @@ def clusters_of(opened: AskedCell, kept: Kept) -> npt.NDArray[np.str_] | None:
     return None if found is None else found[kept]
 
 
-def estimates_of(
-    opened: AskedCell, shown: Sequence[Metric], resampling: Resampling
-) -> dict[str, Mapping[str, Estimate]]:
-    """The metrics of each estimator over the rows that it could be read of; the same rows see the same resamples.
-
-    Smooth ECE has no interval: resampling it would take most of the time of a report.
-    """
-    by_rows: dict[tuple[bytes, Scale], list[str]] = {}
-    for name, found in opened.confidences.items():
-        scale = opened.estimators[name].scale
-        by_rows.setdefault((found.read.tobytes(), scale), []).append(name)
-    values: dict[str, Mapping[str, Estimate]] = {}
-    for (_, scale), names in by_rows.items():
-        kept = opened.confidences[names[0]].read
-        samples = {name: sample_of(opened.confidences[name], kept, scale) for name in names}
-        known = of_scale(shown, scale)
-        drawn = [metric for metric in known if metric.name != SMOOTH_ECE.name]
-        plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0)) if len(drawn) < len(known) else {}
-        metrics = bootstrap_many(drawn, samples, resampling, clusters_of(opened, kept))
-        values |= {
-            name: {metric.name: (metrics[name] | plain.get(name, {}))[metric.name] for metric in known}
-            for name in names
-        }
-    return values
-
-
 def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], options: AskedOptions) -> CellEstimator:
     found = opened.confidences[name]
     asked, read = found.asked, found.read
@@ -210,7 +181,8 @@ def few_values_of(opened: AskedCell, name: str, options: AskedOptions) -> bool:
 
 def report_estimator(opened: AskedCell, name: str, metrics: Sequence[Metric], options: AskedOptions) -> CellEstimator:
     """The numbers of one estimator, as those of a report."""
-    return _calibration(opened, name, estimates_of(opened.only([name]), metrics, options.resampling)[name], options)
+    values = estimates_of(opened.cell, metrics, options.resampling, [name], smooth=False)
+    return _calibration(opened, name, values[name], options)
 
 
 def _rarer(opened: AskedCell, found: Confidence) -> int:

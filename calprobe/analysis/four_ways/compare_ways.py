@@ -28,6 +28,7 @@ from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
 from calprobe.analysis.four_ways.ways import View, Way, letter_of, numbered
 from calprobe.cells.asked import Asked, read_sets
+from calprobe.cells.cell import Units
 from calprobe.cells.cell_readers import check_used
 from calprobe.cells.opening import AskedRuns, Runs, asked_runs, open_scored_runs
 from calprobe.cells.run_facts import content_of
@@ -71,8 +72,7 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
     cells, left_out = _cells(ranked, asked, options)
     found = _Ways.of(ranked, cells, options)
     facts = tuple(_fact(ranked, key) for key in found.joined.keys)
-    drawn = Drawn.of(np.array([fact.relation for fact in facts], np.str_), options.compare)
-    ways = found.ways
+    drawn, ways = found.drawn, found.ways
     views = [view for way in ways for view in way.views]
     few_values = any(map(partial(_has_few_values, options=options), views))
     metrics = _metrics(options, METRICS)
@@ -88,7 +88,7 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
             lacking=found.joined.lacking,
             left_out=(*left_out, *found.without_options),
             ways=tuple(way_numbers(way, drawn) for way in ways),
-            views=view_numbers(views, metrics, drawn),
+            views=tuple(view_numbers(ways, metrics, options.compare.scores.resampling)),
             pairs=tuple(view_pair(pair, resampled, drawn) for pair in pairs),
             correlations=rank_correlations(views, drawn),
             two_by_two=two_by_twos(ways, facts, drawn),
@@ -105,6 +105,7 @@ class _Ways:
     """All ways to answer the facts that all runs have."""
 
     joined: Joined
+    drawn: Drawn  # how the facts are resampled
     ways: tuple[Way, ...]
     without_options: tuple[str, ...]  # a clause for each ranking of options that there is not
 
@@ -115,23 +116,27 @@ class _Ways:
         sides = [own.holding() for own in ranked]
         sides += [own.holding(faults) for own, faults in zip(cells, differing, strict=True)]
         joined = join(sides)
+        relation = np.array([key[0] for key in joined.keys], np.str_)
+        drawn = Drawn.of(relation, options.compare)
+        lines = np.array([key[1] for key in joined.keys], np.int64)
+        facts = Units(relation, lines, np.zeros(len(lines), np.int64), drawn.clusters)
         offers = list(_offers(cells, joined.keys))
         kinds = {own.run.label: [each for each in offers if own.knows(each.values())] for own in ranked}
         # Rankings come first, so the letters of replies follow their number.
         first = len(ranked) + sum(map(len, kinds.values()))
         ways = []
         for own in ranked:
-            ways.append(own.way(joined.keys, of_scores[own.run.label]))
+            ways.append(own.way(facts, of_scores[own.run.label]))
             for offer in kinds[own.run.label]:
                 letters = [letter_of(first + at) for at, cell in enumerate(cells) if _offer(cell, joined.keys) == offer]
-                ways.append(own.way_among(joined.keys, of_scores[own.run.label], Offered(", ".join(letters), offer)))
-        ways += [cell.way(joined.keys, of_replies) for cell in cells]
+                ways.append(own.way_among(facts, of_scores[own.run.label], Offered(", ".join(letters), offer)))
+        ways += [cell.way(facts, of_replies) for cell in cells]
         lacking = tuple(
             f"{own.run.label}: its candidates, or options of questions, are not known in words: it ranks all candidates"
             for own in ranked
             if len(kinds[own.run.label]) < len(offers)
         )
-        return cls(joined, numbered(ways), lacking)
+        return cls(joined, drawn, numbered(ways), lacking)
 
 
 def _offers(cells: Iterable[Replies], keys: Sequence[Key]) -> Iterator[dict[Key, Question]]:
