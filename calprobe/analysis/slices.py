@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.analysis.chosen import known_estimators
 from calprobe.analysis.covariates import OF_REPLIES, Covariate, as_numbers, groups_of
 from calprobe.analysis.estimates import estimates_of
 from calprobe.analysis.groups import natural_order, relation_groups
@@ -20,7 +21,6 @@ from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Headline, headline
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import texts_if_known
-from calprobe.messages import no_estimator
 from calprobe.metrics import Estimate, Metric, standard_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 from calprobe.runs import Manifest
@@ -170,9 +170,7 @@ def _chosen(label: str, asked: Sequence[str] | None, given: Sequence[str]) -> tu
     """The estimators that an option names, all of which must be there, or the usual ones as far as they are."""
     if asked is None:
         return tuple(name for name in headline(Headline.FIRST) if name in given)
-    if lacking := [name for name in asked if name not in given]:
-        raise UsageError(no_estimator(label, lacking, given))
-    return tuple(dict.fromkeys(asked))
+    return known_estimators(label, asked, given)
 
 
 def _groups(by: SliceKind, manifest: Manifest, relations: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from calprobe.analysis.asked.cell_report import few_values_of
-from calprobe.analysis.asked.choice import known_estimators, known_names
 from calprobe.analysis.asked.compare_cells import compare_cells, is_same_question
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.overall import ANSWER, LABELS, first_estimator
+from calprobe.analysis.chosen import known_estimators, known_names
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_pairs import check_pairs, pairs_with
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair

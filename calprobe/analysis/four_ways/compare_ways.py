@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from calprobe.analysis.asked.choice import known_estimators, known_names
+from calprobe.analysis.chosen import known_estimators, known_names
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_numbers import Drawn
 from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join
