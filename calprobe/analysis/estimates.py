@@ -1,13 +1,18 @@
-"""The metrics of a cell's estimators, each over the units that it has a confidence of."""
+"""Numbers of a cell: the metrics of its estimators, each over the units that it has a confidence of, and means."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from calprobe.analysis.meaningful import meaningful
-from calprobe.cells.cell import Cell
+from calprobe.cells.cell import Cell, Labels
 from calprobe.confidence.types import Mask
-from calprobe.metrics import Estimate, Metric, Resampling, bootstrap_many
+from calprobe.metrics import Estimate, Metric, Resampling, bootstrap_many, bootstrap_mean
+from calprobe.metrics.error_shown import has_few_values
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 
 
@@ -51,3 +56,20 @@ def estimates_of(
 def _units(cell: Cell, estimator: str, kept: Mask | None) -> Mask:
     read = cell.confidences[estimator].read
     return read if kept is None else read & kept
+
+
+def mean_estimate(
+    values: npt.NDArray[Any], kept: Mask | None, resampling: Resampling, clusters: Labels | None
+) -> Estimate:
+    """The mean of a quantity in [0, 1] over the units kept (None: all), with its interval; NaN without any."""
+    if kept is not None:
+        values, clusters = values[kept], None if clusters is None else clusters[kept]
+    return bootstrap_mean(values.astype(np.float64), resampling, clusters) if len(values) else Estimate(float("nan"))
+
+
+def few_values_of(cell: Cell, estimator: str, ace_bins: int | None) -> bool:
+    """Whether the confidences of an estimator have fewer different values than ACE has bins; no uncertainty has."""
+    if cell.estimators[estimator].scale != "probability":
+        return False
+    found = cell.confidences[estimator]
+    return has_few_values(found.confidence[found.read], ace_bins)

@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from calprobe.analysis.chosen import known_estimators
 from calprobe.analysis.covariates import OF_REPLIES, Covariate, as_numbers, groups_of
-from calprobe.analysis.estimates import estimates_of
+from calprobe.analysis.estimates import estimates_of, mean_estimate
 from calprobe.analysis.groups import natural_order, relation_groups
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.trends import Trend, covariate_json, trends
-from calprobe.analysis.uncertainty import mean_of
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Headline, headline
 from calprobe.errors import UsageError
@@ -195,7 +194,7 @@ def _slice(
     options: ReportOptions,
 ) -> Slice:
     kept = members.kept
-    widths, labels = run.widths[kept], run.clusters
+    widths = run.widths[kept]
     names = [name for name in dict.fromkeys((BASE, *estimators)) if name in run.estimators]
     shown = (*metrics, SMOOTH_ECE)  # which has the least bias on few instances
     estimates = estimates_of(run.cell, shown, options.resampling, names, kept, smooth=False)
@@ -207,7 +206,7 @@ def _slice(
         mean_candidates=float(widths.mean()),
         chance_accuracy=float((1 / widths).mean()),
         accuracy=estimates[BASE]["accuracy"] if BASE in estimates else None,
-        bear_score=None if shares is None else mean_of(shares, kept, options, labels),
+        bear_score=None if shares is None else mean_estimate(shares, kept, options.resampling, run.clusters),
         estimators={
             name: {metric.name: estimates[name].get(metric.name, UNDEFINED) for metric in shown} for name in estimators
         },

@@ -21,7 +21,7 @@ from calprobe.analysis.asked.results import (
     SampleCounts,
 )
 from calprobe.analysis.asked.wording import cell_wording, question_itself
-from calprobe.analysis.estimates import estimates_of
+from calprobe.analysis.estimates import estimates_of, few_values_of, mean_estimate
 from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell
 from calprobe.cells.cell import sample_of
@@ -33,13 +33,11 @@ from calprobe.metrics import (
     Estimate,
     Metric,
     PairedDraws,
-    bootstrap_mean,
     mean_draws,
     paired_draws,
     standard_metrics,
 )
 from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
-from calprobe.metrics.error_shown import has_few_values
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 
 RAW, NORMALISED = "label_raw", "label"
@@ -140,15 +138,7 @@ def _abstained(opened: AskedCell, answers: Answers, options: AskedOptions) -> Es
 
 def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:
     """The mean of a quantity in [0, 1] over some rows, with its interval."""
-    if not kept.any():
-        return UNDEFINED
-    return bootstrap_mean(values[kept].astype(np.float64), options.resampling, clusters_of(opened, kept))
-
-
-def clusters_of(opened: AskedCell, kept: Kept) -> npt.NDArray[np.str_] | None:
-    """The questions of some rows, where some questions have several; None draws rows one by one."""
-    found = opened.table.clusters
-    return None if found is None else found[kept]
+    return mean_estimate(values, kept, options.resampling, opened.cell.units.clusters)
 
 
 def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], options: AskedOptions) -> CellEstimator:
@@ -167,16 +157,9 @@ def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], 
         rarer=_rarer(opened, found),
         mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
         bounded=found.bounded,
-        few_values=few_values_of(opened, name, options),
+        few_values=few_values_of(opened.cell, name, options.ace_bins),
         chance=mean_of(opened.table.chance[read].tolist()),
     )
-
-
-def few_values_of(opened: AskedCell, name: str, options: AskedOptions) -> bool:
-    """Whether the confidences of an estimator have fewer different values than ACE has bins; no uncertainty has."""
-    found = opened.confidences[name]
-    is_probability = opened.estimators[name].scale == "probability"
-    return is_probability and has_few_values(found.confidence[found.read], options.ace_bins)
 
 
 def report_estimator(opened: AskedCell, name: str, metrics: Sequence[Metric], options: AskedOptions) -> CellEstimator:
@@ -239,7 +222,9 @@ def _paired(opened: AskedCell, metric: str, first: str, second: str, options: As
         return None
     samples = {"first": sample_of(pair[0], kept), "second": sample_of(pair[1], kept)}
     chosen = [own for own in standard_metrics(options.ace_bins) if own.name == metric]
-    drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, clusters_of(opened, kept))
+    drawn = paired_draws(
+        chosen, samples, [("first", "second")], options.resampling, opened.cell.units.clusters_of(kept)
+    )
     draws = drawn["first", "second"][metric]
     return (PairedDraws(draws.value, draws.resampled) if options.by_paper else draws).difference()
 
@@ -265,7 +250,7 @@ def _overconfidence(opened: AskedCell, name: str, options: AskedOptions) -> Over
 def _mean_difference(opened: AskedCell, first: Floats, second: Floats, kept: Kept, options: AskedOptions) -> Difference:
     if not kept.any():
         return Difference(float("nan"))
-    return mean_draws((first - second)[kept], options.resampling, clusters_of(opened, kept)).difference()
+    return mean_draws((first - second)[kept], options.resampling, opened.cell.units.clusters_of(kept)).difference()
 
 
 def _gap_of_all(stated: Confidence, label: Confidence) -> float:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from calprobe.analysis.chosen import known_estimators, known_names
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_numbers import Drawn
+from calprobe.analysis.estimates import few_values_of
 from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.numbers import (
@@ -26,7 +26,7 @@ from calprobe.analysis.four_ways.ranked import Offered, Ranked
 from calprobe.analysis.four_ways.records import asked_record, scored_record
 from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
-from calprobe.analysis.four_ways.ways import View, Way, letter_of, numbered
+from calprobe.analysis.four_ways.ways import Way, letter_of, numbered
 from calprobe.cells.asked import Asked, read_sets
 from calprobe.cells.cell import Units
 from calprobe.cells.cell_readers import check_used
@@ -34,7 +34,7 @@ from calprobe.cells.opening import AskedRuns, Runs, asked_runs, open_scored_runs
 from calprobe.cells.run_facts import content_of
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, standard_metrics
-from calprobe.metrics.error_shown import error_shown, has_few_values
+from calprobe.metrics.error_shown import error_shown
 from calprobe.metrics.metric import is_resampled
 from calprobe.questions.types import Question
 
@@ -74,7 +74,8 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
     facts = tuple(_fact(ranked, key) for key in found.joined.keys)
     drawn, ways = found.drawn, found.ways
     views = [view for way in ways for view in way.views]
-    few_values = any(map(partial(_has_few_values, options=options), views))
+    ace_bins = options.compare.scores.ace_bins
+    few_values = any(few_values_of(way.cell, name, ace_bins) for way in ways for name in way.cell.estimators)
     metrics = _metrics(options, METRICS)
     of_differences = _metrics(options, ("accuracy", "brier", error_shown(few_values=few_values), "auroc"))
     resampled = [metric for metric in of_differences if is_resampled(metric)]
@@ -235,12 +236,6 @@ def _names(
     chosen = {own.run.label: tuple(name for name in names if name in own.run.estimators) for own in ranked}
     said = tuple(name for name in names if name in of_replies)
     return {label: own or usual[label] for label, own in chosen.items()}, said or None
-
-
-def _has_few_values(view: View, options: FourWaysOptions) -> bool:
-    """Whether a confidence has fewer different values than ACE has bins; no uncertainty has."""
-    found, ace_bins = view.confidence, options.compare.scores.ace_bins
-    return view.estimator.scale == "probability" and has_few_values(found.confidence[found.read], ace_bins)
 
 
 def _metrics(options: FourWaysOptions, defaults: Sequence[str]) -> tuple[Metric, ...]:

@@ -8,12 +8,12 @@ from itertools import combinations
 
 from calprobe.analysis.compare_numbers import Drawn
 from calprobe.analysis.compare_results import by_chance_of
-from calprobe.analysis.estimates import estimates_of
+from calprobe.analysis.estimates import estimates_of, mean_estimate
 from calprobe.analysis.four_ways.results import FEW, RankCorrelation, ViewNumbers, ViewPair, WayNumbers
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.meaningful import meaningful
 from calprobe.confidence.types import Mask
-from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling, bootstrap_mean
+from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling
 from calprobe.metrics.bootstrap import Predictions, draw_samples
 from calprobe.metrics.correlation import correlation
 from calprobe.metrics.intervals import interval
@@ -30,11 +30,7 @@ def way_numbers(way: Way, drawn: Drawn) -> WayNumbers:
 
 def share(values: Mask, drawn: Drawn, kept: Mask | None = None) -> Estimate:
     """The share of the facts kept of which something holds, with its interval; NaN without any."""
-    own = values if kept is None else values[kept]
-    if not len(own):
-        return Estimate(float("nan"))
-    clusters = drawn.clusters if kept is None or drawn.clusters is None else drawn.clusters[kept]
-    return bootstrap_mean(own.astype(float), drawn.options.scores.resampling, clusters)
+    return mean_estimate(values, kept, drawn.options.scores.resampling, drawn.clusters)
 
 
 def view_numbers(ways: Iterable[Way], metrics: Sequence[Metric], resampling: Resampling) -> Iterator[ViewNumbers]:
