@@ -114,12 +114,26 @@ def test_no_import_goes_in_a_circle() -> None:
     assert on_a_circle({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == {"b", "c"}
 
 
+OPENERS = {"open_run", "open_scores", "open_asked", "open_any_run", "read_table"}
+
+
+def test_nothing_above_cells_opens_a_run() -> None:
+    opening = {
+        str(file.relative_to(ROOT))
+        for file in sorted((ROOT / "calprobe" / "analysis").rglob("*.py"))
+        for node in imports(file)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("calprobe.runs")
+        if OPENERS & {alias.name for alias in node.names}
+    }
+    assert not opening
+
+
 # Inside calprobe.analysis: each floor knows its own and those before it; `plots` has the parts of figures.
 # What is in none knows all.
 FLOORS: tuple[set[str], ...] = (
     {
         *("options", "beside", "json_values", "groups", "meaningful", "number_text", "palette", "plots", "run_names"),
-        *("calibration_file", "covariates"),
+        *("calibration_file", "chosen", "covariates", "estimates"),
     },
     {
         *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),

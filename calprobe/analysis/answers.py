@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.analysis.chosen import known_estimators
 from calprobe.analysis.json_values import number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.arrays import Floats, Ints
@@ -17,7 +18,7 @@ from calprobe.confidence import BASE
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import AnswerTexts
-from calprobe.messages import did_you_mean, no_estimator
+from calprobe.messages import did_you_mean
 
 CONFIDENT = 0.5
 Mask = npt.NDArray[np.bool_]  # [instances]
@@ -213,8 +214,7 @@ class _Judged:
         name = options.estimator or (BASE if BASE in run.estimators else next(iter(run.estimators), None))
         if name is None:  # markers alone would have estimators of their own
             return cls._of_row(run, 0)
-        if name not in run.estimators:
-            raise UsageError(no_estimator(run.label, [name], run.estimators))
+        known_estimators(run.label, [name], run.estimators)
         found, read = run.confidence(name), run.estimators[name].templates
         shown = f"{name} (template {read[0]})" if len(read) == 1 else name
         rows = tuple(map(numbers.index, read))

@@ -54,7 +54,7 @@ def headline_intervals(run: ScoredRun, options: ReportOptions) -> dict[DrawnBy, 
 def _intervals(run: ScoredRun, options: ReportOptions, clusters: Labels | None) -> HeadlineIntervals:
     names = [name for name in headline(Headline.FIRST) if name in run.estimators]
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
-    samples = {name: (found.confidence, found.correct) for name, found in run.confidences(names).items()}
+    samples = {name: run.cell.sample(name) for name in names}
     shares = run.right_shares
     return HeadlineIntervals(
         bear_score=None if shares is None else bootstrap_mean(shares, options.resampling, clusters),

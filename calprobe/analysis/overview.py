@@ -28,12 +28,12 @@ from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.report_runs import report
 from calprobe.analysis.results import Report, RunReport
 from calprobe.cells.asked_folder import asked_of
-from calprobe.cells.opening import of_replies, of_scores
+from calprobe.cells.opening import of_replies, of_scores, open_run
 from calprobe.confidence import BASE
 from calprobe.errors import CalprobeError
 from calprobe.metrics import Estimate, Metric, Resampling
 from calprobe.metrics.error_shown import ERRORS, SMALL, ErrorName, chance_shown, error_shown, with_chance
-from calprobe.runs import AskedRun, Run, open_run
+from calprobe.runs import AskedRun, Run
 from calprobe.words import RunKind
 
 log = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.analysis.estimates import mean_estimate
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.uncertainty import mean_of
 from calprobe.arrays import Floats
 from calprobe.cells.cell import Labels
 from calprobe.cells.opening import RunLike
@@ -122,8 +122,8 @@ def sensitivity_of(evidence: ClosedSet, options: ReportOptions, clusters: Labels
         failed=int(np.isnan(distributions.peak([*rows, reference]).largest).any(axis=0).sum()),
         accuracy=np.array([accuracy(found.confidence, found.correct).value for found in base]),
         ace=np.array([ace(found.confidence, found.correct, options.ace_bins).value for found in base]),
-        msd=mean_of(deviation, ~np.isnan(deviation), options, clusters),
-        fidelity=mean_of(fidelity, ~np.isnan(fidelity), options, clusters),
+        msd=mean_estimate(deviation, ~np.isnan(deviation), options.resampling, clusters),
+        fidelity=mean_estimate(fidelity, ~np.isnan(fidelity), options.resampling, clusters),
         correlation=base_correlation(distributions, rows),
         accuracy_sd=template_sd(np.array([found.correct for found in base])),
     )

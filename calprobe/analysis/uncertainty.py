@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from calprobe.analysis.estimates import mean_estimate
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.arrays import Floats
 from calprobe.cells.cell import Labels
 from calprobe.confidence import Distributions, entropy_decomposition
-from calprobe.confidence.types import Mask
-from calprobe.metrics import Estimate, bootstrap_mean
+from calprobe.metrics import Estimate
 
 PARTS = ("total", "aleatoric", "epistemic")
 
@@ -69,14 +69,9 @@ def mean_uncertainty(
         instances=int(complete.sum()),
         nats=(total, aleatoric, epistemic),
         rho=_mean(split.rho[complete]),
-        **{part: mean_of(values, several, options, clusters) for part, values in shares.items()},
+        **{part: mean_estimate(values, several, options.resampling, clusters) for part, values in shares.items()},
     )
 
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
-
-
-def mean_of(values: Floats, kept: Mask, options: ReportOptions, clusters: Labels | None) -> Estimate:
-    """The mean of a quantity in [0, 1] over the instances kept, with its interval; all arrays are [instances]."""
-    return bootstrap_mean(values[kept], options.resampling, None if clusters is None else clusters[kept])

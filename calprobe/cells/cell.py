@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Ints
+from calprobe.arrays import Floats, Ints
 from calprobe.confidence import Confidence, Estimator
 from calprobe.confidence.estimator import Scale
 from calprobe.confidence.types import Mask
@@ -44,6 +44,12 @@ class Units:
     def places(self) -> dict[Key, int]:
         """The place of each unit."""
         return {key: place for place, key in enumerate(zip(self.group.tolist(), self.id.tolist(), strict=True))}
+
+    @property
+    def chance(self) -> Floats:
+        """What a blind guess would be right with, [units]: 1/K of K options, 0 where answers are free."""
+        free = self.n_options == 0
+        return np.where(free, 0.0, 1 / np.where(free, 1, self.n_options))
 
     def clusters_of(self, kept: Mask) -> Labels | None:
         """The clusters of some units."""

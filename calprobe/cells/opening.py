@@ -10,7 +10,8 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.cells.reading import ScoreReading
 from calprobe.cells.scored import ScoredRun, scored_run
 from calprobe.errors import UsageError
-from calprobe.runs import AskedRun, Run, open_run, open_scores
+from calprobe.runs import AskedRun, Run, open_scores
+from calprobe.runs import open_run as open_run
 
 AnyRun = Run | AskedRun
 RunLike = Run | str | Path

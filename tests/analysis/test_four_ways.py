@@ -235,7 +235,7 @@ def test_two_variants_with_the_same_options_share_a_ranking(folder: Path) -> Non
     ]
     assert [pair.counts for pair in both.two_by_two if pair.fair] == [(3, 5, 2, 2)] * 2
     one = compared(folder, [asked], variants=("other",))
-    assert [own.way.variant for own in one.ways] == ["", "", "other"]
+    assert [own.way.cell.variant for own in one.ways] == ["", "", "other"]
 
 
 def test_behind_another_form_of_reply_the_label_is_the_one_that_is_answered() -> None:

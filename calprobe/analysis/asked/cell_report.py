@@ -21,28 +21,23 @@ from calprobe.analysis.asked.results import (
 )
 from calprobe.analysis.asked.wording import cell_wording, question_itself
 from calprobe.analysis.asked.wording_results import SampleCounts
-from calprobe.analysis.meaningful import of_scale
+from calprobe.analysis.estimates import estimates_of, few_values_of, mean_estimate
 from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell
 from calprobe.cells.cell import sample_of
 from calprobe.confidence.asked import Answers, off_label_mass
 from calprobe.confidence.asked.labels import first_masses
-from calprobe.confidence.estimator import Scale
 from calprobe.confidence.types import Confidence
 from calprobe.metrics import (
     Difference,
     Estimate,
     Metric,
     PairedDraws,
-    Resampling,
-    bootstrap_many,
-    bootstrap_mean,
     mean_draws,
     paired_draws,
     standard_metrics,
 )
 from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
-from calprobe.metrics.error_shown import has_few_values
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 
 RAW, NORMALISED = "label_raw", "label"
@@ -90,7 +85,7 @@ def report_cell(opened: AskedCell, options: AskedOptions) -> CellReport:
 
 
 def _estimators(opened: AskedCell, options: AskedOptions) -> dict[str, CellEstimator]:
-    metrics = estimates_of(opened, metrics_of(options), options.resampling)
+    metrics = estimates_of(opened.cell, metrics_of(options), options.resampling, smooth=False)
     return {name: _calibration(opened, name, metrics[name], options) for name in opened.confidences}
 
 
@@ -143,41 +138,7 @@ def _abstained(opened: AskedCell, answers: Answers, options: AskedOptions) -> Es
 
 def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:
     """The mean of a quantity in [0, 1] over some rows, with its interval."""
-    if not kept.any():
-        return UNDEFINED
-    return bootstrap_mean(values[kept].astype(np.float64), options.resampling, clusters_of(opened, kept))
-
-
-def clusters_of(opened: AskedCell, kept: Kept) -> npt.NDArray[np.str_] | None:
-    """The questions of some rows, where some questions have several; None draws rows one by one."""
-    found = opened.table.clusters
-    return None if found is None else found[kept]
-
-
-def estimates_of(
-    opened: AskedCell, shown: Sequence[Metric], resampling: Resampling
-) -> dict[str, Mapping[str, Estimate]]:
-    """The metrics of each estimator over the rows that it could be read of; the same rows see the same resamples.
-
-    Smooth ECE has no interval: resampling it would take most of the time of a report.
-    """
-    by_rows: dict[tuple[bytes, Scale], list[str]] = {}
-    for name, found in opened.confidences.items():
-        scale = opened.estimators[name].scale
-        by_rows.setdefault((found.read.tobytes(), scale), []).append(name)
-    values: dict[str, Mapping[str, Estimate]] = {}
-    for (_, scale), names in by_rows.items():
-        kept = opened.confidences[names[0]].read
-        samples = {name: sample_of(opened.confidences[name], kept, scale) for name in names}
-        known = of_scale(shown, scale)
-        drawn = [metric for metric in known if metric.name != SMOOTH_ECE.name]
-        plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0)) if len(drawn) < len(known) else {}
-        metrics = bootstrap_many(drawn, samples, resampling, clusters_of(opened, kept))
-        values |= {
-            name: {metric.name: (metrics[name] | plain.get(name, {}))[metric.name] for metric in known}
-            for name in names
-        }
-    return values
+    return mean_estimate(values, kept, options.resampling, opened.cell.units.clusters)
 
 
 def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], options: AskedOptions) -> CellEstimator:
@@ -196,21 +157,15 @@ def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], 
         rarer=_rarer(opened, found),
         mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
         bounded=found.bounded,
-        few_values=few_values_of(opened, name, options),
+        few_values=few_values_of(opened.cell, name, options.ace_bins),
         chance=mean_of(opened.table.chance[read].tolist()),
     )
 
 
-def few_values_of(opened: AskedCell, name: str, options: AskedOptions) -> bool:
-    """Whether the confidences of an estimator have fewer different values than ACE has bins; no uncertainty has."""
-    found = opened.confidences[name]
-    is_probability = opened.estimators[name].scale == "probability"
-    return is_probability and has_few_values(found.confidence[found.read], options.ace_bins)
-
-
 def report_estimator(opened: AskedCell, name: str, metrics: Sequence[Metric], options: AskedOptions) -> CellEstimator:
     """The numbers of one estimator, as those of a report."""
-    return _calibration(opened, name, estimates_of(opened.only([name]), metrics, options.resampling)[name], options)
+    values = estimates_of(opened.cell, metrics, options.resampling, [name], smooth=False)
+    return _calibration(opened, name, values[name], options)
 
 
 def _rarer(opened: AskedCell, found: Confidence) -> int:
@@ -267,7 +222,9 @@ def _paired(opened: AskedCell, metric: str, first: str, second: str, options: As
         return None
     samples = {"first": sample_of(pair[0], kept), "second": sample_of(pair[1], kept)}
     chosen = [own for own in standard_metrics(options.ace_bins) if own.name == metric]
-    drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, clusters_of(opened, kept))
+    drawn = paired_draws(
+        chosen, samples, [("first", "second")], options.resampling, opened.cell.units.clusters_of(kept)
+    )
     draws = drawn["first", "second"][metric]
     return (PairedDraws(draws.value, draws.resampled) if options.by_paper else draws).difference()
 
@@ -293,7 +250,7 @@ def _overconfidence(opened: AskedCell, name: str, options: AskedOptions) -> Over
 def _mean_difference(opened: AskedCell, first: Floats, second: Floats, kept: Kept, options: AskedOptions) -> Difference:
     if not kept.any():
         return Difference(float("nan"))
-    return mean_draws((first - second)[kept], options.resampling, clusters_of(opened, kept)).difference()
+    return mean_draws((first - second)[kept], options.resampling, opened.cell.units.clusters_of(kept)).difference()
 
 
 def _gap_of_all(stated: Confidence, label: Confidence) -> float:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from calprobe.analysis.asked.cell_report import few_values_of
-from calprobe.analysis.asked.choice import known_estimators, known_names
 from calprobe.analysis.asked.compare_cells import compare_cells, is_same_question
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.overall import ANSWER, LABELS, first_estimator
+from calprobe.analysis.chosen import known_estimators, known_names
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_pairs import check_pairs, pairs_with
+from calprobe.analysis.estimates import few_values_of
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, format_changes, read_sets
 from calprobe.cells.cell_readers import check_used
@@ -96,7 +96,12 @@ def compare_asked(
     estimators = _primary(cells)
     if options.estimators is not None:
         estimators = known_estimators("the comparison", options.estimators, given)
-    few = any(few_values_of(cell, name, asked) for cell in cells for name in estimators if name in cell.confidences)
+    few = any(
+        few_values_of(cell.cell, name, asked.ace_bins)
+        for cell in cells
+        for name in estimators
+        if name in cell.confidences
+    )
     wanted = _Wanted(estimators, asked.readers, _metrics(chosen, error_shown(few_values=few)), chosen, variants)
     pairs = tuple(_pair(found[first], found[second], wanted) for first, second in _run_pairs(list(found), chosen))
     metrics = (ACCURACY, *(metric for metric in wanted.metrics if metric.name != ACCURACY.name))

@@ -10,7 +10,7 @@ import numpy as np
 
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import AskedRunReport
-from calprobe.analysis.asked.stated.opening import conditions
+from calprobe.analysis.asked.stated.matrices import conditions
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, read_sets
 from calprobe.cells.cell_readers import check_used
 from calprobe.confidence.asked import Answers

@@ -6,9 +6,10 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from calprobe.analysis.asked.cell_report import few_values_of, mean_of, report_accuracy, report_estimator
+from calprobe.analysis.asked.cell_report import mean_of, report_accuracy, report_estimator
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.results import Accuracy, AskedRunReport, CellEstimator, CellReport
+from calprobe.analysis.estimates import few_values_of
 from calprobe.cells.asked import Asked, AskedCell, read_sets, usual_variants
 from calprobe.metrics import Estimate, standard_metrics
 from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, with_chance
@@ -102,7 +103,10 @@ def overall_read(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> Overall
             cells.append(_Cell.of(report_estimator(cell, name, metrics, options)))
     left_out = [variant for own in read for variant in own.cells if variant not in usual[own.name]]
     few = any(
-        few_values_of(cell, name, options) for own in read for cell in own.cells.values() for name in cell.confidences
+        few_values_of(cell.cell, name, options.ace_bins)
+        for own in read
+        for cell in own.cells.values()
+        for name in cell.estimators
     )
     questions = max((own.questions for own in read), default=0)
     return _overall(of, cells, left_out, questions, few_values=few)

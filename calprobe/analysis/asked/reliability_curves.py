@@ -11,11 +11,11 @@ import numpy as np
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
+from calprobe.analysis.chosen import known_estimators
 from calprobe.analysis.curves.calibration import METRICS, Calibration, CalibrationLine, calibration_line
 from calprobe.analysis.run_names import state
 from calprobe.cells.asked import Asked, AskedCell
 from calprobe.errors import UsageError
-from calprobe.messages import no_estimator
 from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics
 
 log = logging.getLogger(__name__)
@@ -44,8 +44,7 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
                 name = f"{run.label}, {line.run}" if len(runs) > 1 else line.run
                 name += state(limited=found_run.limited, partial=run.partial)
                 lines.append(replace(line, run=name, model=name))
-    if unknown := [name for name in estimators or () if name not in known]:
-        raise UsageError(no_estimator("this curve", unknown, list(known)))
+    known_estimators("this curve", estimators or (), known)
     if below:
         rule = f"fewer than {options.threshold:.0%} of the stated confidences could be read"
         if not lines:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calprobe.analysis.asked.cell_report import estimates_of, mean_over, metrics_of
+from calprobe.analysis.asked.cell_report import mean_over, metrics_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.slice_results import AskedSlice, CellSlices, SliceEstimator
 from calprobe.analysis.covariates import (
@@ -20,6 +20,7 @@ from calprobe.analysis.covariates import (
     as_numbers,
     groups_of,
 )
+from calprobe.analysis.estimates import estimates_of
 from calprobe.analysis.slices import METRICS
 from calprobe.analysis.trends import trends
 from calprobe.cells.asked import Asked, AskedCell, ReadSet
@@ -95,9 +96,9 @@ def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> C
     questions = [row.question.root for row in opened.table.rows]
     values = [found.values[name] for name in questions]
     samples = {
-        name: (own.confidence, own.correct)
-        for name, own in opened.confidences.items()
-        if opened.estimators[name].scale == "probability"
+        name: opened.cell.sample(name)
+        for name, estimator in opened.estimators.items()
+        if estimator.scale == "probability"
     }
     numbers = as_numbers(values) if found.covariate.numeric else None
     clusters = opened.table.clusters
@@ -121,7 +122,7 @@ def _slices(
 
 def _slice(name: str, part: AskedCell, ends: tuple[float, float] | None, options: AskedOptions) -> AskedSlice:
     shown = [own for own in metrics_of(replace(options, ace_bins=options.slice_bins)) if own.name in SHOWN]
-    metrics = estimates_of(part, shown, options.resampling)
+    metrics = estimates_of(part.cell, shown, options.resampling, smooth=False)
     answers = part.read.answers
     return AskedSlice(
         name=name,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 from calprobe.analysis.compare_numbers import Drawn
 from calprobe.analysis.compare_results import by_chance_of
+from calprobe.analysis.estimates import estimates_of, mean_estimate
 from calprobe.analysis.four_ways.results import FEW, RankCorrelation, ViewNumbers, ViewPair, WayNumbers
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.meaningful import meaningful
 from calprobe.confidence.types import Mask
-from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling, bootstrap_many, bootstrap_mean
+from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling
 from calprobe.metrics.bootstrap import Predictions, draw_samples
 from calprobe.metrics.correlation import correlation
 from calprobe.metrics.intervals import interval
@@ -29,31 +30,15 @@ def way_numbers(way: Way, drawn: Drawn) -> WayNumbers:
 
 def share(values: Mask, drawn: Drawn, kept: Mask | None = None) -> Estimate:
     """The share of the facts kept of which something holds, with its interval; NaN without any."""
-    own = values if kept is None else values[kept]
-    if not len(own):
-        return Estimate(float("nan"))
-    clusters = drawn.clusters if kept is None or drawn.clusters is None else drawn.clusters[kept]
-    return bootstrap_mean(own.astype(float), drawn.options.scores.resampling, clusters)
+    return mean_estimate(values, kept, drawn.options.scores.resampling, drawn.clusters)
 
 
-def view_numbers(views: Sequence[View], metrics: Sequence[Metric], drawn: Drawn) -> tuple[ViewNumbers, ...]:
+def view_numbers(ways: Iterable[Way], metrics: Sequence[Metric], resampling: Resampling) -> Iterator[ViewNumbers]:
     """Each view's metrics over the facts that have its confidence; views of the same facts see the same resamples."""
-    groups: dict[tuple[bytes, tuple[str, ...]], list[View]] = {}
-    for view in views:
-        names = tuple(metric.name for metric in meaningful(metrics, view.estimator))
-        groups.setdefault((view.confidence.read.tobytes(), names), []).append(view)
-    found: dict[int, Mapping[str, Estimate]] = {}
-    for (_, names), own in groups.items():
-        kept = own[0].confidence.read
-        if not kept.any():
-            found |= {view.number: dict.fromkeys(names, Estimate(float("nan"))) for view in own}
-            continue
-        samples = {str(view.number): view.sample(kept) for view in own}
-        chosen = [metric for metric in metrics if metric.name in names]
-        clusters = None if drawn.clusters is None else drawn.clusters[kept]
-        made = bootstrap_many(chosen, samples, drawn.options.scores.resampling, clusters)
-        found |= {view.number: made[str(view.number)] for view in own}
-    return tuple(ViewNumbers(view, int(view.confidence.read.sum()), found[view.number]) for view in views)
+    for way in ways:
+        estimates = estimates_of(way.cell, metrics, resampling)
+        for view in way.views:
+            yield ViewNumbers(view, int(view.confidence.read.sum()), estimates[view.name])
 
 
 def view_pair(pair: Pair, metrics: Sequence[Metric], drawn: Drawn) -> ViewPair:

@@ -27,8 +27,8 @@ def way_json(own: WayNumbers) -> dict[str, Any]:
     return {
         "kind": way.kind,
         "run": way.run,
-        "model": way.model,
-        "variant": way.variant or None,
+        "model": way.cell.model,
+        "variant": way.cell.variant or None,
         "options_of": way.of.split(", ") if way.of else None,
         "by": way.by,
         "chance": number_json(way.chance),

@@ -14,9 +14,10 @@ import numpy as np
 
 from calprobe.analysis.asked.overall import ANSWER, LABELS
 from calprobe.analysis.four_ways.facts import Holding, Key
-from calprobe.analysis.four_ways.ways import View, Way
+from calprobe.analysis.four_ways.ways import Way
 from calprobe.arrays import Ints
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, format_changes
+from calprobe.cells.cell import Cell, Units
 from calprobe.confidence import Confidence
 from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, of_majority, representative
@@ -104,23 +105,19 @@ class Replies:
             usual = usual - {*LABELS} | {ANSWER}
         return tuple(name for name in self.estimators if name in usual) or tuple(self.estimators)
 
-    def way(self, keys: Sequence[Key], names: Sequence[str] | None) -> Way:
+    def way(self, facts: Units, names: Sequence[str] | None) -> Way:
         """The answers to these facts, with the confidences of these names; None: the usual ones."""
-        answers, cell = self.answers, self.opened.table
+        answers, keys = self.answers, list(facts.places)
         rows = self._places(answers, keys)
         is_choice = self.is_choice
         shown = self.usual if names is None else [name for name in names if name in self.estimators]
         return Way(
             kind="choice" if is_choice else "open",
-            run=self.run.label,
-            model=self.run.model,
-            variant=self.variant,
+            cell=self._cell(replace(facts, n_options=self.opened.cell.units.n_options[rows]), rows, shown),
             by=answers.reader,
-            chance=float(cell.chance[rows].mean()) if is_choice else float("nan"),
             said=tuple(self._said(answers, at) for at in rows.tolist()),
             place=answers.prediction[rows] if is_choice else np.full(len(rows), NO_PREDICTION),
             correct=answers.correct[rows],
-            views=tuple(self._view(name, rows) for name in shown),
             readers={name: self._right(own, keys) for name, own in self.opened.answers.items()},
             sampled=self.sampled,
         )
@@ -146,16 +143,18 @@ class Replies:
         value = answers.readings[at].value
         return None if value is None else shortened(f"{value:g}" if isinstance(value, float) else value, LONGEST)
 
-    def _view(self, name: str, rows: Ints) -> View:
-        own = self.estimators[name]
-        found, places = self._confidence(name), rows
+    def _cell(self, facts: Units, rows: Ints, names: Sequence[str]) -> Cell:
+        """The cell of the facts with these estimators."""
+        places = rows
         if self.sampled:  # what is computed of all samples together stands at the first of them
             first: dict[str, int] = {}
             ids = [row.question.id for row in self.opened.table.rows]
             for at in np.flatnonzero(self.answers.asked).tolist():
                 first.setdefault(ids[at], at)
             places = np.array([first[ids[at]] for at in rows.tolist()], np.int64)
-        return View(replace(own, name=name), found.at(places))
+        estimators = {name: replace(self.estimators[name], name=name) for name in names}
+        confidences = {name: self._confidence(name).at(places) for name in names}
+        return replace(self.opened.cell, units=facts, estimators=estimators, confidences=confidences)
 
     def _confidence(self, name: str) -> Confidence:
         opened, own = self.opened, self.estimators[name]

@@ -12,7 +12,7 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.stated.cells import AS_SAID, StatedCell, pooled
 from calprobe.analysis.asked.stated.consistency import ALL
 from calprobe.analysis.asked.stated.fidelity import MEAN, ORIGINAL, SPLITS
-from calprobe.analysis.asked.stated.opening import stated_cell
+from calprobe.analysis.asked.stated.matrices import stated_cell
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.curves.calibration import METRICS, Calibration, calibration_line
 from calprobe.analysis.curves.calibration_figure import draw_calibration

@@ -14,7 +14,7 @@ from calprobe.analysis.asked.stated.consistency import correlations, deviations,
 from calprobe.analysis.asked.stated.differences import prompt_differences
 from calprobe.analysis.asked.stated.drawn import Drawn, macro, over_prompts
 from calprobe.analysis.asked.stated.fidelity import MEAN, FidelityDraws, condition_means, fidelity
-from calprobe.analysis.asked.stated.opening import is_study, prompts_of, stated_cell
+from calprobe.analysis.asked.stated.matrices import is_study, prompts_of, stated_cell
 from calprobe.analysis.asked.stated.reliability import ALWAYS, reliability, reliability_metrics
 from calprobe.analysis.asked.stated.results import (
     Deviation,
