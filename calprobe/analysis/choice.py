@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
+from calprobe.analysis.chosen import known_estimators, known_names, only
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.confidence import available_estimators
-from calprobe.errors import UsageError
-from calprobe.messages import no_estimator, no_such
 from calprobe.metrics import multiclass_metrics, standard_metrics
 from calprobe.runs import Run
-
-T = TypeVar("T")
 
 
 def choose(report: Report, estimators: Sequence[str] | None, metrics: Sequence[str] | None) -> Report:
@@ -45,30 +41,22 @@ def check_choice(runs: Iterable[Run], estimators: Sequence[str] | None, metrics:
 
 
 def _check(estimators: Sequence[str], given: Iterable[str], metrics: Sequence[str], columns: Iterable[str]) -> None:
-    known, there = list(given), list(columns)
-    if lacking := [name for name in estimators if name not in known]:
-        raise UsageError(no_estimator("the report", lacking, known))
-    for name in metrics:
-        if name not in there:
-            raise UsageError(f"--metric: {no_such(name, there, 'in this report')}")
+    known_estimators("the report", estimators, given)
+    known_names("--metric", metrics, columns, "in this report")
 
 
 def _of_run(run: RunReport, estimators: Sequence[str], metrics: Sequence[str]) -> RunReport:
     own = {estimator.name: estimator for estimator in run.estimators}
     after, intervals = run.recalibrated, run.intervals
     if after is not None:
-        after = replace(after, estimators=_only(after.estimators, estimators), maps=_only(after.maps, estimators))
+        after = replace(after, estimators=only(after.estimators, estimators), maps=only(after.maps, estimators))
     if intervals is not None:
         intervals = {
-            kind: replace(found, estimators=_only(found.estimators, estimators)) for kind, found in intervals.items()
+            kind: replace(found, estimators=only(found.estimators, estimators)) for kind, found in intervals.items()
         }
     shown = tuple(_of_estimator(own[name], metrics) for name in estimators if name in own)
     return replace(run, estimators=shown, recalibrated=after, intervals=intervals)
 
 
 def _of_estimator(estimator: EstimatorReport, metrics: Sequence[str]) -> EstimatorReport:
-    return replace(estimator, metrics=_only(estimator.metrics, metrics), answered=_only(estimator.answered, metrics))
-
-
-def _only(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
-    return {name: found[name] for name in names if name in found}
+    return replace(estimator, metrics=only(estimator.metrics, metrics), answered=only(estimator.answered, metrics))

@@ -197,8 +197,12 @@ class Drawable(Protocol):
     """The data of a figure, which say how they are shown."""
 
     @property
+    def title(self) -> str:
+        """Of the panel."""
+
+    @property
     def panel(self) -> Panel | Cells:
-        """Their panel."""
+        """The panel."""
 
 
 def grouped(groups: Sequence[str], name: str, values: Sequence[Estimate | None], shift: float) -> Points:

@@ -13,14 +13,14 @@ from calprobe.analysis.asked.answer_pictures import (
     value_panels,
     value_panels_of_runs,
 )
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.curves.stacked_shares import Part, StackedShares
-from calprobe.analysis.html import asked_charts
+from calprobe.analysis.html.panels import drawn as page
 from calprobe.analysis.marks import Box
 from calprobe.analysis.plots.paper import draw
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling
 
 OPTIONS = AskedOptions(resampling=Resampling(0))
@@ -96,7 +96,7 @@ def test_a_bar_is_drawn_from_0_to_1_with_the_names_that_have_room() -> None:
     assert draw([replace(panel, parts=((Part("0.5", 1.0, 0.5),),))]).legends == []
     assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(0.0, 0.97), pytest.approx((0.97, 0.03))]
     assert [text.get_text() for text in axes.texts] == ["0.5"]
-    drawn = asked_charts.stacked_shares(panel)
+    drawn = page(panel.panel)
     assert drawn.count("<rect") == 2
     assert "other (3): 3.0%" in drawn
 
@@ -109,6 +109,6 @@ def test_a_box_has_its_five_numbers_and_a_missing_one_is_left_out() -> None:
     assert drawn == {4.0, 6.0, 8.0}
     assert len(axes.patches) == 1
     assert [label.get_text() for label in axes.get_xticklabels()] == ["quiz", "none"]
-    html = asked_charts.grouped_boxes(two)
+    html = page(two.panel)
     assert html.count("<rect") == 1
     assert "quiz, plain: median 6, quartiles 4 and 8, from 4 to 8" in html

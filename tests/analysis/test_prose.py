@@ -21,7 +21,7 @@ from calprobe.analysis import (
     report,
 )
 from calprobe.analysis.paper_figures import RunAgainst
-from calprobe.analysis.run_facts import RunFacts
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import StartToken
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.results import (
-    AskedRunReport,
-    BudgetAuroc,
-    CellBudget,
-    CellEstimator,
-    CellReport,
-    SetReport,
-)
+from calprobe.analysis.asked.results import AskedRunReport, CellEstimator, CellReport, SetReport
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.choice import choose_stated
-from calprobe.errors import UsageError
-from calprobe.messages import no_estimator, no_such
+from calprobe.analysis.asked.wording_results import BudgetAuroc, CellBudget
+from calprobe.analysis.chosen import known_estimators, known_names, only
 from calprobe.metrics.ranking import AUROC
-
-T = TypeVar("T")
 
 
 def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics: Sequence[str] | None) -> AskedReport:
@@ -51,23 +41,6 @@ def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics:
     return replace(report, runs=runs, metrics=shown, metrics_chosen=metrics is not None)
 
 
-def known_estimators(subject: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:
-    """Those asked for, each once. Raises UsageError for one that is not among the given ones."""
-    names = list(given)
-    if lacking := [name for name in asked if name not in names]:
-        raise UsageError(no_estimator(subject, lacking, names))
-    return tuple(dict.fromkeys(asked))
-
-
-def known_names(option: str, asked: Sequence[str], given: Iterable[str], where: str = "") -> tuple[str, ...]:
-    """The names asked for by an option, each once. Raises UsageError for one that is not among the given ones."""
-    names = list(given)
-    for name in asked:
-        if name not in names:
-            raise UsageError(f"{option}: {no_such(name, names, where)}")
-    return tuple(dict.fromkeys(asked))
-
-
 def _run(run: AskedRunReport, names: Sequence[str], metrics: Sequence[str]) -> AskedRunReport:
     answers = None if run.answers is None else _answers(run.answers, names)
     return replace(run, sets={name: _set(own, names, metrics) for name, own in run.sets.items()}, answers=answers)
@@ -77,7 +50,7 @@ def _answers(study: AnswerStudy, names: Sequence[str]) -> AnswerStudy:
     """With the treatments of failures of these estimators alone; the study's own numbers stay."""
     cells = []
     for cell in study.cells:
-        treatments = _only(cell.responses.treatments, names)
+        treatments = only(cell.responses.treatments, names)
         cells.append(replace(cell, responses=replace(cell.responses, treatments=treatments)))
     return replace(study, cells=tuple(cells))
 
@@ -93,7 +66,7 @@ def _cell(cell: CellReport, names: Sequence[str], metrics: Sequence[str]) -> Cel
         kind: replace(own, estimators=_estimators(own.estimators, names, metrics)) for kind, own in cell.kinds.items()
     }
     budgets = tuple(_budget(own, names, metrics) for own in cell.budgets)
-    stated, maps = _only(cell.overconfidence, names), _only(cell.maps, names)
+    stated, maps = only(cell.overconfidence, names), only(cell.maps, names)
     slices = None if cell.slices is None else _slices(cell.slices, names)
     return replace(
         cell, estimators=estimators, kinds=kinds, overconfidence=stated, budgets=budgets, maps=maps, slices=slices
@@ -103,12 +76,12 @@ def _cell(cell: CellReport, names: Sequence[str], metrics: Sequence[str]) -> Cel
 def _estimators(
     found: Mapping[str, CellEstimator], names: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, CellEstimator]:
-    return {name: replace(own, metrics=_only(own.metrics, metrics)) for name, own in _only(found, names).items()}
+    return {name: replace(own, metrics=only(own.metrics, metrics)) for name, own in only(found, names).items()}
 
 
 def _slices(found: CellSlices, names: Sequence[str]) -> CellSlices:
-    parts = (replace(part, estimators=_only(part.estimators, names)) for part in found.slices)
-    return replace(found, slices=tuple(parts), trends=_only(found.trends, names))
+    parts = (replace(part, estimators=only(part.estimators, names)) for part in found.slices)
+    return replace(found, slices=tuple(parts), trends=only(found.trends, names))
 
 
 def _budget(own: CellBudget, names: Sequence[str], metrics: Sequence[str]) -> CellBudget:
@@ -119,7 +92,3 @@ def _budget(own: CellBudget, names: Sequence[str], metrics: Sequence[str]) -> Ce
 
 def _named(own: BudgetAuroc) -> str:
     return own.measure if own.reading == "pooled" else f"{own.measure}.{own.reading}"
-
-
-def _only(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
-    return {name: found[name] for name in names if name in found}

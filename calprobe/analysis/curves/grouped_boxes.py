@@ -34,5 +34,4 @@ def _series(own: GroupedBoxes, place: int, name: str) -> Series:
     shift, width = beside(place, len(own.series), REACH), min(WIDEST, 0.85 * REACH / len(own.series))
     boxes = {at: box for at, row in enumerate(own.values) if (box := row[place]) is not None}
     said = tuple(f"{own.groups[at]}, {name}: {box.said}" for at, box in boxes.items())
-    named = name if len(own.series) > 1 else ""  # a legend of one name says nothing
-    return Series(named, place, (Boxes(tuple(at + shift for at in boxes), tuple(boxes.values()), said, width),))
+    return Series(name, place, (Boxes(tuple(at + shift for at in boxes), tuple(boxes.values()), said, width),))

@@ -26,6 +26,7 @@ class QuarterBars:
     """All bars in one panel."""
 
     bars: tuple[Quarters, ...]
+    title: str = ""
 
     @property
     def panel(self) -> Panel:
@@ -37,7 +38,7 @@ class QuarterBars:
         series = tuple(Series(name, PLACES[part], (_part(self.bars, part),)) for part, name in enumerate(names))
         across, down = Scale("share of the facts", "share"), Scale.of_rows([""] * len(rows), BAR_INCHES, grid=False)
         label = "Shares of the facts that both ways, one or neither get right, a bar a pair."
-        return Panel("", across, down, series, (titles,), label=label, size=(2.6, REST_INCHES))
+        return Panel(self.title, across, down, series, (titles,), label=label, size=(2.6, REST_INCHES))
 
 
 def _part(several: Sequence[Quarters], part: int) -> Tiles:

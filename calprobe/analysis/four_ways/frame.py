@@ -27,5 +27,5 @@ def facts_frame(found: FourWays) -> pd.DataFrame:
         columns |= {f"{own.way.letter}_said": list(own.way.said), f"{own.way.letter}_correct": own.way.correct}
     for each in found.views:
         name = f"{each.view.number}_{each.view.name}"
-        columns |= {name: each.view.confidence, f"{name}_correct": each.view.correct}
+        columns |= {name: each.view.confidence.confidence, f"{name}_correct": each.view.confidence.correct}
     return pd.DataFrame(columns)

@@ -35,6 +35,12 @@ def key(place: int) -> Markup:
     )
 
 
+def part_key(place: int) -> Markup:
+    """The same of a part of a bar."""
+    box = svg.element("rect", x=6, y=0, width=14, height=12, class_="bar")
+    return svg.element("svg", box, viewBox="0 0 26 12", class_=f"key {series_class(place)}", aria_hidden="true")
+
+
 def calibration(lines: Sequence[CalibrationLine], places: Places, of: str = "instance") -> Markup:
     """Accuracy against confidence on the printed error's bins, and below it how the confidences are spread.
 

@@ -62,7 +62,8 @@ def draw(several: Sequence[Drawable], look: Look = DEFAULT_LOOK) -> Figure:
 
 
 def _draw(panels: Sequence[Panel], look: Look) -> Figure:
-    (width, height), rows = panels[0].size, max(own.y.row * len(own.y.names) for own in panels)
+    width, height = panels[0].size if panels else (2.6, 2.6)
+    rows = max((own.y.row * len(own.y.names) for own in panels), default=0)
     names, make = _Names.of(panels, look, width), frame.row_figure if rows else frame.panel_figure
     figure, grid, columns = make(len(panels), look, (width, height + names.inches + rows))
     entries = _Legend()

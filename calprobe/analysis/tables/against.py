@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from calprobe.analysis.paper_figures import RunAgainst
 from calprobe.analysis.prose import against_footnotes, against_notes, figure_name, heading, size_and_state
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.tables.labels import TableName, about
 from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Difference
 
 PAPER_TABLES = {

@@ -9,10 +9,10 @@ from calprobe.analysis.plots.families import family_of
 from calprobe.analysis.prose import mean_accuracy_name
 from calprobe.analysis.reductions import ReductionsReport
 from calprobe.analysis.results import Report
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.run_names import last_names
 from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.cells.run_facts import RunFacts
 from calprobe.messages import counted
 
 GROUPS = {"all": "", "kind": "by kind of model", "family": "by family of models"}

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from calprobe.analysis.catalogue import Catalogue, CataloguedRun
 from calprobe.analysis.number_text import ranges
-from calprobe.analysis.run_names import model_name
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.cells.run_facts import model_name
 from calprobe.messages import counted
 from calprobe.runs import ModelRecord
 

@@ -19,11 +19,11 @@ from calprobe.analysis.prose import (
     slice_size,
     trend_note,
 )
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.tables.labels import TableName, about
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.analysis.trends import LEAST, Trend
+from calprobe.cells.run_facts import RunFacts
 
 OF_RELATIONS = (
     "A covariate that differs between relations also shows what else differs between them: see --by relation."

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from calprobe.analysis.prose import heading, left_out, mean_accuracy_name, score_notes
 from calprobe.analysis.results import Report, RunReport
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.run_names import last_names
 from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.types import LAST, Cell, Column, Row, Table
+from calprobe.cells.run_facts import RunFacts
 from calprobe.confidence import Headline, headline
 from calprobe.metrics.error_shown import chance_shown, columns_shown, with_chance
 

@@ -67,7 +67,7 @@ class Row:
     """A row: its label, and a cell for each column."""
 
     label: str
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...] = ()  # none of the head of a row, see `Layout`
     group: str = ""  # a line above neighbours that share it; none where it is empty
     note: str = ""  # small, below the label
     keys: Mapping[str, str] = field(default_factory=dict)  # in tidy files, see `Table`

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from calprobe.analysis.asked.stated.cells import EXPECTED
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
+from calprobe.analysis.chosen import only
 
 T = TypeVar("T")
 
@@ -46,8 +47,7 @@ def _scope(
         return {name: value for name, value in found.items() if name in kept}
 
     def shown(found: Mapping[str, T]) -> dict[str, T]:
-        names = list(found) if metrics is None else metrics
-        return {name: found[name] for name in names if name in found}
+        return only(found, found if metrics is None else metrics)
 
     return replace(
         scope,

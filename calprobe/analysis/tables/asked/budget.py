@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calprobe.analysis.asked.results import BudgetPlan, CellBudget, CellReport, SetReport
+from calprobe.analysis.asked.results import CellReport, SetReport
+from calprobe.analysis.asked.wording_results import BudgetPlan, CellBudget
 from calprobe.analysis.tables.asked.wording import COLUMNS
 from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.messages import counted

@@ -1,38 +1,56 @@
-"""The audit's published figures with one's own below them, as tables."""
+"""Published tables with one's own rows below them."""
 
 from __future__ import annotations
 
-from calprobe.analysis.asked.published import Beside, beside_published
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+from calprobe.analysis.asked.beside_audit import beside_audit
+from calprobe.analysis.asked.beside_wording import beside_wording
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.science.published import SCIENCE2026, beside_science
+from calprobe.analysis.asked.science.beside_science import beside_science
+from calprobe.analysis.asked.stated.beside_stated import beside_stated
+from calprobe.analysis.asked.stated.results import StatedStudy
+from calprobe.analysis.beside import Beside, BesideRow
 from calprobe.analysis.tables.labels import table_labels
 from calprobe.analysis.tables.types import Column, Row, Table
 
-
-def published_tables(report: AskedReport) -> tuple[Table, ...]:
-    """A table for each of the paper's that survives, one's own rows in groups of their own."""
-    found = beside_published(report)
-    labels = table_labels("audit2026", [own.table for own in found])
-    return tuple(_table(own, label, "of arXiv 2605.02038") for own, label in zip(found, labels, strict=True))
-
-
-def science_tables(report: AskedReport) -> tuple[Table, ...]:
-    """The published tables of the studies of science questions, one's own rows in groups of their own."""
-    found = beside_science(report)
-    labels = table_labels(SCIENCE2026, [f"{own.table} {own.caption}" for own in found])
-    return tuple(_table(own, label, "of the published study") for own, label in zip(found, labels, strict=True))
+# By the name that `--against` has for a study.
+PUBLISHED: Mapping[str, Callable[[AskedReport], tuple[Beside, ...]]] = {
+    "audit2026": beside_audit,
+    "stated2025": lambda report: beside_stated(report.stated or StatedStudy((), ())),
+    "science2026": beside_science,
+    "wording2025": beside_wording,
+}
 
 
-def _table(own: Beside, label: str, of: str) -> Table:
+def published_tables(study: str, report: AskedReport) -> tuple[Table, ...]:
+    """A table for each of the study's, one's own rows in groups of their own; a row of deviations below its means."""
+    tables = PUBLISHED[study](report)
+    numbers = [beside.table for beside in tables]
+    several = len(set(numbers)) < len(numbers)
+    names = [f"{beside.table} {beside.caption}" if several else beside.table for beside in tables]
+    labels = table_labels(study, names)
+    return tuple(_table(beside, label) for beside, label in zip(tables, labels, strict=True))
+
+
+def _table(beside: Beside, label: str) -> Table:
     return Table(
-        caption=f"{own.caption}: {own.table} {of}, and one's own.",
+        caption=f"{beside.caption}: {beside.table} of {beside.of}, and one's own.",
         label=label,
         kind="paper",
         stub="of",
-        columns=tuple(Column(name, keys={"quantity": name}) for name in own.columns),
-        rows=tuple(
-            Row(row.label, row.values, group=row.of, keys={"run": row.of, "row": row.label, "paper_table": own.table})
-            for row in own.rows
-        ),
+        columns=tuple(Column(name, keys={"quantity": name}) for name in beside.columns),
+        rows=tuple(row for own in beside.rows for row in _rows(own, beside)),
+        notes=beside.notes,
         best_within=None,
     )
+
+
+def _rows(row: BesideRow, beside: Beside) -> Iterator[Row]:
+    keys = {"run": row.of, "row": row.label, "paper_table": beside.table}
+    statistic = [{"statistic": name} for name in ("mean", "sd")] if row.over else [{}, {}]
+    yield Row(row.label, row.values, group=row.of, keys=keys | statistic[0])
+    if any(isinstance(value, float) and not math.isnan(value) for value in row.deviations):
+        label = f"  SD over {row.over}"
+        yield Row(label, row.deviations, group=row.of, keys=keys | statistic[1], of=row.label)

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from calprobe.analysis.asked.stated.cells import AS_SAID
 from calprobe.analysis.asked.stated.fidelity import MEAN
-from calprobe.analysis.asked.stated.published import beside_stated
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope, StatedStudy
 from calprobe.analysis.run_names import last_names
-from calprobe.analysis.tables.labels import table_labels
 from calprobe.analysis.tables.types import Better, Column, Row, Table
 from calprobe.metrics import Estimate
 
@@ -75,30 +73,3 @@ def _table(study: StatedStudy, metric: str, caption: str, stub: str, better: Bet
 def _by_scope(run: StatedRun, values: Values) -> dict[str, Mapping[str, Estimate]]:
     several = len({own.variant for own in run.scopes}) > 1
     return {(f"{own.variant}, {own.name}" if several else own.name): values(own) for own in run.of(AS_SAID)}
-
-
-def published_stated_tables(study: StatedStudy) -> tuple[Table, ...]:
-    """Each of the paper's tables, one's own runs in groups of their own below its rows."""
-    found = beside_stated(study)
-    labels = table_labels("stated2025", [own.table for own in found])
-    return tuple(
-        Table(
-            caption=f"{own.caption}: {own.table} of the published study, and one's own.",
-            label=label,
-            kind="paper",
-            stub="of",
-            columns=tuple(Column(name, keys={"quantity": name}) for name in own.columns),
-            rows=tuple(
-                Row(
-                    row.label,
-                    row.values,
-                    group=row.of,
-                    keys={"run": row.of, "row": row.label, "paper_table": own.table},
-                )
-                for row in own.rows
-            ),
-            notes=(f"{own.note}.",) if own.note else (),
-            best_within=None,
-        )
-        for own, label in zip(found, labels, strict=True)
-    )

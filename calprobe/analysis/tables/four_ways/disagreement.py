@@ -148,7 +148,7 @@ def _fact_rows(found: FourWays, pair: TwoByTwo) -> Iterator[Row]:
 def _fact_row(found: FourWays, pair: TwoByTwo, place: int, group: str) -> Row:
     fact, ranking = found.facts[place], pair.ranking
     said = pair.answering.said[place]
-    sure = float(ranking.views[0].confidence[place])
+    sure = float(ranking.views[0].confidence.confidence[place])
     cells: Sequence[Cell] = (
         fact.subject,
         fact.answer,

@@ -26,7 +26,7 @@ def ways_table(found: FourWays) -> Table:
     rows = []
     for own in found.ways:
         way = own.way
-        where = way.run + (f", {way.variant}" if way.variant else "")
+        where = way.run + (f", {way.cell.variant}" if way.cell.variant else "")
         shown = {name: own.accuracy[name] for name in own.accuracy if name == way.by or found.wanted.asked.shows(name)}
         for name, accuracy in shown.items():
             cells: tuple[Cell, ...] = (
@@ -36,7 +36,7 @@ def ways_table(found: FourWays) -> Table:
             )
             label = way.name if name == way.by else f"{way.letter} by {name}"
             note = f"by {name}" if name == way.by else ""
-            keys = {"run": way.run, "variant": way.variant, "way": way.letter, "by": name}
+            keys = {"run": way.run, "variant": way.cell.variant, "way": way.letter, "by": name}
             rows.append(Row(label, cells, group=where, note=note, keys=keys))
     return Table(
         caption="How often each way of answering is right",

@@ -1,0 +1,148 @@
+"""Folders of asked runs, opened as reports read them. What is taken from a folder is taken here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from calprobe.cells.asked import Asked, AskedAs
+from calprobe.cells.asked_extent import extent_of
+from calprobe.cells.run_facts import model_name
+from calprobe.confidence.asked.reply_table import ANSWER, FINAL, GREEDY, GREEDY_FINAL
+from calprobe.messages import counted
+from calprobe.questions.types import QuestionSet
+from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades
+from calprobe.runs.asked_records import UNKNOWN_TOOL
+from calprobe.runs.manifest_records import ModelSize
+from calprobe.runs.meanings import StoredMeanings, read_meanings
+
+_GRADED_STAGES = {False: (ANSWER, GREEDY), True: (FINAL, GREEDY_FINAL)}  # whether conclusions stand behind answers
+
+
+def asked_of(label: str, run: AskedRun) -> Asked:
+    """The run as analysis reads it. Raises CalprobeError if its questions are missing or damaged."""
+    manifest, grades = run.manifest, run.grades
+    replies = tuple(reply for piece in run.by_piece.values() for reply in piece.replies)
+    sets = tuple(run.questions.values())  # with the labels that were asked for
+    graded = {} if grades is None else grades.of(replies)
+    meanings = read_meanings(run.path)
+    return Asked(
+        label=label,
+        model=model_name(manifest.model),
+        sets=sets,
+        replies=replies,
+        prompts=None if manifest.is_import else manifest.prompts,
+        extent=extent_of(run),
+        size=manifest.model.size,
+        about=_about(manifest)
+        | (_thoughts(replies) if manifest.is_import else {})
+        | ({} if grades is None else _grading(grades, graded, sets, replies))
+        | _meant(meanings)
+        | _alternatives(replies),
+        grades=graded,
+        meanings=meanings,
+        asked_as=_asked_as(manifest),
+        plain=frozenset() if manifest.is_import else manifest.asked_plainly,
+    )
+
+
+def _about(manifest: AskManifest) -> dict[str, str]:
+    """What the manifest says that a reader of the numbers has to know."""
+    found = {"asked by": _tool(manifest) if manifest.is_import else manifest.describe()}
+    if rule := manifest.backend.settings.get("label_forms"):
+        found["label tokens"] = rule
+    if not manifest.is_import:
+        found["asked as"] = _SAID[_asked_as(manifest)]
+    if manifest.model.note:
+        found["model"] = manifest.model.note
+    size = manifest.model.size
+    unknown = "number of parameters not known" + ("" if manifest.is_import else " (calprobe ask --parameters N)")
+    found |= {} if manifest.is_import else manifest.origin()
+    return found | {"size": unknown if size is None else _size(size)}
+
+
+def _tool(manifest: AskManifest) -> str:
+    """The tool that replies were imported from, if the import knows it."""
+    backend = manifest.backend
+    return "another tool" if backend.name == UNKNOWN_TOOL else " ".join([backend.name, *backend.versions.values()])
+
+
+def _thoughts(replies: Sequence[Reply]) -> dict[str, str]:
+    """How many imported replies came with a thought, and how many of these have no end and so no answer."""
+    thoughts = [own for own in replies if own.reasoning is not None]
+    if not thoughts:
+        return {}
+    without_end = sum(own.reasoning_is_open for own in thoughts)
+    said = f"kept apart in {len(thoughts):,} of {len(replies):,} replies, {without_end:,} of them without an end"
+    return {"thoughts": said}
+
+
+_SAID = {"base": "plain text, as a base model", "instruct": "chat", "reasoning": "chat, with thoughts kept apart"}
+
+
+def _asked_as(manifest: AskManifest) -> AskedAs:
+    """How prompts reach the model: as plain text, as a chat, or as one with a thought in front of the reply."""
+    if manifest.is_import:
+        return "unknown"
+    if all(variant.name in manifest.asked_plainly for variant in manifest.prompts.variants):
+        return "base"
+    return "reasoning" if manifest.backend.settings.get("thinking") == "kept apart" else "instruct"
+
+
+def _size(size: ModelSize) -> str:
+    """The number of parameters, and who counted them."""
+    said = f"{size.parameters:,} parameters"
+    if size.others is not None:
+        return f"{said}, {size.others:,} without token embeddings and head, counted in the weights"
+    return f"{said}, as {'the server says' if size.source == 'server' else 'given'}"
+
+
+def _grading(
+    grades: StoredGrades, graded: Mapping[str, StoredGrade], sets: Iterable[QuestionSet], replies: Iterable[Reply]
+) -> dict[str, str]:
+    """How the run was graded, and whether answers have come since."""
+    is_open = {(own.name, question.id) for own in sets for question in own.questions if question.kind == "open"}
+    concluded = {(own.set, own.variant) for own in replies if own.stage == FINAL}
+    answers = [
+        own
+        for own in replies
+        if own.finish != "error" and own.stage in _GRADED_STAGES[(own.set, own.variant) in concluded]
+    ]
+    later = sum((own.set, own.question) in is_open and own.key not in graded for own in answers)
+    what = f"{counted(later, 'answer')} without a stored grade, graded by exact matching; run `calprobe grade` again"
+    return {"grading": grades.describe()} | ({"not graded": what} if later else {})
+
+
+def _alternatives(replies: Iterable[Reply]) -> dict[str, str]:
+    """How much of the probability the alternatives of tokens have, and what is missing."""
+    answers = [own for own in replies if own.stage == ANSWER and own.finish != "error"]
+    there = [own.alternatives for own in answers if own.alternatives is not None]
+    if not there:
+        return {}
+    masses = np.concatenate([own.mass for own in there])
+    sizes = [own.places.shape[1] for own in there if len(own)]
+    short = sum(int((own.places < 0).any(axis=1).sum()) for own in there)
+    exact = "entropies of the complete softmax" if all(own.complete for own in there) else "least entropies of a window"
+    said = f"up to {max(sizes, default=0)} tokens at each of {len(masses):,} positions"
+    if len(masses):
+        said += (
+            f", with {float(masses.mean()):.3f} of the probability on average and {float(masses.min()):.3f} at least"
+        )
+    said += f"; {exact}"
+    said += f"; {counted(short, 'position')} with fewer" if short else ""
+    lacking = len(answers) - len(there)
+    return {"alternatives of tokens": said + (f"; {counted(lacking, 'answer')} without any" if lacking else "")}
+
+
+def _meant(meanings: StoredMeanings | None) -> dict[str, str]:
+    """Which models say what answers mean."""
+    if meanings is None:
+        return {}
+    titles = {
+        "nli": "entailment",
+        "embed": "sentence embeddings",
+        "ccp_sentence": "alternatives in their sentence",
+        "ccp_token": "alternatives alone",
+    }
+    return {titles[own.kind]: own.describe() for own in meanings.sources}
