@@ -178,6 +178,7 @@ def reported_exposure(found: Reported) -> Exposure | None:
 
 
 NUMBERS = "accuracy", "mean confidence"
+APART = 0.2  # between the intervals of the two, of which a doubling is 1
 PLACES = 4, 0  # of accuracy and mean confidence, in the palette
 SIZES = frame.PairSizes(2.0, 2.6)
 
@@ -191,12 +192,13 @@ def composed(line: ExposureLine, heading: str = "") -> Panel:
     facts = tuple(float(n) for count in line.instances.tolist() for n in (0, count, math.nan))
     stems = marks.Line(tuple(at for at in x for _ in range(3)), facts, "stem")
     series = []
-    for name, place, estimates in zip(NUMBERS, PLACES, (line.accuracy, line.mean_confidence), strict=True):
+    for at, (name, estimates) in enumerate(zip(NUMBERS, (line.accuracy, line.mean_confidence), strict=True)):
         said = tuple(
             f"{count} {'time' if count == '1' else 'times'} in training: {name} {spelled(own)}\n{counted(n, 'fact')}"
             for count, own, n in zip(times, estimates, line.instances.tolist(), strict=True)
         )
-        series.append(Series(name, place, (Points(x, estimates, said, joined=True),)))
+        shifted = tuple(told + marks.beside(at, 2, APART) for told in x)
+        series.append(Series(name, PLACES[at], (Points(shifted, estimates, said, joined=True),)))
     strip = Panel("", across, Scale("facts", "zero"), marks=(stems,))
     upward = Scale("share of facts", "share")
     label = "Accuracy and mean confidence by the number of times that a fact was in the training data."

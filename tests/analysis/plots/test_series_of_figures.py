@@ -236,8 +236,8 @@ def test_exposure_is_drawn_at_the_mean_number_of_times_and_named_by_its_range() 
     above, below = plot(result).axes
     (line,) = result.lines
     x = np.where(line.told <= 1, 2 * line.told, 2 + np.log2(np.maximum(line.told, 1)))
-    assert has_line(above, x, [own.value for own in line.accuracy])
-    assert has_line(above, x, [own.value for own in line.mean_confidence])
+    assert has_line(above, x - 0.05, [own.value for own in line.accuracy])
+    assert has_line(above, x + 0.05, [own.value for own in line.mean_confidence])
     (stems,) = below.lines
     assert stems.get_xydata()[1::3].tolist() == np.column_stack([x, line.instances]).tolist()
     assert [label.get_text() for label in below.get_xticklabels()][2:5] == ["2", "3–4", "5–8"]
