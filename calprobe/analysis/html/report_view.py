@@ -20,7 +20,7 @@ from calprobe.analysis.tables.answers import answers_table
 from calprobe.analysis.tables.averages import averages_table, models_table
 from calprobe.analysis.tables.labels import TableName, table_names
 from calprobe.analysis.tables.report import estimators_table
-from calprobe.analysis.tables.slices import sortable_slices, trend_table
+from calprobe.analysis.tables.slices import slices_table, trend_table
 from calprobe.analysis.tables.summary import summary_table
 from calprobe.confidence import Headline, headline
 
@@ -104,7 +104,7 @@ def _run(run: RunReport, place: int, contents: ReportContents) -> RunView:
 def _slices(run: RunReport, found: RunContents, report: Report) -> Iterator[Table]:
     name = _names(report)[run.label]
     for own in found.slices:
-        yield sortable_slices(run.facts, own, report.options, name)
+        yield slices_table(run.facts, own, report.options, name, sortable=True)
         if (trend := trend_table(run.facts, own, name)) is not None:
             yield trend
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.paper_figures import RunAgainst
+from calprobe.analysis.paper_figures import BesidePaper, RunAgainst
 from calprobe.analysis.prose import against_footnotes, against_notes, figure_name, heading, size_and_state
 from calprobe.analysis.run_facts import RunFacts
-from calprobe.analysis.tables.labels import TableName, about
-from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.analysis.tables.labels import TableName, of_run
+from calprobe.analysis.tables.layout import UNRANKED, Layout, quantity
+from calprobe.analysis.tables.types import Row, Table
 from calprobe.metrics import Difference
 
 PAPER_TABLES = {
@@ -18,35 +19,29 @@ PAPER_TABLES = {
     "B": "Appendix B",
 }
 INSIDE = {True: "yes", False: "no", None: ""}
-COLUMNS = tuple(Column(name, keys={"quantity": name}) for name in ("ours", "paper", "difference", "inside"))
 
 
 def against_table(run: RunFacts, found: RunAgainst, name: TableName) -> Table:
     """A row a number of the paper's tables: ours, theirs, and the difference; before them, what the run departs in."""
-    return Table(
-        caption=f"Numbers of {name.of} beside the paper's: {size_and_state(run)}.",
-        label=f"{name.label}-against",
-        kind="paper",
-        stub="number",
-        columns=COLUMNS,
-        rows=tuple(
-            Row(
-                figure_name(row.figure),
-                (row.ours, row.figure.value, Difference(row.difference), INSIDE[row.inside]),
-                group=PAPER_TABLES[row.figure.table],
-                keys={
-                    "paper_table": row.figure.table,
-                    "estimator": row.figure.estimator,
-                    "metric": row.figure.metric,
-                    "of": row.figure.of or "",
-                },
-            )
-            for row in found.rows
+    layout = Layout[BesidePaper](
+        f"Numbers of {name.of} beside the paper's: {size_and_state(run)}.",
+        f"{name.label}-against",
+        "number",
+        _head,
+        (
+            quantity("ours", lambda row: row.ours),
+            quantity("paper", lambda row: row.figure.value),
+            quantity("difference", lambda row: Difference(row.difference)),
+            quantity("inside", lambda row: INSIDE[row.inside]),
         ),
-        heading=heading(run)[:1],
-        lead=tuple(against_notes(found)),
-        notes=tuple(against_footnotes(found)),
-        keys={"run": run.label, "model": run.model},
-        about=about(run),
-        best_within=None,
+        tuple(against_footnotes(found)),
+        kind="paper",
+        more=UNRANKED,
     )
+    return layout.table(found.rows, heading=heading(run)[:1], lead=tuple(against_notes(found)), **of_run(run))
+
+
+def _head(row: BesidePaper) -> Row:
+    figure = row.figure
+    of = {"estimator": figure.estimator, "metric": figure.metric, "of": figure.of or ""}
+    return Row(figure_name(figure), group=PAPER_TABLES[figure.table], keys={"paper_table": figure.table, **of})
