@@ -301,6 +301,11 @@ class Comparison(Corrected):
                 yield self.within.grounding
 
     @property
+    def titles(self) -> Mapping[str, str]:
+        """The metrics' titles, by name."""
+        return {metric.name: metric.title for metric in self.metrics}
+
+    @property
     def units(self) -> tuple[ClusterKind, ...]:
         """What was resampled, over all scopes."""
         found = [scope.unit for pair in self.pairs for scope in pair.scopes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -20,6 +20,14 @@ class Cells(Generic[Record]):
 
     column: Column
     of: Callable[[Record], Cell]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The head of a row and its cells by name, for a table whose rows are of several kinds."""
+
+    head: Row
+    cells: Mapping[str, Cell]
 
 
 @dataclass(frozen=True)
@@ -95,11 +103,20 @@ def estimates(
 
 
 def metrics(
-    several: Iterable[Metric], of: Callable[[Record], Mapping[str, Estimate]], *, ranked: bool = True
+    several: Iterable[Metric],
+    of: Callable[[Record], Mapping[str, Cell]],
+    *,
+    ranked: bool = True,
+    unranked: Container[str] = (),
 ) -> tuple[Cells[Record], ...]:
-    """A column for each metric, with the room that it says it needs; nothing where the mapping has it not."""
+    """A column for each metric, with the room that it says it needs; nothing where the mapping has it not.
+
+    The best cell is marked where they are `ranked`, but in no column of an `unranked` name.
+    """
 
     def cell(name: str) -> Callable[[Record], Cell]:
         return lambda record: of(record).get(name)
 
-    return tuple(Cells(Column.of(metric, ranked=ranked), cell(metric.name)) for metric in several)
+    return tuple(
+        Cells(Column.of(metric, ranked=ranked and metric.name not in unranked), cell(metric.name)) for metric in several
+    )

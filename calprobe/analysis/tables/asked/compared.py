@@ -9,7 +9,7 @@ from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.compare_prose import agreement_shares, correction_notes, direction_notes
 from calprobe.analysis.compare_results import Contrast
 from calprobe.analysis.prose import error_notes, sentence
-from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, rows_of, sides_named
+from calprobe.analysis.tables.comparison import numbers_layout, numbers_of, sides_named
 from calprobe.analysis.tables.types import Row, Table
 from calprobe.messages import counted
 
@@ -56,45 +56,34 @@ def _table(pair: AskedPair, comparison: AskedComparison) -> Table:
     titles = {metric.name: metric.title for metric in comparison.metrics}
     sides = () if comparison.within else (f"A {pair.first}, B {pair.second}",)
     what = f"variants of {pair.first}" if comparison.within else f"{pair.first} (A) and {pair.second} (B)"
-    return Table(
-        caption=f"Differences of {what}",
-        label="asked-differences",
-        stub="number",
-        columns=number_columns(named),
-        rows=tuple(
+    return numbers_layout(f"Differences of {what}", "asked-differences", named).table(
+        (
             row
             for cell in pair.cells
             for contrast in cell.contrasts
-            for row in rows_of(
-                Row(
-                    label=f"{contrast.estimator} {titles[contrast.metric]}",
-                    cells=number_cells(quantities(contrast), named),
-                    group=_title(cell),
-                    note=_fewer(contrast, cell),
-                    keys={
-                        "set": cell.set,
-                        "first_variant": cell.first,
-                        "second_variant": cell.second,
-                        _kind(contrast, cell): str(contrast.estimator),
-                        "metric": contrast.metric,
-                    },
-                    significant=contrast.significant,
-                ),
-                contrast,
-                named,
-            )
+            for row in numbers_of(_head(cell, contrast, titles[contrast.metric]), contrast)
         ),
-        heading=(*compared_heading(comparison), *sides),
-        lead=tuple(sentence(clause) for clause in pair.left_out),
-        notes=tuple(
+        *(
             f"{cell.set}, {cell.variants}: {agreement_shares(shares, reader)}"
             for cell in pair.cells
             for reader, shares in cell.agreement.items()
         ),
+        heading=(*compared_heading(comparison), *sides),
+        lead=tuple(sentence(clause) for clause in pair.left_out),
         general=tuple(compared_notes(comparison)),
         keys={"run": pair.first} if comparison.within else {"first": pair.first, "second": pair.second},
-        best_within=None,
     )
+
+
+def _head(cell: CellPair, contrast: Contrast, title: str) -> Row:
+    keys = {
+        "set": cell.set,
+        "first_variant": cell.first,
+        "second_variant": cell.second,
+        _kind(contrast, cell): str(contrast.estimator),
+        "metric": contrast.metric,
+    }
+    return Row(f"{contrast.estimator} {title}", group=_title(cell), note=_fewer(contrast, cell), keys=keys)
 
 
 def _title(cell: CellPair) -> str:
