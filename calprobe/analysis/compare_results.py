@@ -253,6 +253,7 @@ class Corrected(ABC):
     """A comparison of any kind of runs: its p-values are corrected for all of them."""
 
     __slots__ = ()
+    metrics: tuple[Metric, ...]  # in the order of rows
     options: CompareOptions  # with the correction that was chosen
 
     @property

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from calprobe.analysis.contents import ReportContents, RunContents, Wanted
-from calprobe.analysis.estimator_prose import templates_named
 from calprobe.analysis.html import definitions
 from calprobe.analysis.html.figure_views import figures_across, run_figures
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.run_view import big_numbers, manifests, options_made, page_title, run_head
 from calprobe.analysis.html.views import Definition, PageView, RunView, WordingView
-from calprobe.analysis.prose import remarks, score_notes, wording_facts
+from calprobe.analysis.prose import (
+    remarks,
+    score_notes,
+    templates_named,
+    wording_facts,
+)
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.tables import Table
 from calprobe.analysis.tables.against import against_table

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.paper_figures import BesidePaper, RunAgainst
-from calprobe.analysis.prose import against_footnotes, against_notes, figure_name, heading, size_and_state
+from collections.abc import Iterator
+
+from calprobe.analysis.paper_figures import BesidePaper, Figure, RunAgainst
+from calprobe.analysis.prose import heading, size_and_state
 from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.tables.labels import TableName, of_run
 from calprobe.analysis.tables.layout import UNRANKED, Layout, quantity
@@ -18,6 +20,8 @@ PAPER_TABLES = {
     "6": "Table 6, FACTOR",
     "B": "Appendix B",
 }
+METRICS = {"ace": "ACE", "brier": "Brier", "accuracy": "accuracy", "bear_score": "BEAR score"}
+EXPLAINED = "Difference: ours minus the paper's. Inside: the paper's number is within our interval."
 INSIDE = {True: "yes", False: "no", None: ""}
 
 
@@ -34,7 +38,7 @@ def against_table(run: RunFacts, found: RunAgainst, name: TableName) -> Table:
             quantity("difference", lambda row: Difference(row.difference)),
             quantity("inside", lambda row: INSIDE[row.inside]),
         ),
-        tuple(against_footnotes(found)),
+        (EXPLAINED,) if found.rows else (),
         kind="paper",
         more=UNRANKED,
     )
@@ -44,4 +48,22 @@ def against_table(run: RunFacts, found: RunAgainst, name: TableName) -> Table:
 def _head(row: BesidePaper) -> Row:
     figure = row.figure
     of = {"estimator": figure.estimator, "metric": figure.metric, "of": figure.of or ""}
-    return Row(figure_name(figure), group=PAPER_TABLES[figure.table], keys={"paper_table": figure.table, **of})
+    return Row(_name(figure), group=PAPER_TABLES[figure.table], keys={"paper_table": figure.table, **of})
+
+
+def _name(figure: Figure) -> str:
+    """The name of a figure of the paper.
+
+    >>> _name(Figure("2", "margin", "brier", 0.179, "Economic"))
+    'margin Brier, Economic'
+    """
+    name = " ".join(filter(None, (figure.estimator, METRICS[figure.metric])))
+    return ", ".join(filter(None, (name, figure.of)))
+
+
+def against_notes(found: RunAgainst) -> Iterator[str]:
+    """Notes above the rows."""
+    yield f"Against {found.source}{f', model {found.model}' if found.model else ''}."
+    if found.departures:
+        yield f"DIFFERENT FROM THE PAPER: {'; '.join(found.departures)}."
+    yield from found.left_out

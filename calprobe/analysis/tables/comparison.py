@@ -30,7 +30,7 @@ from calprobe.analysis.compare_results import (
     WithinPair,
 )
 from calprobe.analysis.options import CompareOptions
-from calprobe.analysis.prose import heading, mean_accuracy_name, sentence, size
+from calprobe.analysis.prose import heading, listed, mean_accuracy_name, sentence, size
 from calprobe.analysis.run_names import last_names
 from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, Numbers, cells, quantity
@@ -155,8 +155,7 @@ def _pair_head(pair: PairComparison, scope: Scope, contrast: Contrast, compariso
 def measured(comparison: Comparison) -> str:
     """What a comparison is of, for captions: Accuracy, Brier score and ACE."""
     titles = ["Brier score" if metric.title == "Brier" else metric.title for metric in comparison.metrics]
-    *most, last = titles if "accuracy" in titles else ["accuracy", *titles]
-    text = f"{', '.join(most)} and {last}" if most else last
+    text = listed(titles if "accuracy" in titles else ["accuracy", *titles])
     return text[:1].upper() + text[1:]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from calprobe.analysis.prose import range_note
 from calprobe.analysis.rank import GroupedRanks, RankReport, ScoreContrast
 from calprobe.analysis.results import EstimatorReport
 from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, cells, filled, metrics, quantity
@@ -125,8 +126,7 @@ def _notes(found: RankReport, *, directions: bool = True) -> Iterator[str]:
         names = ", ".join(metric.title for metric in found.metrics if metric.better == better)
         yield f"{better.capitalize()} is better: {names}."
     if found.options.resampling.n_resamples:
-        resamples = counted(found.options.resampling.n_resamples, "resample")
-        yield f"Ranges: 95 % bootstrap intervals ({resamples}, seed {found.options.resampling.seed})."
+        yield range_note(found.options.resampling)
     ordinal = [score.name for score in found.scores if score.scale != "probability"]
     if turned := [name for name in ordinal if found.options.is_uncertainty(name)]:
         yield f"Larger is less sure, so measured by order alone, without calibration: {', '.join(turned)}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calprobe.analysis.prose import HARMONIC_MEAN, heading, reductions_remarks, score_notes, sentence, size_and_state
+from calprobe.analysis.prose import heading, score_notes, sentence, size_and_state
 from calprobe.analysis.reductions import ReductionNumbers, ReductionsReport, RunReductions
 from calprobe.analysis.tables.against import against_table
 from calprobe.analysis.tables.averages import reduction_averages_table
@@ -13,6 +13,9 @@ from calprobe.analysis.tables.layout import Cells, Layout, cells
 from calprobe.analysis.tables.types import Row, Table
 from calprobe.metrics import Estimate
 
+HARMONIC_MEAN = (
+    "Harmonic mean of accuracy and 1 - ACE (Kissling et al. 2026, appendix B), without interval; larger is better."
+)
 COLUMNS: tuple[Cells[ReductionNumbers], ...] = (
     cells("accuracy", "accuracy", lambda numbers: numbers.accuracy, "larger"),
     cells("ACE", "ace", lambda numbers: numbers.ace, "smaller"),
@@ -49,3 +52,13 @@ def _run_tables(run: RunReductions, report: ReductionsReport, name: TableName) -
     )
     if run.against is not None:
         yield against_table(run.facts, run.against, name)
+
+
+def reductions_remarks(run: RunReductions) -> Iterator[str]:
+    """The template of the numbers, and the numbers that a run lacks; one clause for each."""
+    if run.template is None:
+        yield "no accuracy: the run has neither template 0 nor a paraphrase"
+    else:
+        yield f"base: template {run.template}"
+    if run.unknown:
+        yield f"not known to this import: {', '.join(run.unknown)}"

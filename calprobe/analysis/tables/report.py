@@ -6,17 +6,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from calprobe.analysis.estimator_prose import estimator_notes, group_title, templates_named
 from calprobe.analysis.prose import (
     accuracies,
     calibration_sentences,
     cluster_notes,
     cost_of_templates,
+    estimator_notes,
+    group_title,
     heading,
     remarks,
     report_notes,
     sentence,
     size_and_state,
+    templates_named,
     wording_facts,
 )
 from calprobe.analysis.results import Report, RunReport

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair
 from calprobe.analysis.asked.extent import state_of
-from calprobe.analysis.compare_prose import agreement_shares, correction_notes, direction_notes
+from calprobe.analysis.compare_prose import agreement_shares, contrast_notes
 from calprobe.analysis.compare_results import Contrast
-from calprobe.analysis.prose import error_notes, sentence
+from calprobe.analysis.prose import range_note, sentence
 from calprobe.analysis.tables.comparison import numbers_layout, numbers_of, sides_named
 from calprobe.analysis.tables.types import Row, Table
 from calprobe.messages import counted
+
+OWN_ANSWERS = (
+    "Each estimator is judged on its own answers: where accuracies differ, Brier and calibration errors do too."
+)
 
 
 def compared_tables(comparison: AskedComparison) -> tuple[Table, ...]:
@@ -29,19 +33,13 @@ def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:
 
 def compared_notes(comparison: AskedComparison) -> Iterator[str]:
     """What all numbers of a comparison are."""
-    resampling = comparison.options.scores.resampling
     yield (
         "Each number is of the rows of which A and B both have the reply or the confidence; n below a name counts them "
         "where they are fewer than all. A request that failed or was not made is in none."
     )
-    if resampling.n_resamples:
-        drawn = f"{resampling.n_resamples:,} resamples of the questions, seed {resampling.seed}"
-        yield f"Ranges: 95 % bootstrap intervals ({drawn})."
-        yield from correction_notes(comparison)
-    yield from direction_notes(comparison.metrics)
-    yield "Each estimator is judged on its own answers: where accuracies differ, Brier and calibration errors do too."
-    if any(contrast.by_chance for contrast in comparison.contrasts):
-        yield from error_notes(few_values=False, chance=True)
+    if comparison.options.scores.resampling.n_resamples:
+        yield range_note(comparison.options.scores.resampling, "the questions")
+    yield from contrast_notes(comparison, OWN_ANSWERS)
     if comparison.by_name:
         yield f"One estimator of each kind is compared, with one reader; others: {'; '.join(comparison.by_name)}."
     if any(cell.agreement for pair in comparison.pairs for cell in pair.cells):
