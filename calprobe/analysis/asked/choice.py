@@ -25,9 +25,7 @@ def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics:
     columns = dict.fromkeys(metric.name for metric in (*of_stated, *report.metrics))
     given = dict.fromkeys(name for run in report.runs for cell in run.reports() for name in cell.estimators)
     choice = Choice.of_report(estimators, given, metrics, columns)
-    of_cells = replace(choice, metrics=tuple(columns)) if metrics is None else choice
-    runs = tuple(_run(run, of_cells) for run in report.runs)
-    runs = tuple(replace(run, stated=run.stated and choose_stated(run.stated, choice)) for run in runs)
+    runs = tuple(_run(run, choice) for run in report.runs)
     return replace(report, runs=runs, metrics=choice.columns(report.metrics), metrics_chosen=metrics is not None)
 
 
@@ -36,6 +34,7 @@ def _run(run: AskedRunReport, choice: Choice) -> AskedRunReport:
         run,
         sets={name: _set(own, choice) for name, own in run.sets.items()},
         answers=None if run.answers is None else _answers(run.answers, choice),
+        stated=None if run.stated is None else choose_stated(run.stated, choice),
     )
 
 
