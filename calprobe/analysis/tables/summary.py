@@ -72,9 +72,7 @@ def _columns(report: Report) -> Iterator[Cells[RunReport]]:
             yield _of_estimator(name, "coverage", "coverage", 9)
 
 
-def _of_estimator(
-    name: str, metric: str, heading: str, priority: int, better: Better | None = None
-) -> Cells[RunReport]:
+def _of_estimator(name: str, metric: str, title: str, priority: int, better: Better | None = None) -> Cells[RunReport]:
     """The column of a metric, or of the coverage, of each run's estimator of that name."""
 
     def cell(run: RunReport) -> Estimate | None:
@@ -83,7 +81,7 @@ def _of_estimator(
             return None
         return estimator.coverage if metric == "coverage" else estimator.metrics.get(metric)
 
-    return cells(name, metric, cell, better, heading=heading, keys={"estimator": name}, priority=priority)
+    return cells(name, metric, cell, better, heading=title, keys={"estimator": name}, priority=priority)
 
 
 def _coverage(run: RunReport, column: Column) -> float:
