@@ -35,8 +35,8 @@ class Layout(Generic[Record]):
     """A table of records of one kind, a row each. What its notes say of the numbers is given with the records.
 
     >>> layout = Layout[str]("Words", "words", "word", Row, (cells("letters", "n", len),))
-    >>> layout.table(["yes", "no"]).rows[1]
-    Row(label='no', cells=(2,), ...)
+    >>> [row.cells for row in layout.table(["yes", "no"]).rows]
+    [(3,), (2,)]
     """
 
     caption: str  # one sentence
