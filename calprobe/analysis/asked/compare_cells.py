@@ -13,10 +13,10 @@ from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, 
 from calprobe.analysis.meaningful import of_scale
 from calprobe.analysis.options import CompareOptions
 from calprobe.cells.asked import AskedCell
-from calprobe.cells.cell import sample_of
+from calprobe.cells.cell import sample_of, shared_places
 from calprobe.confidence import NO_PREDICTION
 from calprobe.confidence.asked import Answers
-from calprobe.confidence.asked.reply_table import ReplyTable, paired
+from calprobe.confidence.asked.reply_table import ReplyTable
 from calprobe.metrics import ACCURACY, Metric, PairedDraws, mcnemar
 from calprobe.metrics.bootstrap import Predictions, draw_samples
 from calprobe.metrics.intervals import Draws, interval
@@ -74,7 +74,7 @@ class _Pair:
 
     @classmethod
     def of(cls, first: AskedCell, second: AskedCell, options: CompareOptions) -> _Pair:
-        own, other = paired([first.table, second.table])
+        own, other = shared_places([first.units, second.units])
         rows = first.table.rows, second.table.rows
         same = [
             (one, two)
@@ -82,7 +82,7 @@ class _Pair:
             if is_same_question(rows[0][one].question, rows[1][two].question)
         ]
         places = np.array(same, np.int64).reshape(-1, 2).T
-        clusters = first.table.clusters
+        clusters = None if first.units.clusters is None else first.units.group
         return cls(first, second, (places[0], places[1]), None if clusters is None else clusters[places[0]], options)
 
     def accuracy(self, reader: str) -> Iterator[Contrast]:
