@@ -26,7 +26,7 @@ class Points:
 
     x: Numbers
     values: tuple[Estimate, ...]
-    said: tuple[str, ...]  # what each stands for, in words
+    tips: tuple[str, ...]  # what each stands for, in words
     joined: bool = False  # whether a line goes through them
     ring: bool = False  # whether they are rings, which another mark at their place leaves to be seen
     name: str = ""  # in a legend; empty: that of the series
@@ -34,7 +34,9 @@ class Points:
     @property
     def ends(self) -> tuple[Numbers, Numbers, Numbers]:
         """The values, and the lower and the upper ends of the intervals."""
-        value, low, high = (tuple(getattr(own, end) for own in self.values) for end in ("value", "low", "high"))
+        value, low, high = (
+            tuple(getattr(estimate, end) for estimate in self.values) for end in ("value", "low", "high")
+        )
         return value, low, high
 
 
@@ -54,7 +56,7 @@ class Histogram:
 
     edges: Numbers  # [bins + 1]
     heights: Numbers
-    said: tuple[str, ...]
+    tips: tuple[str, ...]
     name: str = ""
 
 
@@ -81,7 +83,7 @@ class Boxes:
 
     x: Numbers
     boxes: tuple[Box, ...]
-    said: tuple[str, ...]
+    tips: tuple[str, ...]
     width: float
     name: str = ""
 
@@ -94,7 +96,7 @@ class Tiles:
     starts: Numbers
     widths: Numbers
     texts: tuple[str, ...]
-    said: tuple[str, ...]
+    tips: tuple[str, ...]
     shades: tuple[float, ...] | None = None  # how dark, in [0, 1]; none: all grey. None: the colour of the series
     thick: float = 0.8  # of a row
     name: str = ""
@@ -207,9 +209,9 @@ class Drawable(Protocol):
 
 def grouped(groups: Sequence[str], name: str, values: Sequence[Estimate | None], shift: float) -> Points:
     """The points of one series, one for each group that has a value: groups are at 0, 1, .., and it a little beside."""
-    known = {at: value for at, value in enumerate(values) if value is not None}
-    said = tuple(f"{groups[at]}, {name}: {spelled(value)}" for at, value in known.items())
-    return Points(tuple(at + shift for at in known), tuple(known.values()), said)
+    points = {at: value for at, value in enumerate(values) if value is not None}
+    tips = tuple(f"{groups[at]}, {name}: {spelled(value)}" for at, value in points.items())
+    return Points(tuple(at + shift for at in points), tuple(points.values()), tips)
 
 
 def beside(place: int, count: int, reach: float) -> float:
@@ -222,13 +224,13 @@ def heights(panel: Panel) -> Iterator[float]:
     for mark in panel.every:
         match mark:
             case Points():
-                found = tuple(end for ends in mark.ends for end in ends)
+                ends = tuple(end for row in mark.ends for end in row)
             case Line():
-                found = mark.y
+                ends = mark.y
             case Histogram():
-                found = mark.heights
+                ends = mark.heights
             case Boxes():
-                found = tuple(end for box in mark.boxes for end in (box.least, box.most))
+                ends = tuple(end for box in mark.boxes for end in (box.least, box.most))
             case Tiles() | Texts():
-                found = ()
-        yield from filter(math.isfinite, found)
+                ends = ()
+        yield from filter(math.isfinite, ends)

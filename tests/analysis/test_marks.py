@@ -38,7 +38,7 @@ def titles(html: str) -> list[str]:
 def test_a_group_without_a_value_has_no_point_and_others_keep_their_places() -> None:
     points = grouped(("a", "b", "c"), "x", (Estimate(0.5), None, Estimate(0.25, 0.2, 0.3)), -0.25)
     assert points.x == (-0.25, 1.75)
-    assert points.said == ("a, x: 0.5000", "c, x: 0.2500 (.200-.300)")
+    assert points.tips == ("a, x: 0.5000", "c, x: 0.2500 (.200-.300)")
     assert points.ends[0] == (0.5, 0.25)
     assert [beside(place, 2, 0.5) for place in (0, 1)] == [-0.125, 0.125]
 

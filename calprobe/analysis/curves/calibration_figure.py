@@ -52,33 +52,33 @@ def alone(line: CalibrationLine, places: Mapping[str, int], below: str, heading:
 
 def _strip(lines: Sequence[CalibrationLine], places: Mapping[str, int], below: str, of: str) -> Panel:
     counts = tuple(
-        Series(own.estimator, places[own.estimator], (_counts(own, of, own.instances if below == SHARE else 1),))
-        for own in lines
+        Series(line.estimator, places[line.estimator], (_counts(line, of, line.instances if below == SHARE else 1),))
+        for line in lines
     )
     return Panel("", ACROSS, Scale(below, "zero"), counts)
 
 
 def _bins(line: CalibrationLine, of: str, name: str = "") -> Points:
     """The bins that hold an instance."""
-    drawn, estimates, said = line.drawn, [], []
+    drawn, estimates, tips = line.drawn, [], []
     kept = (drawn.bins.count > 0).nonzero()[0].tolist()
     for at in kept:
-        own = Estimate(float(drawn.bins.accuracy[at]), float(drawn.low[at]), float(drawn.high[at]))
-        of_bin = f"confidence {drawn.bins.confidence[at]:.3f}, accuracy {own.value:.3f}"
-        said.append(f"{line.estimator}: {of_bin}\n{counted(int(drawn.bins.count[at]), of)}")
-        estimates.append(own)
+        accuracy = Estimate(float(drawn.bins.accuracy[at]), float(drawn.low[at]), float(drawn.high[at]))
+        of_bin = f"confidence {drawn.bins.confidence[at]:.3f}, accuracy {accuracy.value:.3f}"
+        tips.append(f"{line.estimator}: {of_bin}\n{counted(int(drawn.bins.count[at]), of)}")
+        estimates.append(accuracy)
     return Points(
-        tuple(drawn.bins.confidence[kept].tolist()), tuple(estimates), tuple(said), joined=not name, name=name
+        tuple(drawn.bins.confidence[kept].tolist()), tuple(estimates), tuple(tips), joined=not name, name=name
     )
 
 
 def _counts(line: CalibrationLine, of: str, whole: int) -> Histogram:
     edges, counts = width_edges(len(line.histogram)).tolist(), line.histogram.tolist()
-    said = tuple(
+    tips = tuple(
         f"{line.estimator}: {counted(n, of)}\nof confidence {start:.2f} to {end:.2f}"
         for start, end, n in zip(edges[:-1], edges[1:], counts, strict=True)
     )
-    return Histogram(tuple(edges), tuple(n / max(whole, 1) for n in counts), said)
+    return Histogram(tuple(edges), tuple(n / max(whole, 1) for n in counts), tips)
 
 
 def _spelled(line: CalibrationLine) -> str:
@@ -98,7 +98,7 @@ def draw_calibration(result: Calibration, look: Look = DEFAULT_LOOK) -> Figure:
     places = style_places([line.estimator for line in result.lines])
     if look.form == "overlay":
         panels = [overlaid(row, places, result.of, names[run]) for run, row in rows.items()]
-        return paper.draw_strips([panels] if panels else [], look, OVERLAY_SIZES, said=result.said)
+        return paper.draw_strips([panels] if panels else [], look, OVERLAY_SIZES, remark=result.said)
     several = len(rows) > 1
     blocks = [
         [alone(line, places, result.of, names[run] if several and not at else "") for at, line in enumerate(row)]

@@ -55,9 +55,9 @@ class Dumbbells:
         return Panel(self.title, across, rows, series, marks, label=label, size=(2.6, REST_INCHES))
 
 
-def _dots(own: Dumbbells, place: int, name: str, shares: Sequence[float]) -> Series:
-    said = tuple(
-        f"{row.name}: {share:.3f} {name}, of {row.facts:,} facts" for row, share in zip(own.rows, shares, strict=True)
+def _dots(data: Dumbbells, place: int, name: str, shares: Sequence[float]) -> Series:
+    tips = tuple(
+        f"{row.name}: {share:.3f} {name}, of {row.facts:,} facts" for row, share in zip(data.rows, shares, strict=True)
     )
-    heights = tuple(Estimate(float(at)) for at in range(len(own.rows)))
-    return Series(name, place, (Points(tuple(shares), heights, said, ring=place == SECOND),))
+    heights = tuple(Estimate(float(at)) for at in range(len(data.rows)))
+    return Series(name, place, (Points(tuple(shares), heights, tips, ring=place == SECOND),))

@@ -193,12 +193,13 @@ def composed(line: ExposureLine, heading: str = "") -> Panel:
     stems = marks.Line(tuple(at for at in x for _ in range(3)), facts, "stem")
     series = []
     for at, (name, estimates) in enumerate(zip(NUMBERS, (line.accuracy, line.mean_confidence), strict=True)):
-        said = tuple(
-            f"{count} {'time' if count == '1' else 'times'} in training: {name} {spelled(own)}\n{counted(n, 'fact')}"
-            for count, own, n in zip(times, estimates, line.instances.tolist(), strict=True)
+        tips = tuple(
+            f"{count} {'time' if count == '1' else 'times'} in training: {name} {spelled(estimate)}\n"
+            f"{counted(n, 'fact')}"
+            for count, estimate, n in zip(times, estimates, line.instances.tolist(), strict=True)
         )
         shifted = tuple(told + marks.beside(at, 2, APART) for told in x)
-        series.append(Series(name, PLACES[at], (Points(shifted, estimates, said, joined=True),)))
+        series.append(Series(name, PLACES[at], (Points(shifted, estimates, tips, joined=True),)))
     strip = Panel("", across, Scale("facts", "zero"), marks=(stems,))
     upward = Scale("share of facts", "share")
     label = "Accuracy and mean confidence by the number of times that a fact was in the training data."

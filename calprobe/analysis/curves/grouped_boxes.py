@@ -30,8 +30,8 @@ class GroupedBoxes:
         return Panel(self.title, across, upward, series, label=label, size=(2.6, 2.4))
 
 
-def _series(own: GroupedBoxes, place: int, name: str) -> Series:
-    shift, width = beside(place, len(own.series), REACH), min(WIDEST, 0.85 * REACH / len(own.series))
-    boxes = {at: box for at, row in enumerate(own.values) if (box := row[place]) is not None}
-    said = tuple(f"{own.groups[at]}, {name}: {box.said}" for at, box in boxes.items())
-    return Series(name, place, (Boxes(tuple(at + shift for at in boxes), tuple(boxes.values()), said, width),))
+def _series(data: GroupedBoxes, place: int, name: str) -> Series:
+    shift, width = beside(place, len(data.series), REACH), min(WIDEST, 0.85 * REACH / len(data.series))
+    boxes = {at: box for at, row in enumerate(data.values) if (box := row[place]) is not None}
+    tips = tuple(f"{data.groups[at]}, {name}: {box.said}" for at, box in boxes.items())
+    return Series(name, place, (Boxes(tuple(at + shift for at in boxes), tuple(boxes.values()), tips, width),))

@@ -32,7 +32,7 @@ class QuarterBars:
     def panel(self) -> Panel:
         """The parts of each in the order of their names, with their shares in percent."""
         rows = tuple(map(float, range(len(self.bars))))
-        heads = tuple(f"{own.title}, {own.facts:,} facts" for own in self.bars)
+        heads = tuple(f"{bar.title}, {bar.facts:,} facts" for bar in self.bars)
         titles = Texts((0.0,) * len(rows), tuple(at - 0.33 for at in rows), heads, fixed=True)
         names = self.bars[0].names if self.bars else ()
         series = tuple(Series(name, PLACES[part], (_part(self.bars, part),)) for part, name in enumerate(names))
@@ -44,10 +44,10 @@ class QuarterBars:
 def _part(several: Sequence[Quarters], part: int) -> Tiles:
     return Tiles(
         tuple(map(float, range(len(several)))),
-        tuple(sum(own.shares[:part]) for own in several),
-        tuple(own.shares[part] for own in several),
-        tuple(f"{100 * own.shares[part]:.0f}" for own in several),
-        tuple(f"{own.names[part]}: {own.shares[part]:.3f} of {own.facts:,} facts" for own in several),
+        tuple(sum(bar.shares[:part]) for bar in several),
+        tuple(bar.shares[part] for bar in several),
+        tuple(f"{100 * bar.shares[part]:.0f}" for bar in several),
+        tuple(f"{bar.names[part]}: {bar.shares[part]:.3f} of {bar.facts:,} facts" for bar in several),
         None if part < len(PLACES) - 1 else (),  # neither is grey
         thick=0.5,
     )

@@ -33,8 +33,8 @@ class SharePanel:
 
     def points(self, field: str) -> list[tuple[float, int, float, float]]:
         """Of a share: place on an axis of powers of two, samples, mean and deviation; where it is defined."""
-        known = zip(self.samples, self.values[field], strict=True)
-        return [(math.log2(n), n, mean, spread) for n, (mean, spread) in known if math.isfinite(mean)]
+        plans = zip(self.samples, self.values[field], strict=True)
+        return [(math.log2(n), n, mean, spread) for n, (mean, spread) in plans if math.isfinite(mean)]
 
     @property
     def panel(self) -> Panel:
@@ -46,10 +46,10 @@ class SharePanel:
         return Panel(self.title, across, Scale("share of the variance", "zero"), series, label=label, size=(2.6, 2.8))
 
 
-def _marks(own: SharePanel, field: str) -> Iterator[Points | Line]:
-    points = own.points(field)
+def _marks(panel: SharePanel, field: str) -> Iterator[Points | Line]:
+    points = panel.points(field)
     values = tuple(Estimate(mean, mean - spread, mean + spread) for _, _, mean, spread in points)
-    said = tuple(f"{SHARES[field]}, {n} samples: {number(mean)}" for _, n, mean, _ in points)
-    yield Points(tuple(x for x, *_ in points), values, said, joined=True)
-    if field in own.exact and field != "by_chance":
-        yield Line((), (own.exact[field],), "exact", EXACT)
+    tips = tuple(f"{SHARES[field]}, {n} samples: {number(mean)}" for _, n, mean, _ in points)
+    yield Points(tuple(x for x, *_ in points), values, tips, joined=True)
+    if field in panel.exact and field != "by_chance":
+        yield Line((), (panel.exact[field],), "exact", EXACT)

@@ -61,14 +61,18 @@ class SizePanel:
         """Names at the points of the first reader, families joined by lines, rho below the title."""
         ticks = tuple((tick, short_count(10**tick)) for tick in size_ticks(self.exponents))
         across, first = Scale("parameters", ends=self.exponents, ticks=ticks), self.series[0]
-        x, y = self.places(0).tolist(), [found.value for found in first.spread]
+        x, y = self.places(0).tolist(), [estimate.value for estimate in first.spread]
         paths = tuple(
             Line(tuple(x[at] for at in path), tuple(y[at] for at in path), "family", "models of one family")
             for path in self.family_paths
         )
-        known = [at for at, value in enumerate(y) if math.isfinite(value)]
-        names = Texts(tuple(x[at] for at in known), tuple(y[at] for at in known), tuple(self.names[at] for at in known))
-        series = tuple(Series(one.reader, one.place, (_points(self, at),)) for at, one in enumerate(self.series))
+        places = [at for at, value in enumerate(y) if math.isfinite(value)]
+        names = Texts(
+            tuple(x[at] for at in places), tuple(y[at] for at in places), tuple(self.names[at] for at in places)
+        )
+        series = tuple(
+            Series(reader.reader, reader.place, (_points(self, at),)) for at, reader in enumerate(self.series)
+        )
         note = spelled_rho(first.rho, first.reader, len(self.names))
         label = f"Parameters and spread on {self.title}, by reader of answers."
         upward = Scale("spread over variants", "zero")
@@ -102,10 +106,11 @@ def size_ticks(ends: tuple[float, float]) -> tuple[float, ...]:
     return within if len(within) < 7 else tuple(step for step in within if math.isclose(step, round(step)))
 
 
-def _points(own: SizePanel, at: int) -> Points:
-    models = zip(own.names, own.parameters, own.series[at].spread, strict=True)
-    said = tuple(f"{name}, {n:,} parameters, {own.series[at].reader}: {spelled(found)}" for name, n, found in models)
-    return Points(tuple(own.places(at).tolist()), own.series[at].spread, said)
+def _points(panel: SizePanel, at: int) -> Points:
+    models = zip(panel.names, panel.parameters, panel.series[at].spread, strict=True)
+    reader = panel.series[at].reader
+    tips = tuple(f"{name}, {n:,} parameters, {reader}: {spelled(spread)}" for name, n, spread in models)
+    return Points(tuple(panel.places(at).tolist()), panel.series[at].spread, tips)
 
 
 def spelled_rho(rho: Estimate, reader: str, runs: int) -> str:

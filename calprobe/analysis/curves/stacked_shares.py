@@ -48,10 +48,10 @@ class StackedShares:
     @property
     def panel(self) -> Panel:
         """Bars one below the other; the larger a value, the darker."""
-        every = [(at, start, part) for at in range(len(self.bars)) for start, part in self.placed(at)]
-        known = [found for found in every if found[2].value is not None]
-        rest = [found for found in every if found[2].value is None]
-        marks = [_tiles(self, known, tuple(part.shade for _, _, part in known))] if known else []
+        placed = [(at, start, part) for at in range(len(self.bars)) for start, part in self.placed(at)]
+        valued = [part for part in placed if part[2].value is not None]
+        rest = [part for part in placed if part[2].value is None]
+        marks = [_tiles(self, valued, tuple(part.shade for _, _, part in valued))] if valued else []
         marks += [_tiles(self, rest, (), "other values, and how many they are")] if rest else []
         down = Scale.of_rows(self.bars, BAR_INCHES, grid=False)
         across, label = (
@@ -62,14 +62,14 @@ class StackedShares:
 
 
 def _tiles(
-    own: StackedShares, parts: Sequence[tuple[int, float, Part]], shades: tuple[float, ...], name: str = ""
+    data: StackedShares, parts: Sequence[tuple[int, float, Part]], shades: tuple[float, ...], name: str = ""
 ) -> Tiles:
     return Tiles(
         tuple(float(at) for at, _, _ in parts),
         tuple(start for _, start, _ in parts),
         tuple(part.share for _, _, part in parts),
         tuple(part.name for _, _, part in parts),
-        tuple(f"{own.bars[at]}, {part.said}" for at, _, part in parts),
+        tuple(f"{data.bars[at]}, {part.said}" for at, _, part in parts),
         shades,
         name=name,
     )

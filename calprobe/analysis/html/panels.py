@@ -114,7 +114,7 @@ def _mark(frame: svg.Frame, mark: Mark, place: int) -> Iterator[Markup]:
             if mark.joined:
                 yield svg.line(frame, points)
             yield svg.intervals(frame, zip(mark.x, low, high, strict=True))
-            yield from (svg.mark(frame, at, said, place) for at, said in zip(points, mark.said, strict=True))
+            yield from (svg.mark(frame, at, tip, place) for at, tip in zip(points, mark.tips, strict=True))
         case Line() if mark.role in _GUIDES:
             path = svg.path(frame, list(zip(mark.x, mark.y, strict=True)))
             yield svg.element("path", d=path, class_="guide", stroke_width=_GUIDES[mark.role])
@@ -122,8 +122,8 @@ def _mark(frame: svg.Frame, mark: Mark, place: int) -> Iterator[Markup]:
             x, y = (mark.x, mark.y) if mark.x else ((frame.x.low, frame.x.high), mark.y * 2)
             yield svg.line(frame, list(zip(x, y, strict=True)), _CLASSES[mark.role])
         case Histogram():
-            bins = zip(mark.edges[:-1], mark.edges[1:], mark.heights, mark.said, strict=True)
-            yield from (svg.bar(frame, *own) for own in bins if own[2])
+            bins = zip(mark.edges[:-1], mark.edges[1:], mark.heights, mark.tips, strict=True)
+            yield from (svg.bar(frame, *bar) for bar in bins if bar[2])
         case Boxes():
             yield from _boxes(frame, mark)
         case Tiles():
@@ -134,23 +134,23 @@ def _mark(frame: svg.Frame, mark: Mark, place: int) -> Iterator[Markup]:
 
 def _boxes(frame: svg.Frame, mark: Boxes) -> Iterator[Markup]:
     half = mark.width / 2
-    for x, box, said in zip(mark.x, mark.boxes, mark.said, strict=True):
+    for x, box, tip in zip(mark.x, mark.boxes, mark.tips, strict=True):
         yield svg.intervals(frame, ((x, box.least, box.quartile_1), (x, box.quartile_3, box.most)))
-        yield svg.box(frame, (x - half, x + half), (box.quartile_1, box.quartile_3), said)
+        yield svg.box(frame, (x - half, x + half), (box.quartile_1, box.quartile_3), tip)
         yield svg.line(frame, [(x - half, box.median), (x + half, box.median)])
 
 
 def _tiles(frame: svg.Frame, mark: Tiles) -> Iterator[Markup]:
     shades: Sequence[float | None] = mark.shades or [None] * len(mark.rows)
-    tiles = zip(mark.rows, mark.starts, mark.widths, mark.texts, mark.said, shades, strict=True)
-    for row, start, share, text, said, shade in tiles:
+    tiles = zip(mark.rows, mark.starts, mark.widths, mark.texts, mark.tips, shades, strict=True)
+    for row, start, share, text, tip, shade in tiles:
         left, right, top, foot = *map(frame.across, (start, start + share)), *map(frame.down, _ends(row, mark.thick))
         look: dict[str, str] = {"class_": "bar" if mark.shades is None else "heat rest"}
         if mark.shades is not None:
             look["fill_opacity"] = "0.25"
         if shade is not None:
             look = {"class_": "heat", "fill_opacity": f"{0.08 + 0.5 * shade:.2f}"}
-        title = svg.element("title", escape(said))
+        title = svg.element("title", escape(tip))
         width = max(right - left - 1, 0.0)
         yield svg.element("rect", title, x=left, y=top, width=width, height=foot - top, **look)
         if len(text) * svg.LETTER + 4 < width:
@@ -191,19 +191,19 @@ def _heat_map(cells: Cells) -> Markup:
         top = HEAD + row * at
         parts.append(svg.element("text", shown[at], x=left - 8, y=top + row / 2 + 4, class_="tick end"))
         for place, value in enumerate(values):
-            said = f"{name}, {cells.columns[place]}: {cells.spelled(value)}"
-            parts += _cell(cells, value, (left + column * place, top, column, row), said)
+            tip = f"{name}, {cells.columns[place]}: {cells.spelled(value)}"
+            parts += _cell(cells, value, (left + column * place, top, column, row), tip)
     size = f"0 0 {left + column * len(cells.columns)} {HEAD + row * len(cells.rows)}"
     return svg.element("svg", *parts, viewBox=size, role="img", aria_label=cells.label)
 
 
-def _cell(cells: Cells, value: float, place: Sequence[float], said: str) -> tuple[Markup, Markup]:
+def _cell(cells: Cells, value: float, place: Sequence[float], tip: str) -> tuple[Markup, Markup]:
     left, top, width, height = place
     shade = min(abs(value), 1.0) * (0.6 if cells.square else 0.55) if math.isfinite(value) else 0.0
     below = " below" if value < 0 else ""
     return (
         svg.element(
-            "rect", svg.element("title", escape(said)), x=left + 1, y=top + 1, width=width - 2, height=height - 2,
+            "rect", svg.element("title", escape(tip)), x=left + 1, y=top + 1, width=width - 2, height=height - 2,
             class_=f"heat{below}", fill_opacity=f"{shade:.2f}",
         ),
         svg.element(

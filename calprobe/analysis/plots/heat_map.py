@@ -53,9 +53,9 @@ class _Layout:
 
     @classmethod
     def of(cls, several: Sequence[Cells], look: Look) -> _Layout:
-        across, down = max(len(own.columns) for own in several), max(len(own.rows) for own in several)
-        left = _inches([name for own in several for name in own.rows])
-        below = _inches([name for own in several for name in own.columns])
+        across, down = max(len(cells.columns) for cells in several), max(len(cells.rows) for cells in several)
+        left = _inches([name for cells in several for name in cells.rows])
+        below = _inches([name for cells in several for name in cells.columns])
         square = several[0].square
         if square:
             left = below = max(LEFT_INCHES, left + 2 * frame.LETTER / frame.POINTS_PER_INCH)
@@ -78,16 +78,16 @@ def draw_heat_maps(several: Sequence[Cells], look: Look) -> Figure:
     layout = _Layout.of(several, look)
     figure = frame.blank_figure(look.width, layout.height)
     panels = frame.panel_grid(figure, len(several), layout.columns)
-    for at, (axes, own) in enumerate(zip(panels, several, strict=True)):
-        values = np.array(own.values, np.float64).reshape(len(own.rows), len(own.columns))
-        draw_cells(axes, values, layout.shades if own.square else SHARES, own.spelled)
-        axes.set_aspect("equal" if own.square else "auto")
-        if own.square and at + layout.columns < len(several):
+    for at, (axes, cells) in enumerate(zip(panels, several, strict=True)):
+        values = np.array(cells.values, np.float64).reshape(len(cells.rows), len(cells.columns))
+        draw_cells(axes, values, layout.shades if cells.square else SHARES, cells.spelled)
+        axes.set_aspect("equal" if cells.square else "auto")
+        if cells.square and at + layout.columns < len(several):
             axes.set_xticks([])
         else:
-            axes.set_xticks(range(len(own.columns)), own.columns, rotation=90 if layout.upright else 0)
-        axes.set_yticks(range(len(own.rows)), own.rows if at % layout.columns == 0 else [])
-        frame.title_panel(axes, own.title)
+            axes.set_xticks(range(len(cells.columns)), cells.columns, rotation=90 if layout.upright else 0)
+        axes.set_yticks(range(len(cells.rows)), cells.rows if at % layout.columns == 0 else [])
+        frame.title_panel(axes, cells.title)
     frame.title_figure(figure, look)
     frame.fix_layout(figure)
     return figure

@@ -56,14 +56,16 @@ _INK = SeriesStyle(INK, "o", (0, ()))  # of what no series has, or several have
 
 def draw(several: Sequence[Drawable], look: Look = DEFAULT_LOOK) -> Figure:
     """A figure with a panel for each, all of one kind, and a legend below."""
-    panels = [own.panel for own in several]
+    panels = [data.panel for data in several]
     cells = [panel for panel in panels if isinstance(panel, Cells)]
-    return draw_heat_maps(cells, look) if cells else _draw([own for own in panels if isinstance(own, Panel)], look)
+    return (
+        draw_heat_maps(cells, look) if cells else _draw([panel for panel in panels if isinstance(panel, Panel)], look)
+    )
 
 
 def _draw(panels: Sequence[Panel], look: Look) -> Figure:
     width, height = panels[0].size if panels else (2.6, 2.6)
-    rows = max((own.y.row * len(own.y.names) for own in panels), default=0)
+    rows = max((panel.y.row * len(panel.y.names) for panel in panels), default=0)
     names, make = _Names.of(panels, look, width), frame.row_figure if rows else frame.panel_figure
     figure, grid, columns = make(len(panels), look, (width, height + names.inches + rows))
     entries = _Legend()
@@ -113,9 +115,9 @@ def _write_tiles(axes: Axes, mark: Tiles) -> None:
 
 
 def draw_strips(
-    blocks: Sequence[Sequence[Panel]], look: Look, sizes: frame.PairSizes, title: str = "", said: str = ""
+    blocks: Sequence[Sequence[Panel]], look: Look, sizes: frame.PairSizes, title: str = "", remark: str = ""
 ) -> Figure:
-    """A figure of panels with strips, a block of rows for each run; `said` is a line of the legend without a sample."""
+    """A figure of panels with strips, a block of rows for each run; `remark` is a line of the legend alone."""
     figure, grids = frame.panel_pairs([len(block) for block in blocks], look, sizes)
     entries = _Legend()
     pairs = [pair for grid in grids for pair in grid]
@@ -131,7 +133,7 @@ def draw_strips(
     most = max((pair.counts.get_ylim()[1] for pair in pairs), default=1.0)
     for pair in pairs:
         pair.counts.set_ylim(0, most)
-    frame.finish(figure, look, entries.all | ({said: frame.sample(linestyle="none")} if said else {}), title)
+    frame.finish(figure, look, entries.all | ({remark: frame.sample(linestyle="none")} if remark else {}), title)
     return figure
 
 
@@ -162,10 +164,10 @@ class _Names:
     def of(cls, panels: Sequence[Panel], look: Look, least: float) -> _Names:
         """Those of these panels, each at least `least` inches wide."""
         columns = frame.fold(max(len(panels), 1), look.width, least)
-        own = cls((look.width - frame.LABELS_INCHES) / columns * frame.POINTS_PER_INCH)
-        named = [panel.x.names for panel in panels if own.slanted(panel.x)]
-        longest = max((len(name) for names in named for name in names), default=0)
-        return cls(own.room, longest * frame.LETTER * math.sin(math.radians(SLANT)) / frame.POINTS_PER_INCH)
+        names = cls((look.width - frame.LABELS_INCHES) / columns * frame.POINTS_PER_INCH)
+        named = [panel.x.names for panel in panels if names.slanted(panel.x)]
+        longest = max((len(name) for scale in named for name in scale), default=0)
+        return cls(names.room, longest * frame.LETTER * math.sin(math.radians(SLANT)) / frame.POINTS_PER_INCH)
 
     def slanted(self, scale: Scale) -> bool:
         """Whether lines of the names are longer than the groups are wide."""
@@ -209,7 +211,7 @@ def _draw_mark(axes: Axes, mark: Mark, style: SeriesStyle, *, alone: bool) -> Ar
     """Draw a mark, and return the sample of it that a legend shows."""
     match mark:
         case Points():
-            value, low, high = (np.array(own, np.float64) for own in mark.ends)
+            value, low, high = (np.array(ends, np.float64) for ends in mark.ends)
             frame.interval_bars(axes, np.array(mark.x, np.float64), low, high, style.color)
             axes.plot(mark.x, value, **_dots(style, mark))
             return frame.sample(**_dots(_INK if mark.name else style, mark))
@@ -244,8 +246,8 @@ def _draw_tiles(axes: Axes, mark: Tiles, color: str) -> Artist:
     colors: list[Any] = [(color, 0.65) if mark.shades is None else REST] * len(mark.rows)
     if mark.shades:
         colors = [colormaps["Blues"](SHADES[0] + shade * (SHADES[1] - SHADES[0])) for shade in mark.shades]
-    for row, start, width, own in zip(mark.rows, mark.starts, mark.widths, colors, strict=True):
-        axes.barh(row, width, mark.thick, start, color=own, edgecolor="white", linewidth=0.6)
+    for row, start, width, shade in zip(mark.rows, mark.starts, mark.widths, colors, strict=True):
+        axes.barh(row, width, mark.thick, start, color=shade, edgecolor="white", linewidth=0.6)
     return Patch(facecolor=colors[0] if colors else REST)
 
 
@@ -255,8 +257,8 @@ def _draw_boxes(axes: Axes, mark: Boxes, color: str) -> Artist:
     line = {"color": color, "linewidth": 0.9}
     axes.bxp(
         [
-            {"med": own.median, "q1": own.quartile_1, "q3": own.quartile_3, "whislo": own.least, "whishi": own.most}
-            for own in mark.boxes
+            {"med": box.median, "q1": box.quartile_1, "q3": box.quartile_3, "whislo": box.least, "whishi": box.most}
+            for box in mark.boxes
         ],
         positions=mark.x,
         widths=mark.width,
