@@ -11,6 +11,8 @@ from calprobe.analysis.tables.types import Better, Cell, Column, Row, Table
 from calprobe.metrics import Estimate, Metric
 
 Record = TypeVar("Record")
+GIVEN = None  # the heads of rows that are given with their records
+UNRANKED: Mapping[str, Any] = {"best_within": None}  # `more` of a table in which no number is the best
 
 
 @dataclass(frozen=True)
@@ -19,11 +21,14 @@ class Cells(Generic[Record]):
 
     column: Column
     of: Callable[[Record], Cell]
+    where: Callable[[Record], bool] | None = None  # left out unless this is so of a record; None: always there
 
 
 @dataclass(frozen=True)
 class Layout(Generic[Record]):
     """A table of records of one kind, a row each. What its notes say of the numbers is given with the records.
+
+    The heads of rows are made of the records, or given with them where a record does not know what it belongs to.
 
     >>> layout = Layout[str]("Words", "words", "word", Row, (cells("letters", "n", len),))
     >>> layout.table(["yes", "no"]).rows[1]
@@ -33,7 +38,7 @@ class Layout(Generic[Record]):
     caption: str  # one sentence
     label: str  # to refer to it by, [a-z0-9-]+
     stub: str  # title of the column of the rows' labels
-    head: Callable[[Record], Row]  # a row without its cells
+    head: Callable[[Record], Row] | None  # a row without its cells; or `GIVEN`
     columns: Sequence[Cells[Record]]
     notes: tuple[str, ...] = ()
     kind: str = ""  # what `report --tables` names it by
@@ -41,9 +46,19 @@ class Layout(Generic[Record]):
 
     def table(self, records: Iterable[Record], *notes: str, **fields: Any) -> Table:
         """The table of these records; `notes` stand behind its own, `fields` replace those of the table."""
-        rows = (replace(self.head(one), cells=tuple(cells.of(one) for cells in self.columns)) for one in records)
-        columns = tuple(cells.column for cells in self.columns)
-        table = Table(self.caption, self.label, self.stub, columns, tuple(rows), kind=self.kind, **self.more)
+        if self.head is None:
+            raise TypeError(f"the rows of {self.label!r} have no heads of their own: give them with the records")
+        return self.of_rows([(self.head(record), record) for record in records], *notes, **fields)
+
+    def of_rows(self, rows: Iterable[tuple[Row, Record]], *notes: str, **fields: Any) -> Table:
+        """The same of records that come with the heads of their rows."""
+        given = list(rows)
+        shown = [
+            cells for cells in self.columns if cells.where is None or any(cells.where(record) for _, record in given)
+        ]
+        columns = tuple(cells.column for cells in shown)
+        filled = (replace(head, cells=tuple(cells.of(record) for cells in shown)) for head, record in given)
+        table = Table(self.caption, self.label, self.stub, columns, tuple(filled), kind=self.kind, **self.more)
         return replace(table, notes=(*self.notes, *notes), **fields)
 
 
@@ -53,6 +68,16 @@ def cells(
     """A column of one number; `metric` is its name in tidy files, `column` further fields of the column."""
     keys = {"metric": metric, **column.pop("keys", {})}
     return Cells(Column(title, better, keys=keys, **column), of)
+
+
+def where(condition: Callable[[Record], bool], *several: Cells[Record]) -> tuple[Cells[Record], ...]:
+    """Columns that are left out unless the condition holds of a record, one at least."""
+
+    def both(one: Cells[Record]) -> Callable[[Record], bool]:
+        inner = one.where
+        return condition if inner is None else lambda record: condition(record) and inner(record)
+
+    return tuple(replace(one, where=both(one)) for one in several)
 
 
 def estimates(
@@ -71,9 +96,10 @@ def estimates(
     def cell(name: str) -> Callable[[Record], Cell]:
         return lambda record: of(record).get(name, float("nan"))
 
-    return tuple(
-        cells(title, name, cell(name), better.get(name), heading=heading, keys=keys) for name, title in titles.items()
-    )
+    def column(title: str, name: str, value: Callable[[Record], Cell]) -> Cells[Record]:
+        return cells(title, name, value, better.get(name), heading=heading, keys=keys)
+
+    return tuple(column(title, name, cell(name)) for name, title in titles.items())
 
 
 def metrics(
