@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from calprobe.analysis.prose import error_notes
 from calprobe.analysis.tables.types import Better, Cell, Column, Row, Table
 from calprobe.metrics import Estimate, Metric
+from calprobe.metrics.error_shown import chance_value, with_chance
 
 Record = TypeVar("Record")
 GIVEN = None  # the heads of rows that are given with their records
@@ -86,11 +88,13 @@ def estimates(
     heading: str = "",
     /,
     better: Mapping[str, Better] = MappingProxyType({}),
+    questions: Callable[[Record], int] | None = None,
     **keys: str,
 ) -> tuple[Cells[Record], ...]:
     """A column for each metric of a mapping, under one heading; NaN where the mapping has it not.
 
-    `keys` say in tidy files what else the cells are of.
+    `keys` say in tidy files what else the cells are of. With the number of `questions` of a record, each calibration
+    error has beside it what chance makes of it, where the questions are few and that was drawn.
     """
 
     def cell(name: str) -> Callable[[Record], Cell]:
@@ -99,7 +103,24 @@ def estimates(
     def column(title: str, name: str, value: Callable[[Record], Cell]) -> Cells[Record]:
         return cells(title, name, value, better.get(name), heading=heading, keys=keys)
 
-    return tuple(column(title, name, cell(name)) for name, title in titles.items())
+    def by_chance(title: str, name: str) -> tuple[Cells[Record], ...]:
+        def value(record: Record) -> Cell:
+            return None if questions is None else chance_value(name, questions(record), of(record))
+
+        return where(lambda record: value(record) is not None, column(title, name, value))
+
+    def columns(title: str, name: str) -> tuple[Cells[Record], ...]:
+        _, size, p = with_chance(name)
+        return (column(title, name, cell(name)), *by_chance(f"{title} if cal.", size), *by_chance(f"{title} p", p))
+
+    return tuple(cells for name, title in titles.items() for cells in columns(title, name))
+
+
+def with_chance_note(table: Table) -> Table:
+    """The table with a note on what chance makes of errors, where that stands beside one."""
+    names = {column.keys.get("metric", "") for column in table.columns}
+    chance = any(with_chance(name)[1] in names for name in names)
+    return replace(table, notes=(*table.notes, *error_notes(few_values=False, chance=chance)))
 
 
 def metrics(

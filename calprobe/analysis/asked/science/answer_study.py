@@ -21,6 +21,7 @@ from calprobe.analysis.asked.science.answer_results import (
     QuestionLevel,
     ResponseLevel,
 )
+from calprobe.analysis.asked.science.named_metrics import named_metrics
 from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.cell import FINAL, Row
@@ -29,7 +30,7 @@ from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import frequencies
 from calprobe.confidence.tie_breaking import draw_name
-from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means, standard_metrics
+from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means
 from calprobe.metrics.concentration import CENTRED_ECE, frequency_ece
 
 Names = npt.NDArray[np.str_]
@@ -164,9 +165,8 @@ def _metrics(confidence: Floats, right: Right, names: Names | None, options: Ask
     """With ECE over centred bins."""
     if not len(confidence):
         return {}
-    metrics: list[Metric] = [metric for metric in standard_metrics() if metric.name in METRICS]
     sample = {"": (confidence, right)}
-    return bootstrap_many([*metrics, centred], sample, options.resampling, names)[""]
+    return bootstrap_many([*named_metrics(METRICS), centred], sample, options.resampling, names)[""]
 
 
 @dataclass(frozen=True, slots=True)

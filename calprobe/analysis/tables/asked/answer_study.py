@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from calprobe.analysis.asked.science.answer_results import AnswerCell, AnswerStudy, Metrics
-from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, cells, estimates, where
+from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, cells, estimates, where, with_chance_note
 from calprobe.analysis.tables.types import Row, Table
 
 CENTRED = "ece_centred"  # whatever the number of bins
@@ -25,6 +25,14 @@ FREQUENT = (
 TIED = "Tied: several answers have the largest share, and one of them is drawn."
 OVER_CENTRES = "Centred: ECE over bins centred on the values that frequencies have, 0, 1/samples, .., 1"
 YES = "Yes where the option is"
+
+
+@dataclass(frozen=True, slots=True)
+class Treated:
+    """The metrics of an estimator under one way to treat failures."""
+
+    questions: int
+    metrics: Metrics
 
 
 def _centred(metrics: Metrics | None) -> Metrics:
@@ -52,6 +60,7 @@ QUESTIONS = Layout[AnswerCell](
             OF_SHARES,
             lambda cell: _centred(cell.questions.share),
             "share",
+            questions=lambda cell: cell.questions.rows,
             of="share",
         ),
         *where(
@@ -60,6 +69,7 @@ QUESTIONS = Layout[AnswerCell](
                 OF_SHARES,
                 lambda cell: _centred(cell.questions.normalised),
                 "normalised",
+                questions=lambda cell: cell.questions.rows,
                 of="normalised",
             ),
         ),
@@ -97,12 +107,12 @@ TOLERANCES = Layout[AnswerCell](
     ),
     kind="sampled",
 )
-TREATMENTS = Layout[Metrics](
+TREATMENTS = Layout[Treated](
     "Every response, by what becomes of failures",
     "treatments",
     "failures",
     GIVEN,
-    estimates(METRICS, lambda metrics: _centred(metrics)),
+    estimates(METRICS, lambda row: _centred(row.metrics), questions=lambda row: row.questions),
     (
         "An answer that could not be read is wrong; without a readable confidence it is as right as it is. Worst: "
         "both have confidence 1 if wrong, 0 if right. Dropped: both are left out. Zero: both have confidence 0, "
@@ -122,7 +132,7 @@ def answer_study_tables(study: AnswerStudy, name: str) -> Iterator[Table]:
     claims = any(map(_has_claims, cells.values()))
     kinds = dict.fromkeys(cell.kind for cell in cells.values() if not _has_claims(cell))
     frequent = [FREQUENT.format(kinds=" and ".join(kinds))] * bool(kinds)
-    yield QUESTIONS.of_rows(rows, *[CLAIMS] * claims, *frequent, f"{TIED} {OVER_CENTRES}.")
+    yield with_chance_note(QUESTIONS.of_rows(rows, *[CLAIMS] * claims, *frequent, f"{TIED} {OVER_CENTRES}."))
     verdicts = "what verdicts say by whether the option is right" if claims else "how much of it is right"
     yield RESPONSES.of_rows(
         ((replace(row, note=_degenerate(cell)), cell) for row, cell in rows),
@@ -140,7 +150,7 @@ def answer_study_tables(study: AnswerStudy, name: str) -> Iterator[Table]:
                 group=estimator if len(cells) == 1 else f"{title}, {estimator}",
                 keys={**_keys(cell), "estimator": estimator, "treatment": treatment},
             ),
-            metrics,
+            Treated(cell.questions.rows, metrics),
         )
         for title, cell in cells.items()
         for estimator, treatments in cell.responses.treatments.items()

@@ -16,10 +16,8 @@ from calprobe.analysis.asked.science.label_results import (
     Selection,
 )
 from calprobe.analysis.asked.science.simulation import ENTROPY
-from calprobe.analysis.prose import error_notes
-from calprobe.analysis.tables.layout import Layout, cells, estimates
+from calprobe.analysis.tables.layout import Layout, cells, estimates, with_chance_note
 from calprobe.analysis.tables.types import Row, Table
-from calprobe.metrics.error_shown import SMALL, with_chance
 
 CONVENTIONS = {"ece_15": "mean confidence", "ece_15_middle": "bin middle", "ece_15_centred": "centred bins"}
 CALIBRATION = {"ece_15": "ECE 15", "ace": "ACE", "brier": "Brier", "auroc": "AUROC"}
@@ -39,32 +37,39 @@ HIDDEN_TITLES = {
 UNRANKED = {"best_within": None}
 
 
-def _designs(by_chance: dict[str, str]) -> Layout[LabelDesign]:
-    """With columns for what chance makes of ACE, or none."""
-    errors = {name: CALIBRATION[name] for name in ("ece_15", "ace")} | by_chance | CALIBRATION
-    return Layout(
-        "Prompt designs: comprehension, and calibration of the most probable label",
-        "designs",
-        "design",
-        lambda design: Row(design.variant, keys={"variant": design.variant}),
-        (
-            cells("n", "n", lambda design: design.rows),
-            cells("comprehension", "comprehension", lambda design: design.comprehension, "larger"),
-            cells("not first", "label_not_first", lambda design: design.invalid["not_first"]),
-            cells("not in 20", "label_not_in_20", lambda design: design.invalid["not_in_20"]),
-            cells("accuracy", "accuracy", lambda design: design.chosen["normalised"]["accuracy"], "larger"),
-            *estimates({"ece_15": "raw"}, lambda design: design.chosen["raw"], "ECE 15", way="raw"),
-            *estimates(errors, lambda design: design.chosen["normalised"], "normalised", way="normalised"),
+DESIGNS = Layout[LabelDesign](
+    "Prompt designs: comprehension, and calibration of the most probable label",
+    "designs",
+    "design",
+    lambda design: Row(design.variant, keys={"variant": design.variant}),
+    (
+        cells("n", "n", lambda design: design.rows),
+        cells("comprehension", "comprehension", lambda design: design.comprehension, "larger"),
+        cells("not first", "label_not_first", lambda design: design.invalid["not_first"]),
+        cells("not in 20", "label_not_in_20", lambda design: design.invalid["not_in_20"]),
+        cells("accuracy", "accuracy", lambda design: design.chosen["normalised"]["accuracy"], "larger"),
+        *estimates(
+            {"ece_15": "raw"},
+            lambda design: design.chosen["raw"],
+            "ECE 15",
+            questions=lambda design: design.rows,
+            way="raw",
         ),
-        (
-            "Comprehension: mean raw probability on the labels at the first token. Not first: rows whose most probable "
-            "token is no label, not in 20: rows without a label among the 20 most probable; both before anything is "
-            "masked, so a decoder that admits labels alone would hide them.",
+        *estimates(
+            CALIBRATION,
+            lambda design: design.chosen["normalised"],
+            "normalised",
+            questions=lambda design: design.rows,
+            way="normalised",
         ),
-        kind="designs",
-    )
-
-
+    ),
+    (
+        "Comprehension: mean raw probability on the labels at the first token. Not first: rows whose most probable "
+        "token is no label, not in 20: rows without a label among the 20 most probable; both before anything is "
+        "masked, so a decoder that admits labels alone would hide them.",
+    ),
+    kind="designs",
+)
 ERRORS = Layout[tuple[LabelDesign, str]](
     "Three conventions of ECE with 15 bins, and all labels instead of the chosen one",
     "labels",
@@ -72,7 +77,9 @@ ERRORS = Layout[tuple[LabelDesign, str]](
     lambda at: Row(at[1], group=at[0].variant, keys={"variant": at[0].variant, "way": at[1]}),
     (
         *estimates(CONVENTIONS, lambda at: at[0].chosen[at[1]], "ECE, chosen label"),
-        *estimates(CALIBRATION, lambda at: at[0].labels[at[1]], "all labels", of="all"),
+        *estimates(
+            CALIBRATION, lambda at: at[0].labels[at[1]], "all labels", questions=lambda at: at[0].rows, of="all"
+        ),
     ),
     (
         "A bin stands for the mean confidence in it, or for its middle, or is centred on 0, 1/14, .., 1 and stands "
@@ -126,7 +133,9 @@ PERMUTED = Layout[PermutedDesign](
         cells("n", "n", lambda design: design.rows),
         cells("orders", "orders", lambda design: design.orders),
         *estimates(MAIN, lambda design: design.mean_of_orders, "mean of orders", of="mean"),
-        *estimates(MAIN, lambda design: design.averaged, "averaged", of="averaged"),
+        *estimates(
+            MAIN, lambda design: design.averaged, "averaged", questions=lambda design: design.rows, of="averaged"
+        ),
         cells("same choice", "same_choice", lambda design: design.same_choice, "larger"),
     ),
     (
@@ -141,7 +150,10 @@ SELECTION = Layout[Selection](
     "selection",
     "design",
     lambda half: Row(half.variant, keys={"variant": half.variant}),
-    (cells("n", "n", lambda half: half.rows), *estimates(HELD_OUT, lambda half: half.held_out, "held out")),
+    (
+        cells("n", "n", lambda half: half.rows),
+        *estimates(HELD_OUT, lambda half: half.held_out, "held out", questions=lambda half: half.rows),
+    ),
     kind="labels",
     more=UNRANKED,
 )
@@ -184,6 +196,7 @@ RUNS = Layout[tuple[LabelStudy, LabelSet, LabelDesign]](
             MAIN,
             lambda at: at[2].chosen["normalised"],
             better={"accuracy": "larger", "auroc": "larger", "ece_15": "smaller", "brier": "smaller"},
+            questions=lambda at: at[2].rows,
         ),
         cells("NE", "bin_entropy", lambda at: at[2].concentration["normalised"].entropy),
     ),
@@ -196,10 +209,7 @@ RUNS = Layout[tuple[LabelStudy, LabelSet, LabelDesign]](
 def label_study_tables(own: LabelSet) -> Iterator[Table]:
     """Those of one set."""
     designs = own.designs
-    _, size, p = with_chance("ace")
-    chance = any(_has_chance(design, size) for design in designs)
-    layout = _designs({size: "ACE if cal.", p: "ACE p"} if chance else {})
-    yield layout.table(designs, *error_notes(few_values=False, chance=chance))
+    yield with_chance_note(DESIGNS.table(designs))
     yield ERRORS.table((design, way) for design in designs for way in design.chosen)
     yield SPREAD.table((design.variant, *found) for design in designs for found in design.concentration.items())
     uses = [(design.variant, use) for design in designs for use in design.uses]
@@ -213,17 +223,13 @@ def label_study_tables(own: LabelSet) -> Iterator[Table]:
 
 def runs_table(studies: Sequence[LabelStudy]) -> Table:
     """A row a run and set: its best understood design, base, instruct and reasoning models side by side."""
-    return RUNS.table(
-        (study, own, max(own.designs, key=lambda design: design.comprehension.value))
-        for study in studies
-        for own in study.sets.values()
+    return with_chance_note(
+        RUNS.table(
+            (study, own, max(own.designs, key=lambda design: design.comprehension.value))
+            for study in studies
+            for own in study.sets.values()
+        )
     )
-
-
-def _has_chance(design: LabelDesign, name: str) -> bool:
-    """Whether what chance makes of an error stands beside it: of few questions, where it was drawn."""
-    size = design.chosen["normalised"].get(name)
-    return design.rows < SMALL and size is not None and not math.isnan(size.value)
 
 
 def _selection_notes(half: Selection) -> Iterator[str]:

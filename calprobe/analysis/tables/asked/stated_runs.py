@@ -10,8 +10,11 @@ from calprobe.analysis.asked.stated.differences import COMPARED
 from calprobe.analysis.asked.stated.fidelity import MEAN, ORIGINAL, SPLITS
 from calprobe.analysis.asked.stated.reliability import MAIN
 from calprobe.analysis.asked.stated.results import LEAST_ANSWERS, StatedRun, StatedScope
+from calprobe.analysis.tables.layout import with_chance_note
 from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.metrics import Estimate, Metric
+from calprobe.metrics.error_shown import beside_their_errors, chance_value
+from calprobe.metrics.metric import ReferenceMetric
 from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
 
 KINDS = ("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed")
@@ -218,7 +221,7 @@ def conditions_table(run: StatedRun) -> Table:
 
 def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
     """A row a prompt, and their mean: coverage, metrics, and how many values there are."""
-    shown = _shown(run, metrics)
+    shown = _with_chance(run, _shown(run, metrics))
     has_mass = any(own.mass is not None for scope in run.scopes for own in scope.reliability.values())
     columns = [
         Column("n", keys={"metric": "n"}, priority=1),
@@ -247,7 +250,7 @@ def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
         for name, own in scope.reliability.items()
         if scope.way != COMPLETE or own.answers
     ]
-    return _table(
+    table = _table(
         "reliability",
         "Reliability: stated confidence against the correctness of the answers, by prompt",
         "prompt",
@@ -264,6 +267,7 @@ def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
             *(f"Warning: {text}." for text in run.warnings),
         ),
     )
+    return with_chance_note(table)
 
 
 PLACES = {name: 10 + place for place, name in enumerate(("brier", "ece", "auroc", "brier_skill", "mean_confidence"))}
@@ -278,14 +282,30 @@ def _shown(run: StatedRun, metrics: Sequence[Metric]) -> list[Metric]:
     return [by_name[name] for name in run.chosen if name in by_name]
 
 
+def _with_chance(run: StatedRun, metrics: Sequence[Metric]) -> Sequence[Metric]:
+    """Where none were chosen, behind each error what chance makes of it, if that was drawn of few answers."""
+    if run.chosen is not None:
+        return metrics
+
+    def is_shown(metric: Metric) -> bool:
+        return not isinstance(metric, ReferenceMetric) or any(
+            chance_value(metric.name, scope.answers, own.metrics) is not None
+            for scope in run.scopes
+            for own in scope.reliability.values()
+        )
+
+    return list(filter(is_shown, beside_their_errors(metrics)))
+
+
 def _metric_column(metric: Metric, chosen: bool) -> Column:
     """A metric's column; where there is no room for all, those of the study come first."""
-    priority = ({"smooth_ece": 15, "ece_values": 18, "accuracy": 19} | PLACES | FIRST_OF_PAPER).get(metric.name, 100)
+    name = metric.of if isinstance(metric, ReferenceMetric) else metric.name
+    priority = ({"smooth_ece": 15, "ece_values": 18, "accuracy": 19} | PLACES | FIRST_OF_PAPER).get(name, 100)
     return Column(
         metric.title,
         metric.better,
         keys={"metric": metric.name},
-        printed=chosen or metric.name in MAIN or metric.name in FIRST_OF_PAPER,
+        printed=chosen or name in MAIN or name in FIRST_OF_PAPER,
         priority=priority,
     )
 
