@@ -13,6 +13,7 @@ from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.error_shown import chance_value, with_chance
 
 Record = TypeVar("Record")
+Name = TypeVar("Name")
 GIVEN = None  # the heads of rows that are given with their records
 UNRANKED: Mapping[str, Any] = {"best_within": None}  # `more` of a table in which no number is the best
 
@@ -33,8 +34,8 @@ class Layout(Generic[Record]):
     The heads of rows are made of the records, or given with them where a record does not know what it belongs to.
 
     >>> layout = Layout[str]("Words", "words", "word", Row, (cells("letters", "n", len),))
-    >>> layout.table(["yes", "no"]).rows[1]
-    Row(label='no', cells=(2,), ...)
+    >>> layout.table(["yes", "no"]).rows[1].cells
+    (2,)
     """
 
     caption: str  # one sentence
@@ -70,6 +71,26 @@ def cells(
     """A column of one number; `metric` is its name in tidy files, `column` further fields of the column."""
     keys = {"metric": metric, **column.pop("keys", {})}
     return Cells(Column(title, better, keys=keys, **column), of)
+
+
+def each(
+    titles: Mapping[Name, str],
+    of: Callable[[Record, Name], Cell],
+    keys: Callable[[Name], Mapping[str, str]],
+    better: Better | None = None,
+    **column: Any,
+) -> tuple[Cells[Record], ...]:
+    """A column for each of some things that records have numbers of, with its title; `keys` are its own in tidy files.
+
+    >>> columns = each({"a": "As", "b": "Bs"}, str.count, lambda letter: {"letter": letter}, "larger")
+    >>> [cells.of("banana") for cells in columns], columns[1].column.keys
+    ([3, 1], {'letter': 'b'})
+    """
+
+    def cell(name: Name) -> Callable[[Record], Cell]:
+        return lambda record: of(record, name)
+
+    return tuple(Cells(Column(title, better, keys=keys(name), **column), cell(name)) for name, title in titles.items())
 
 
 def where(condition: Callable[[Record], bool], *several: Cells[Record]) -> tuple[Cells[Record], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from calprobe.analysis.asked.science.label_results import (
     Concentration,
@@ -12,11 +13,12 @@ from calprobe.analysis.asked.science.label_results import (
     LabelSet,
     LabelStudy,
     LabelUse,
+    Metrics,
     PermutedDesign,
     Selection,
 )
 from calprobe.analysis.asked.science.simulation import ENTROPY
-from calprobe.analysis.tables.layout import Layout, cells, estimates, with_chance_note
+from calprobe.analysis.tables.layout import GIVEN, Layout, cells, estimates, with_chance_note
 from calprobe.analysis.tables.types import Row, Table
 
 CONVENTIONS = {"ece_15": "mean confidence", "ece_15_middle": "bin middle", "ece_15_centred": "centred bins"}
@@ -34,34 +36,50 @@ HIDDEN_TITLES = {
     "auroc": "AUROC",
     ENTROPY: "NE",
 }
-UNRANKED = {"best_within": None}
+
+
+@dataclass(frozen=True, slots=True)
+class DesignWay:
+    """A design's probabilities, raw or normalised."""
+
+    questions: int
+    chosen: Metrics
+    labels: Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class BestDesign:
+    """A run's design that it understands best on a set."""
+
+    asked_as: str
+    design: LabelDesign
+
+
+def _head(design: LabelDesign | PermutedDesign | Selection) -> Row:
+    return Row(design.variant, keys={"variant": design.variant})
+
+
+def _rows(design: LabelDesign) -> int:
+    return design.rows
+
+
+def _normalised(design: LabelDesign) -> Metrics:
+    return design.chosen["normalised"]
 
 
 DESIGNS = Layout[LabelDesign](
     "Prompt designs: comprehension, and calibration of the most probable label",
     "designs",
     "design",
-    lambda design: Row(design.variant, keys={"variant": design.variant}),
+    _head,
     (
-        cells("n", "n", lambda design: design.rows),
+        cells("n", "n", _rows),
         cells("comprehension", "comprehension", lambda design: design.comprehension, "larger"),
         cells("not first", "label_not_first", lambda design: design.invalid["not_first"]),
         cells("not in 20", "label_not_in_20", lambda design: design.invalid["not_in_20"]),
-        cells("accuracy", "accuracy", lambda design: design.chosen["normalised"]["accuracy"], "larger"),
-        *estimates(
-            {"ece_15": "raw"},
-            lambda design: design.chosen["raw"],
-            "ECE 15",
-            questions=lambda design: design.rows,
-            way="raw",
-        ),
-        *estimates(
-            CALIBRATION,
-            lambda design: design.chosen["normalised"],
-            "normalised",
-            questions=lambda design: design.rows,
-            way="normalised",
-        ),
+        cells("accuracy", "accuracy", lambda design: _normalised(design)["accuracy"], "larger"),
+        *estimates({"ece_15": "raw"}, lambda design: design.chosen["raw"], "ECE 15", questions=_rows, way="raw"),
+        *estimates(CALIBRATION, _normalised, "normalised", questions=_rows, way="normalised"),
     ),
     (
         "Comprehension: mean raw probability on the labels at the first token. Not first: rows whose most probable "
@@ -70,16 +88,14 @@ DESIGNS = Layout[LabelDesign](
     ),
     kind="designs",
 )
-ERRORS = Layout[tuple[LabelDesign, str]](
+WAYS = Layout[DesignWay](
     "Three conventions of ECE with 15 bins, and all labels instead of the chosen one",
     "labels",
     "probabilities",
-    lambda at: Row(at[1], group=at[0].variant, keys={"variant": at[0].variant, "way": at[1]}),
+    GIVEN,
     (
-        *estimates(CONVENTIONS, lambda at: at[0].chosen[at[1]], "ECE, chosen label"),
-        *estimates(
-            CALIBRATION, lambda at: at[0].labels[at[1]], "all labels", questions=lambda at: at[0].rows, of="all"
-        ),
+        *estimates(CONVENTIONS, lambda way: way.chosen, "ECE, chosen label"),
+        *estimates(CALIBRATION, lambda way: way.labels, "all labels", questions=lambda way: way.questions, of="all"),
     ),
     (
         "A bin stands for the mean confidence in it, or for its middle, or is centred on 0, 1/14, .., 1 and stands "
@@ -87,19 +103,18 @@ ERRORS = Layout[tuple[LabelDesign, str]](
         "questions.",
     ),
     kind="labels",
-    more=UNRANKED,
 )
-SPREAD = Layout[tuple[str, str, Concentration]](
+SPREAD = Layout[Concentration](
     "How confidences are spread over bins",
     "entropy",
     "probabilities",
-    lambda at: Row(at[1], group=at[0], keys={"variant": at[0], "way": at[1]}),
+    GIVEN,
     (
-        cells("NE", "bin_entropy", lambda at: at[2].entropy, heading="15 bins"),
-        cells("possible", "largest_bin_entropy", lambda at: at[2].possible, heading="15 bins"),
-        cells("fullest", "largest_bin", lambda at: at[2].fullest, heading="15 bins"),
-        cells("NE", "bin_entropy_100", lambda at: at[2].entropy_100, heading="100 bins"),
-        cells("possible", "largest_bin_entropy_100", lambda at: at[2].possible_100, heading="100 bins"),
+        cells("NE", "bin_entropy", lambda bins: bins.entropy, heading="15 bins"),
+        cells("possible", "largest_bin_entropy", lambda bins: bins.possible, heading="15 bins"),
+        cells("fullest", "largest_bin", lambda bins: bins.fullest, heading="15 bins"),
+        cells("NE", "bin_entropy_100", lambda bins: bins.entropy_100, heading="100 bins"),
+        cells("possible", "largest_bin_entropy_100", lambda bins: bins.possible_100, heading="100 bins"),
     ),
     (
         "NE: normalised entropy of the bins' counts, 0 where all lie in one bin. Possible: the largest that "
@@ -107,28 +122,26 @@ SPREAD = Layout[tuple[str, str, Concentration]](
         "little.",
     ),
     kind="labels",
-    more=UNRANKED,
 )
-BIAS = Layout[tuple[str, LabelUse]](
+BIAS = Layout[LabelUse](
     "What each label gets, and how often it is right",
     "bias",
     "label",
-    lambda at: Row(at[1].label, group=at[0], keys={"variant": at[0], "label": at[1].label}),
+    GIVEN,
     (
-        cells("probability", "label_mass", lambda at: at[1].mass, heading="sum of"),
-        cells("right", "label_gold", lambda at: at[1].gold, heading="sum of"),
-        cells("ratio", "label_ratio", lambda at: at[1].mass / at[1].gold if at[1].gold else math.nan),
-        cells("accuracy where right", "label_accuracy", lambda at: at[1].accuracy),
+        cells("probability", "label_mass", lambda use: use.mass, heading="sum of"),
+        cells("right", "label_gold", lambda use: use.gold, heading="sum of"),
+        cells("ratio", "label_ratio", lambda use: use.mass / use.gold if use.gold else math.nan),
+        cells("accuracy where right", "label_accuracy", lambda use: use.accuracy),
     ),
     ("Probability: normalised over the labels. Without a bias for positions, the ratio is 1.",),
     kind="labels",
-    more=UNRANKED,
 )
 PERMUTED = Layout[PermutedDesign](
     "Options in every cyclic order",
     "permuted",
     "design",
-    lambda design: Row(design.variant, keys={"variant": design.variant}),
+    _head,
     (
         cells("n", "n", lambda design: design.rows),
         cells("orders", "orders", lambda design: design.orders),
@@ -143,33 +156,24 @@ PERMUTED = Layout[PermutedDesign](
         "order chooses the same option.",
     ),
     kind="labels",
-    more=UNRANKED,
 )
 SELECTION = Layout[Selection](
     "The design that comprehension on half of the questions chooses, on the other half",
     "selection",
     "design",
-    lambda half: Row(half.variant, keys={"variant": half.variant}),
+    _head,
     (
         cells("n", "n", lambda half: half.rows),
         *estimates(HELD_OUT, lambda half: half.held_out, "held out", questions=lambda half: half.rows),
     ),
     kind="labels",
-    more=UNRANKED,
 )
-HIDES = Layout[tuple[str, HiddenRow]](
+HIDES = Layout[HiddenRow](
     "What ECE hides",
     "hides",
     "",
-    lambda at: Row(
-        at[1].name,
-        group=f"simulated, accuracy of {at[0]}" if at[1].simulated else "label, normalised",
-        keys={"variant": at[1].name},
-    ),
-    (
-        cells("accuracy", "accuracy", lambda at: at[1].accuracy),
-        *estimates(HIDDEN_TITLES, lambda at: at[1].metrics),
-    ),
+    GIVEN,
+    (cells("accuracy", "accuracy", lambda row: row.accuracy), *estimates(HIDDEN_TITLES, lambda row: row.metrics)),
     (
         "Simulated: 20,000 draws. One scorer says 0.97 nearly always and is right at random: near its usual "
         "confidence its ECE is small, and resolution 0 and AUROC 0.5 say that it knows nothing. The others know "
@@ -178,27 +182,22 @@ HIDES = Layout[tuple[str, HiddenRow]](
     ),
     kind="hides",
 )
-RUNS = Layout[tuple[LabelStudy, LabelSet, LabelDesign]](
+RUNS = Layout[BestDesign](
     "Runs of label probabilities, each by the design that it understands best",
     "label-runs",
     "run",
-    lambda at: Row(
-        at[0].label,
-        group=at[1].name,
-        note=at[0].model if at[0].model != at[0].label else "",
-        keys={"run": at[0].label, "model": at[0].model, "set": at[1].name},
-    ),
+    GIVEN,
     (
-        cells("asked as", "asked_as", lambda at: at[0].asked_as),
-        cells("design", "design", lambda at: at[2].variant),
-        cells("comprehension", "comprehension", lambda at: at[2].comprehension, "larger"),
+        cells("asked as", "asked_as", lambda best: best.asked_as),
+        cells("design", "design", lambda best: best.design.variant),
+        cells("comprehension", "comprehension", lambda best: best.design.comprehension, "larger"),
         *estimates(
             MAIN,
-            lambda at: at[2].chosen["normalised"],
+            lambda best: _normalised(best.design),
             better={"accuracy": "larger", "auroc": "larger", "ece_15": "smaller", "brier": "smaller"},
-            questions=lambda at: at[2].rows,
+            questions=lambda best: best.design.rows,
         ),
-        cells("NE", "bin_entropy", lambda at: at[2].concentration["normalised"].entropy),
+        cells("NE", "bin_entropy", lambda best: best.design.concentration["normalised"].entropy),
     ),
     ("The design was chosen on the questions that it is reported on; each run's table of selection does not.",),
     kind="across",
@@ -206,30 +205,51 @@ RUNS = Layout[tuple[LabelStudy, LabelSet, LabelDesign]](
 )
 
 
-def label_study_tables(own: LabelSet) -> Iterator[Table]:
+def label_study_tables(study: LabelSet) -> Iterator[Table]:
     """Those of one set."""
-    designs = own.designs
+    designs = study.designs
     yield with_chance_note(DESIGNS.table(designs))
-    yield ERRORS.table((design, way) for design in designs for way in design.chosen)
-    yield SPREAD.table((design.variant, *found) for design in designs for found in design.concentration.items())
-    uses = [(design.variant, use) for design in designs for use in design.uses]
-    yield BIAS.table(uses + [(f"{found.variant}, all orders", use) for found in own.permuted for use in found.uses])
-    if own.permuted:
-        yield PERMUTED.table(own.permuted)
-    if own.selection is not None:
-        yield SELECTION.table([own.selection], *_selection_notes(own.selection))
-    yield HIDES.table((designs[0].variant, row) for row in own.hidden)
+    yield WAYS.of_rows(
+        (_row(design, way, "way"), DesignWay(design.rows, design.chosen[way], design.labels[way]))
+        for design in designs
+        for way in design.chosen
+    )
+    yield SPREAD.of_rows(
+        (_row(design, way, "way"), bins) for design in designs for way, bins in design.concentration.items()
+    )
+    uses = [(_row(design, use.label, "label"), use) for design in designs for use in design.uses]
+    turned = [
+        (_row(design, use.label, "label", ", all orders"), use) for design in study.permuted for use in design.uses
+    ]
+    yield BIAS.of_rows(uses + turned)
+    if study.permuted:
+        yield PERMUTED.table(study.permuted)
+    if study.selection is not None:
+        yield SELECTION.table([study.selection], *_selection_notes(study.selection))
+    simulated = f"simulated, accuracy of {designs[0].variant}"
+    yield HIDES.of_rows(
+        (Row(row.name, group=simulated if row.simulated else "label, normalised", keys={"variant": row.name}), row)
+        for row in study.hidden
+    )
+
+
+def _row(design: LabelDesign | PermutedDesign, label: str, key: str, orders: str = "") -> Row:
+    """The head of a row below a design."""
+    variant = f"{design.variant}{orders}"
+    return Row(label, group=variant, keys={"variant": variant, key: label})
 
 
 def runs_table(studies: Sequence[LabelStudy]) -> Table:
     """A row a run and set: its best understood design, base, instruct and reasoning models side by side."""
-    return with_chance_note(
-        RUNS.table(
-            (study, own, max(own.designs, key=lambda design: design.comprehension.value))
-            for study in studies
-            for own in study.sets.values()
-        )
-    )
+    return with_chance_note(RUNS.of_rows(row for study in studies for row in _best_designs(study)))
+
+
+def _best_designs(study: LabelStudy) -> Iterator[tuple[Row, BestDesign]]:
+    note = study.model if study.model != study.label else ""
+    for of_set in study.sets.values():
+        keys = {"run": study.label, "model": study.model, "set": of_set.name}
+        best = max(of_set.designs, key=lambda design: design.comprehension.value)
+        yield Row(study.label, group=of_set.name, note=note, keys=keys), BestDesign(study.asked_as, best)
 
 
 def _selection_notes(half: Selection) -> Iterator[str]:
