@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -63,6 +63,19 @@ class Layout(Generic[Record]):
         filled = (replace(head, cells=tuple(cells.of(record) for cells in shown)) for head, record in given)
         table = Table(self.caption, self.label, self.stub, columns, tuple(filled), kind=self.kind, **self.more)
         return replace(table, notes=(*self.notes, *notes), **fields)
+
+
+def below(
+    groups: Mapping[str, Mapping[str, Record]], label: str, group: str = "variant"
+) -> Iterator[tuple[Row, Record]]:
+    """Records with their heads, for `Layout.of_rows`, by group and label; `label` and `group` are their keys.
+
+    >>> [row.keys for row, _ in below({"direct": {"raw": 1, "normalised": 2}}, "way")]
+    [{'variant': 'direct', 'way': 'raw'}, {'variant': 'direct', 'way': 'normalised'}]
+    """
+    for title, records in groups.items():
+        for name, record in records.items():
+            yield Row(name, group=title, keys={group: title, label: name}), record
 
 
 def cells(

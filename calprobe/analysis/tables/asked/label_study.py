@@ -18,7 +18,7 @@ from calprobe.analysis.asked.science.label_results import (
     Selection,
 )
 from calprobe.analysis.asked.science.simulation import ENTROPY
-from calprobe.analysis.tables.layout import GIVEN, Layout, cells, estimates, with_chance_note
+from calprobe.analysis.tables.layout import GIVEN, Layout, below, cells, estimates, with_chance_note
 from calprobe.analysis.tables.types import Row, Table
 
 CONVENTIONS = {"ece_15": "mean confidence", "ece_15_middle": "bin middle", "ece_15_centred": "centred bins"}
@@ -45,6 +45,11 @@ class DesignWay:
     questions: int
     chosen: Metrics
     labels: Metrics
+
+    @classmethod
+    def of(cls, design: LabelDesign, way: str) -> DesignWay:
+        """The probabilities of a design in one way."""
+        return cls(design.rows, design.chosen[way], design.labels[way])
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,19 +214,12 @@ def label_study_tables(study: LabelSet) -> Iterator[Table]:
     """Those of one set."""
     designs = study.designs
     yield with_chance_note(DESIGNS.table(designs))
-    yield WAYS.of_rows(
-        (_row(design, way, "way"), DesignWay(design.rows, design.chosen[way], design.labels[way]))
-        for design in designs
-        for way in design.chosen
-    )
-    yield SPREAD.of_rows(
-        (_row(design, way, "way"), bins) for design in designs for way, bins in design.concentration.items()
-    )
-    uses = [(_row(design, use.label, "label"), use) for design in designs for use in design.uses]
-    turned = [
-        (_row(design, use.label, "label", ", all orders"), use) for design in study.permuted for use in design.uses
-    ]
-    yield BIAS.of_rows(uses + turned)
+    ways = {design.variant: {way: DesignWay.of(design, way) for way in design.chosen} for design in designs}
+    yield WAYS.of_rows(below(ways, "way"))
+    yield SPREAD.of_rows(below({design.variant: design.concentration for design in designs}, "way"))
+    uses = {design.variant: design.uses for design in designs}
+    uses |= {f"{design.variant}, all orders": design.uses for design in study.permuted}
+    yield BIAS.of_rows(below({title: {use.label: use for use in own} for title, own in uses.items()}, "label"))
     if study.permuted:
         yield PERMUTED.table(study.permuted)
     if study.selection is not None:
@@ -231,12 +229,6 @@ def label_study_tables(study: LabelSet) -> Iterator[Table]:
         (Row(row.name, group=simulated if row.simulated else "label, normalised", keys={"variant": row.name}), row)
         for row in study.hidden
     )
-
-
-def _row(design: LabelDesign | PermutedDesign, label: str, key: str, orders: str = "") -> Row:
-    """The head of a row below a design."""
-    variant = f"{design.variant}{orders}"
-    return Row(label, group=variant, keys={"variant": variant, key: label})
 
 
 def runs_table(studies: Sequence[LabelStudy]) -> Table:

@@ -13,7 +13,7 @@ from calprobe.analysis.prose import error_notes
 from calprobe.analysis.tables.asked.answer_study import answer_study_tables
 from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
 from calprobe.analysis.tables.asked.budget import budget_tables
-from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
+from calprobe.analysis.tables.asked.confidence import SHIFT, confidence_table, means_table, stated_table
 from calprobe.analysis.tables.asked.label_study import label_study_tables, runs_table
 from calprobe.analysis.tables.asked.lengths import lengths_table
 from calprobe.analysis.tables.asked.maps import maps_table
@@ -72,7 +72,7 @@ def _size(own: SetReport) -> str:
 
 def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
     tables = [table for own in run.sets.values() for table in _named_of_set(own, run, report, name)]
-    of_sets = [*([shift_table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
+    of_sets = [*([SHIFT.table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
     if run.stated is not None:
         of_sets += stated_run_tables(run.stated, report.stated_metrics)
     tables += [_named(table, run, name) for table in of_sets]
