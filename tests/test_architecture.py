@@ -129,7 +129,7 @@ FLOORS: tuple[set[str], ...] = (
         *("compare_ties", "compare_within"),
     },
     {"results"},
-    {"against", "asked", "contents", "rank", "report_runs"},
+    {"against", "asked", "choice", "contents", "rank", "report_runs"},
     {"four_ways"},
 )
 

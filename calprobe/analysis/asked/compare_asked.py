@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from calprobe.analysis.asked.cell_report import few_values_of
-from calprobe.analysis.asked.choice import known_estimators, known_names
 from calprobe.analysis.asked.compare_cells import ReadCell, compare_cells, is_same_question
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
 from calprobe.analysis.asked.opened import Asked, ReadSet, format_changes, read_sets
@@ -15,6 +14,7 @@ from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.overall import ANSWER, LABELS, first_estimator
 from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.asked.results import OpenedCell
+from calprobe.analysis.choice import known_estimators, known_names
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_pairs import check_pairs, pairs_with
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair

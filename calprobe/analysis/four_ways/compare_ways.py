@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from calprobe.analysis.asked.choice import known_estimators, known_names
 from calprobe.analysis.asked.folder import asked_runs
 from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.readers import check_used
+from calprobe.analysis.choice import known_estimators, known_names
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_numbers import Drawn
 from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from calprobe.analysis.contents import ReportContents, RunContents, Wanted
-from calprobe.analysis.estimator_prose import templates_named
 from calprobe.analysis.html import definitions
 from calprobe.analysis.html.figure_views import figures_across, run_figures
 from calprobe.analysis.html.page import render
 from calprobe.analysis.html.run_view import big_numbers, manifests, options_made, page_title, run_head
 from calprobe.analysis.html.views import Definition, PageView, RunView, WordingView
-from calprobe.analysis.prose import remarks, score_notes, wording_facts
+from calprobe.analysis.prose import (
+    remarks,
+    score_notes,
+    templates_named,
+    wording_facts,
+)
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.tables import Table
 from calprobe.analysis.tables.against import against_table
@@ -20,7 +24,7 @@ from calprobe.analysis.tables.answers import answers_table
 from calprobe.analysis.tables.averages import averages_table, models_table
 from calprobe.analysis.tables.labels import TableName, table_names
 from calprobe.analysis.tables.report import estimators_table
-from calprobe.analysis.tables.slices import sortable_slices, trend_table
+from calprobe.analysis.tables.slices import slices_table, trend_table
 from calprobe.analysis.tables.summary import summary_table
 from calprobe.confidence import Headline, headline
 
@@ -104,7 +108,7 @@ def _run(run: RunReport, place: int, contents: ReportContents) -> RunView:
 def _slices(run: RunReport, found: RunContents, report: Report) -> Iterator[Table]:
     name = _names(report)[run.label]
     for own in found.slices:
-        yield sortable_slices(run.facts, own, report.options, name)
+        yield slices_table(run.facts, own, report.options, name, sortable=True)
         if (trend := trend_table(run.facts, own, name)) is not None:
             yield trend
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -15,7 +15,7 @@ from calprobe.metrics.error_shown import chance_value, with_chance
 Record = TypeVar("Record")
 Name = TypeVar("Name")
 GIVEN = None  # the heads of rows that are given with their records
-UNRANKED: Mapping[str, Any] = {"best_within": None}  # `more` of a table in which no number is the best
+UNRANKED: Mapping[str, Any] = MappingProxyType({"best_within": None})  # for `more`: no cell is marked as the best
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,14 @@ class Cells(Generic[Record]):
     column: Column
     of: Callable[[Record], Cell]
     where: Callable[[Record], bool] | None = None  # left out unless this is so of a record; None: always there
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The head of a row and its cells by name, for a table whose rows are of several kinds."""
+
+    head: Row
+    cells: Mapping[str, Cell]
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,8 @@ class Layout(Generic[Record]):
     caption: str  # one sentence
     label: str  # to refer to it by, [a-z0-9-]+
     stub: str  # title of the column of the rows' labels
-    head: Callable[[Record], Row] | None  # a row without its cells; or `GIVEN`
+    # A row without its cells, or `GIVEN`; a coverage of one number is that of all cells.
+    head: Callable[[Record], Row] | None
     columns: Sequence[Cells[Record]]
     notes: tuple[str, ...] = ()
     kind: str = ""  # what `report --tables` names it by
@@ -60,9 +69,14 @@ class Layout(Generic[Record]):
             cells for cells in self.columns if cells.where is None or any(cells.where(record) for _, record in given)
         ]
         columns = tuple(cells.column for cells in shown)
-        filled = (replace(head, cells=tuple(cells.of(record) for cells in shown)) for head, record in given)
-        table = Table(self.caption, self.label, self.stub, columns, tuple(filled), kind=self.kind, **self.more)
+        filled = tuple(_row(head, [cells.of(record) for cells in shown]) for head, record in given)
+        table = Table(self.caption, self.label, self.stub, columns, filled, kind=self.kind, **self.more)
         return replace(table, notes=(*self.notes, *notes), **fields)
+
+
+def _row(head: Row, cells: Sequence[Cell]) -> Row:
+    coverage = head.coverage * len(cells) if len(head.coverage) == 1 else head.coverage
+    return replace(head, cells=tuple(cells), coverage=coverage)
 
 
 def below(
@@ -84,6 +98,18 @@ def cells(
     """A column of one number; `metric` is its name in tidy files, `column` further fields of the column."""
     keys = {"metric": metric, **column.pop("keys", {})}
     return Cells(Column(title, better, keys=keys, **column), of)
+
+
+def quantity(
+    title: str, of: Callable[[Record], Cell], better: Better | None = None, *, name: str = "", **column: Any
+) -> Cells[Record]:
+    """A column of what is no metric; `name` is its name in tidy files, the title where empty."""
+    return Cells(Column(title, better, keys={"quantity": name or title}, **column), of)
+
+
+def filled(columns: Iterable[Cells[Record]], records: Sequence[Record]) -> tuple[Cells[Record], ...]:
+    """The columns in which any of the records has something."""
+    return tuple(cells for cells in columns if any(cells.of(one) is not None for one in records))
 
 
 def each(
@@ -158,11 +184,20 @@ def with_chance_note(table: Table) -> Table:
 
 
 def metrics(
-    several: Iterable[Metric], of: Callable[[Record], Mapping[str, Estimate]], *, ranked: bool = True
+    several: Iterable[Metric],
+    of: Callable[[Record], Mapping[str, Cell]],
+    *,
+    ranked: bool = True,
+    unranked: Container[str] = (),
 ) -> tuple[Cells[Record], ...]:
-    """A column for each metric, with the room that it says it needs; nothing where the mapping has it not."""
+    """A column for each metric, with the room that it says it needs; nothing where the mapping has it not.
+
+    The best cell is marked where they are `ranked`, but in no column of an `unranked` name.
+    """
 
     def cell(name: str) -> Callable[[Record], Cell]:
         return lambda record: of(record).get(name)
 
-    return tuple(Cells(Column.of(metric, ranked=ranked), cell(metric.name)) for metric in several)
+    return tuple(
+        Cells(Column.of(metric, ranked=ranked and metric.name not in unranked), cell(metric.name)) for metric in several
+    )
