@@ -178,9 +178,9 @@ def check_tables(shown: Shown, known: Sequence[str]) -> None:
 def _tables(report: AskedReport, shown: Shown) -> list[Table]:
     from calprobe.analysis.asked.stated.results import StatedStudy
     from calprobe.analysis.tables.asked import asked_tables
-    from calprobe.analysis.tables.asked.published import published_tables, science_tables
+    from calprobe.analysis.tables.asked.published import published_stated_tables, published_tables, science_tables
     from calprobe.analysis.tables.asked.published_wording import published_wording_tables
-    from calprobe.analysis.tables.asked.stated_models import models_tables, published_stated_tables
+    from calprobe.analysis.tables.asked.stated_models import models_tables
 
     every = [*asked_tables(report)]
     if report.stated is not None:

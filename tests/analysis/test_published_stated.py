@@ -13,7 +13,8 @@ from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.asked.stated.published import beside_stated, published_stated
 from calprobe.analysis.asked.stated.results import StatedStudy
 from calprobe.analysis.tables import markdown
-from calprobe.analysis.tables.asked.stated_models import models_tables, published_stated_tables
+from calprobe.analysis.tables.asked.published import published_stated_tables
+from calprobe.analysis.tables.asked.stated_models import models_tables
 from calprobe.analysis.tables.asked.stated_runs import reliability_table, stated_run_tables
 from calprobe.metrics import Resampling
 from calprobe.metrics.consistency import largest_deviation

@@ -42,6 +42,7 @@ class Beside:
     caption: str
     columns: tuple[str, ...]
     rows: tuple[BesideRow, ...]
+    note: str = ""
 
 
 @cache
