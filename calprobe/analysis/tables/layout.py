@@ -132,6 +132,11 @@ def each(
     return tuple(Cells(Column(title, better, keys=keys(name), **column), cell(name)) for name, title in titles.items())
 
 
+def by_name(titles: Mapping[str, str]) -> tuple[Cells[Numbers], ...]:
+    """The columns of `Numbers`: quantities by their names in tidy files."""
+    return each(titles, lambda row, name: row.cells.get(name), lambda name: {"quantity": name})
+
+
 def where(condition: Callable[[Record], bool], *several: Cells[Record]) -> tuple[Cells[Record], ...]:
     """Columns that are left out unless the condition holds of a record, one at least."""
 
