@@ -21,7 +21,7 @@ from calprobe.analysis.asked.stated.results import (
     StatedScope,
 )
 from calprobe.analysis.asked.stated.reversal_check import Reversal
-from calprobe.analysis.tables.layout import GIVEN, UNRANKED, Cells, Layout, cells, each, where, with_chance_note
+from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, cells, each, where, with_chance_note
 from calprobe.analysis.tables.types import Row, Table
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.distinct import ValueUse
@@ -123,7 +123,6 @@ CONSISTENCY = Layout[Deviation](
         cells("Brier", "brier_mean", lambda deviation: deviation.brier, "smaller"),
     ),
     kind="consistency",
-    more=UNRANKED,
 )
 
 
@@ -153,7 +152,7 @@ def _correlation(run: StatedRun, metric: str, stub: str, title: str, *notes: str
             lambda other: {"prompt_2": other},
         ),
         kind="correlation",
-        more={"intervals": False, **UNRANKED},
+        more={"intervals": False},
     )
     rows = (
         (
@@ -192,7 +191,6 @@ FIDELITY = Layout[Fidelity](
         "0.5. Dropped: the counterfactual answer repeats the model's own, or is right itself.",
     ),
     kind="fidelity",
-    more=UNRANKED,
 )
 
 
@@ -216,7 +214,6 @@ def conditions_table(run: StatedRun) -> Table:
             "answer repeats, and those whose counterfactual is right. All conditions are of the same answers.",
         ),
         kind="conditions",
-        more=UNRANKED,
     )
     return layout.of_rows(
         (_head(run, scope, name, _of_prompts(run, _mean_of(splits).prompts), condition=name), splits)
@@ -277,7 +274,7 @@ def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
             *(f"Warning: {text}." for text in run.warnings),
         ),
         kind="reliability",
-        more={"directions": True, **UNRANKED},
+        more={"directions": True},
     )
     return with_chance_note(layout.of_rows(rows))
 
@@ -339,7 +336,6 @@ def differences_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
             "all pairs and metrics of a block.",
         ),
         kind="differences",
-        more=UNRANKED,
     )
     return layout.of_rows(
         (_head(run, scope, f"{own.first} - {own.second}", prompt=own.first, prompt_2=own.second), own)
@@ -374,5 +370,4 @@ REVERSED = Layout[Reversal](
         "direction. Answers with 0.5 under the other prompt tell nothing and are left out; r: of both confidences.",
     ),
     kind="reversed",
-    more=UNRANKED,
 )
