@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from calprobe.analysis.answers import Answer, Shown
+from calprobe.analysis.answers import COLUMNS, Answer, Shown
 from calprobe.analysis.prose_answers import agreement, headline_of, of_paraphrases, right_in, short
 from calprobe.analysis.tables.csv import harmless
 from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout
@@ -56,19 +56,17 @@ def answers_csv(shown: Shown) -> str:
     Text that a spreadsheet would take for a formula gets an apostrophe in front.
     """
     text = io.StringIO()
+    records = [answer.record() for answer in shown.answers]
     writer = csv.writer(text, lineterminator="\n")
-    estimators = list(shown.answers[0].estimators) if shown.answers else []
-    numbers = [one.template for one in shown.answers[0].templates] if shown.answers else []
-    by_template = [f"{name}_{number}" for number in numbers for name in ("predicted", "confidence")]
-    fixed = ("relation", "instance", "subject", "answer", "predicted", "statement", "correct", "confidence")
-    writer.writerow([*fixed, *estimators, *by_template])
-    for one in shown.answers:
-        words = [harmless(word or "") for word in (one.subject, one.answer, one.predicted, one.statement)]
-        verdict = ["true" if one.correct else "false", repr(one.confidence)]
-        given = [cell for by in one.templates for cell in (harmless(by.label or ""), repr(by.confidence))]
-        sure = [repr(by.confidence) for by in one.estimators.values()]
-        writer.writerow([harmless(one.relation), one.instance, *words, *verdict, *sure, *given])
+    writer.writerow(records[0] if records else COLUMNS)
+    writer.writerows(map(_text, record.values()) for record in records)
     return text.getvalue().removesuffix("\n")
+
+
+def _text(value: str | bool | float | None) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return harmless(value or "") if value is None or isinstance(value, str) else repr(value)
 
 
 def _no_texts(shown: Shown) -> Iterator[str]:

@@ -11,7 +11,7 @@ from calprobe.analysis.reductions import ReductionsReport
 from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.run_names import last_names
 from calprobe.analysis.tables.labels import about
-from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, cells, filled
+from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, Numbers, cells, filled
 from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.messages import counted
 
@@ -70,23 +70,30 @@ def averages_table(report: Report, columns: Iterable[Column]) -> Table | None:
 
 def reduction_averages_table(report: ReductionsReport) -> Table | None:
     """A group of rows for each group of runs, a row a reduction: the paper's Figure 8; None without groups."""
-    found = [(average, reduction) for average in reduction_averages(report) for reduction in average.estimators]
-    if not found:
+    rows = [
+        Numbers(
+            Row(
+                reduction,
+                group=f"mean over {_named(average)}",
+                keys={**_keys(average), "reduction": reduction, "estimator": "base"},
+            ),
+            numbers,
+        )
+        for average in reduction_averages(report)
+        for reduction, numbers in average.estimators.items()
+    ]
+    if not rows:
         return None
-    return Layout[tuple[Average, str]](
+    return Layout[Numbers](
         "Accuracy and calibration by reduction, averaged over runs.",
         "reduction-averages",
         "reduction",
-        lambda at: Row(
-            at[1],
-            group=f"mean over {_named(at[0])}",
-            keys={**_keys(at[0]), "reduction": at[1], "estimator": "base"},
-        ),
+        lambda row: row.head,
         tuple(_of_reduction(title, metric) for metric, title in REDUCTION_METRICS.items()),
         (ALIKE,),
         kind="averages",
         more=WITHOUT_INTERVALS,
-    ).table(found)
+    ).table(rows)
 
 
 def _mean(column: Column) -> Cells[Average]:
@@ -100,8 +107,8 @@ def _mean(column: Column) -> Cells[Average]:
     return Cells(column, mean)
 
 
-def _of_reduction(title: str, metric: str) -> Cells[tuple[Average, str]]:
-    return cells(title, metric, lambda at: at[0].estimators[at[1]].get(metric))
+def _of_reduction(title: str, metric: str) -> Cells[Numbers]:
+    return cells(title, metric, lambda row: row.cells.get(metric))
 
 
 def _named(found: Average) -> str:

@@ -13,7 +13,7 @@ from calprobe.analysis.recalibrated import EstimatorMaps, RunRecalibration
 from calprobe.analysis.results import RunReport
 from calprobe.analysis.tables.labels import TableName, of_run
 from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, cells
-from calprobe.analysis.tables.types import Better, Cell, Column, Row, Table
+from calprobe.analysis.tables.types import Better, Column, Row, Table
 from calprobe.metrics import Estimate
 from calprobe.metrics.calibration_map import PARAMETERS, CalibrationMap
 from calprobe.words import Recalibration
@@ -129,27 +129,27 @@ def maps_table(run: RunReport, name: TableName) -> Table | None:
     folds = any(maps.folds for maps in found.maps.values())
     titles = ("all facts", "least fold", "largest fold") if folds else ("of the file",)
     parameters = PARAMETERS[found.method] or ("steps",)
-    return Layout[tuple[str, EstimatorMaps]](
+    return Layout[str](
         f"Maps of the confidences of {name.of} on {run.manifest.probe.name} ({found.method}).",
         f"{name.label}-maps",
         "map of",
-        lambda at: Row(at[0], keys={"estimator": at[0]}),
-        tuple(_parameter(parameter, title) for parameter in parameters for title in titles),
+        lambda estimator: Row(estimator, keys={"estimator": estimator}),
+        tuple(_parameter(parameter, title, found.maps) for parameter in parameters for title in titles),
         (f"{FORMULAS[found.method]} -: all get the share right, since no map could be fitted.",),
         more=UNRANKED,
-    ).table(found.maps.items(), **of_run(run.facts))
+    ).table(found.maps, **of_run(run.facts))
 
 
-def _parameter(parameter: str, title: str) -> Cells[tuple[str, EstimatorMaps]]:
-    """A parameter of the map of all facts, or the least or the largest of the folds'; nothing of constant maps."""
+def _parameter(parameter: str, title: str, maps: Mapping[str, EstimatorMaps]) -> Cells[str]:
+    """A parameter by estimator: of the map of all facts, the least or the largest of the folds'; none of a constant."""
 
     def value(fitted: CalibrationMap) -> float | None:
         return fitted.steps or None if parameter == "steps" else fitted.parameters.get(parameter)
 
-    def cell(at: tuple[str, EstimatorMaps]) -> Cell:
+    def cell(estimator: str) -> float | None:
         if title not in OF_FOLDS:
-            return value(at[1].all)
-        values = [defined for fitted in at[1].folds if (defined := value(fitted)) is not None]
+            return value(maps[estimator].all)
+        values = [defined for fold in maps[estimator].folds if (defined := value(fold)) is not None]
         return OF_FOLDS[title](values) if values else None
 
     return cells(title, f"map_{parameter}_{title.replace(' ', '_')}", cell, heading=parameter)

@@ -10,7 +10,7 @@ from calprobe.analysis.asked.compared import AskedComparison
 from calprobe.analysis.overview import Overview, TaskOverview, TaskRun
 from calprobe.analysis.tables.asked.compared import compared_tables
 from calprobe.analysis.tables.comparison import comparison_tables, pair_tables
-from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, cells, metrics, quantity
+from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, Numbers, cells, metrics, quantity
 from calprobe.analysis.tables.types import Better, Cell, Column, Row, Table
 from calprobe.messages import counted
 from calprobe.metrics import ACCURACY, Estimate, Metric
@@ -53,7 +53,7 @@ def overview_tables(found: Overview) -> tuple[Table, ...]:
 def sides_table(found: Overview) -> Table:
     """A row a run, grouped by task."""
     runs = sum(len(task.sides) for task in found.tasks)
-    missing = len(list(found.missing))
+    missing = sum(len(task.missing) for task in found.tasks)
     state = f"{counted(runs, 'run')} of {counted(len(found.tasks), 'task')}"
     state += f"; {missing:,} missing, see below" if missing else ""
     columns = (
@@ -113,16 +113,24 @@ def _head(side: _Side) -> Row:
 
 def missing_tables(found: Overview) -> Iterator[Table]:
     """A row for each run that is not there, with the reason; no table where all are."""
-    if missing := list(found.missing):
-        yield MISSING.table(missing)
+    rows = [
+        Numbers(
+            Row(label, group=task.name, keys={"task": task.name, "run": label}),
+            {"why": why.splitlines()[0] if why else "-"},
+        )
+        for task in found.tasks
+        for label, why in task.missing.items()
+    ]
+    if rows:
+        yield MISSING.table(rows)
 
 
-MISSING = Layout[tuple[str, str, str]](
+MISSING = Layout[Numbers](
     "Missing runs.",
     "missing",
     "model",
-    lambda at: Row(at[1], group=at[0], keys={"task": at[0], "run": at[1]}),
-    (quantity("why", lambda at: at[2].splitlines()[0] if at[2] else "-", ranked=False),),
+    lambda row: row.head,
+    (quantity("why", lambda row: row.cells["why"], ranked=False),),
     kind="missing",
     more={**UNRANKED, "heading": ("Missing",), "tidy": False},
 )
