@@ -14,7 +14,6 @@ from calprobe.metrics.error_shown import chance_value, with_chance
 
 Record = TypeVar("Record")
 Name = TypeVar("Name")
-GIVEN = None  # the heads of rows that are given with their records
 UNRANKED: Mapping[str, Any] = MappingProxyType({"best_within": None})  # for `more`: no cell is marked as the best
 
 
@@ -49,12 +48,26 @@ class Layout(Generic[Record]):
     caption: str  # one sentence
     label: str  # to refer to it by, [a-z0-9-]+
     stub: str  # title of the column of the rows' labels
-    # A row without its cells, or `GIVEN`; a coverage of one number is that of all cells.
+    # A row without its cells; a coverage of one number is that of all cells. None: heads are given with the records.
     head: Callable[[Record], Row] | None
     columns: Sequence[Cells[Record]]
     notes: tuple[str, ...] = ()
     kind: str = ""  # what `report --tables` names it by
     more: Mapping[str, Any] = field(default_factory=dict)  # further fields of the table
+
+    @classmethod
+    def given(
+        cls,
+        caption: str,
+        label: str,
+        stub: str,
+        *columns: Cells[Record],
+        notes: tuple[str, ...] = (),
+        kind: str = "",
+        more: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Layout[Record]:
+        """A layout for `of_rows`: the heads of rows are given with their records."""
+        return cls(caption, label, stub, None, columns, notes, kind, more)
 
     def table(self, records: Iterable[Record], *notes: str, **fields: Any) -> Table:
         """The table of these records; `notes` stand behind its own, `fields` replace those of the table."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from calprobe.analysis.asked.science.answer_results import AnswerCell, AnswerStudy, Metrics
-from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, cells, estimates, where, with_chance_note
+from calprobe.analysis.tables.layout import Cells, Layout, cells, estimates, where, with_chance_note
 from calprobe.analysis.tables.types import Row, Table
 
 CENTRED = "ece_centred"  # whatever the number of bins
@@ -44,76 +44,67 @@ def _has_claims(cell: AnswerCell) -> bool:
     return cell.kind == "claims"
 
 
-QUESTIONS = Layout[AnswerCell](
+QUESTIONS = Layout[AnswerCell].given(
     "One answer a question, with the share of the samples that give it",
     "questions",
     "variant",
-    GIVEN,
-    (
-        cells("n", "n", lambda cell: cell.questions.rows),
-        cells("samples", "samples", lambda cell: cell.samples),
-        cells("tied", "tied", lambda cell: cell.questions.tied),
-        cells("unread", "unanswered", lambda cell: cell.questions.unanswered),
-        cells("accuracy", "accuracy", lambda cell: cell.questions.accuracy, "larger"),
-        *where(_has_claims, cells("all options right", "all_right", lambda cell: cell.questions.all_right, "larger")),
+    cells("n", "n", lambda cell: cell.questions.rows),
+    cells("samples", "samples", lambda cell: cell.samples),
+    cells("tied", "tied", lambda cell: cell.questions.tied),
+    cells("unread", "unanswered", lambda cell: cell.questions.unanswered),
+    cells("accuracy", "accuracy", lambda cell: cell.questions.accuracy, "larger"),
+    *where(_has_claims, cells("all options right", "all_right", lambda cell: cell.questions.all_right, "larger")),
+    *estimates(
+        OF_SHARES,
+        lambda cell: _centred(cell.questions.share),
+        "share",
+        questions=lambda cell: cell.questions.rows,
+        of="share",
+    ),
+    *where(
+        _has_claims,
         *estimates(
             OF_SHARES,
-            lambda cell: _centred(cell.questions.share),
-            "share",
+            lambda cell: _centred(cell.questions.normalised),
+            "normalised",
             questions=lambda cell: cell.questions.rows,
-            of="share",
-        ),
-        *where(
-            _has_claims,
-            *estimates(
-                OF_SHARES,
-                lambda cell: _centred(cell.questions.normalised),
-                "normalised",
-                questions=lambda cell: cell.questions.rows,
-                of="normalised",
-            ),
+            of="normalised",
         ),
     ),
     kind="sampled",
 )
-RESPONSES = Layout[AnswerCell](
+RESPONSES = Layout[AnswerCell].given(
     "Every response: what was read",
     "responses",
     "variant",
-    GIVEN,
-    (
-        cells("n", "n", lambda cell: cell.responses.rows),
-        cells("failed", "failed", lambda cell: cell.responses.failed),
-        cells("extracted", "extraction", lambda cell: cell.responses.extraction, "larger"),
-        cells("accuracy", "accuracy", lambda cell: cell.responses.accuracy, "larger"),
-        *where(
-            _has_claims,
-            cells("balanced", "balanced_accuracy", lambda cell: cell.responses.balanced, "larger"),
-            cells("right", "yes_where_true", lambda cell: cell.responses.yes_where_true, heading=YES),
-            cells("wrong", "yes_where_false", lambda cell: cell.responses.yes_where_false, heading=YES),
-        ),
+    cells("n", "n", lambda cell: cell.responses.rows),
+    cells("failed", "failed", lambda cell: cell.responses.failed),
+    cells("extracted", "extraction", lambda cell: cell.responses.extraction, "larger"),
+    cells("accuracy", "accuracy", lambda cell: cell.responses.accuracy, "larger"),
+    *where(
+        _has_claims,
+        cells("balanced", "balanced_accuracy", lambda cell: cell.responses.balanced, "larger"),
+        cells("right", "yes_where_true", lambda cell: cell.responses.yes_where_true, heading=YES),
+        cells("wrong", "yes_where_false", lambda cell: cell.responses.yes_where_false, heading=YES),
     ),
     kind="sampled",
 )
-TOLERANCES = Layout[AnswerCell](
+TOLERANCES = Layout[AnswerCell].given(
     "Accuracy of numbers by tolerance",
     "tolerances",
     "variant",
-    GIVEN,
-    (),  # one for each tolerance
-    (
+    notes=(
         "Rounded, by which other tables go: within 1 % of a number with decimals or a unit, else equal. Scibench: "
         "as its own evaluation has it, within 0.1 of a number from 1 on, within a tenth of smaller ones.",
     ),
     kind="sampled",
 )
-TREATMENTS = Layout[Treated](
+TREATMENTS = Layout[Treated].given(
     "Every response, by what becomes of failures",
     "treatments",
     "failures",
-    GIVEN,
-    estimates(METRICS, lambda row: _centred(row.metrics), questions=lambda row: row.questions),
-    (
+    *estimates(METRICS, lambda row: _centred(row.metrics), questions=lambda row: row.questions),
+    notes=(
         "An answer that could not be read is wrong; without a readable confidence it is as right as it is. Worst: "
         "both have confidence 1 if wrong, 0 if right. Dropped: both are left out. Zero: both have confidence 0, "
         "which flatters a model that often fails. A confidence named .option is said of the option. "

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from calprobe.analysis.asked.results import Accuracy, CellReport, Drop, KindReport, Repair, SetReport, Spread
-from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, cells, each, where
+from calprobe.analysis.tables.layout import Cells, Layout, cells, each, where
 from calprobe.analysis.tables.types import Cell, Row, Table
 from calprobe.metrics import Estimate
 
@@ -40,30 +40,27 @@ def answers_table(report: SetReport) -> Table:
     readers = {reader: reader for reader in report.readers}
     rows = [row for cell in report.cells.values() for row in _answered(cell)]
     is_open = any(answered.abstained is not None for _, answered in rows)
-    layout = Layout[Answered](
+    layout = Layout[Answered].given(
         "Accuracy by reader of answers",
         "answers",
         "variant",
-        GIVEN,
-        (
-            cells("n", "n", lambda answered: answered.report.rows),
-            cells("chance", "chance", lambda answered: answered.report.chance),
-            *each(
-                readers,
-                lambda answered, reader: answered.by(reader, lambda accuracy: accuracy.value),
-                lambda reader: {"reader": reader, "metric": "accuracy"},
-                heading="accuracy",
-            ),
-            *each(
-                readers,
-                lambda answered, reader: answered.by(reader, lambda accuracy: accuracy.unread),
-                lambda reader: {"reader": reader, "metric": "unread"},
-                heading="not read",
-            ),
-            cells("off label", "off_label", lambda answered: answered.off_label),
-            *where(lambda answered: is_open, cells("abstained", "abstained", lambda answered: answered.abstained)),
+        cells("n", "n", lambda answered: answered.report.rows),
+        cells("chance", "chance", lambda answered: answered.report.chance),
+        *each(
+            readers,
+            lambda answered, reader: answered.by(reader, lambda accuracy: accuracy.value),
+            lambda reader: {"reader": reader, "metric": "accuracy"},
+            heading="accuracy",
         ),
-        (LABELS,),
+        *each(
+            readers,
+            lambda answered, reader: answered.by(reader, lambda accuracy: accuracy.unread),
+            lambda reader: {"reader": reader, "metric": "unread"},
+            heading="not read",
+        ),
+        cells("off label", "off_label", lambda answered: answered.off_label),
+        *where(lambda answered: is_open, cells("abstained", "abstained", lambda answered: answered.abstained)),
+        notes=(LABELS,),
         kind="answers",
     )
     warning = report.exact.warning if report.exact is not None else ""
@@ -126,18 +123,15 @@ def form_table(report: SetReport) -> Table:
     )
 
 
-SPREAD = Layout[Spread](
+SPREAD = Layout[Spread].given(
     "Largest minus smallest accuracy over variants",
     "spread",
     "reader",
-    GIVEN,
-    (
-        cells("spread", "spread", lambda spread: spread.value, "smaller"),
-        cells("by chance", "spread_by_chance", lambda spread: spread.by_chance),
-        cells("accuracy", "mean_accuracy", lambda spread: spread.accuracy),
-        cells("chance", "chance", lambda spread: spread.chance),
-        cells("n", "n", lambda spread: spread.rows),
-    ),
+    cells("spread", "spread", lambda spread: spread.value, "smaller"),
+    cells("by chance", "spread_by_chance", lambda spread: spread.by_chance),
+    cells("accuracy", "mean_accuracy", lambda spread: spread.accuracy),
+    cells("chance", "chance", lambda spread: spread.chance),
+    cells("n", "n", lambda spread: spread.rows),
     kind="spread",
 )
 

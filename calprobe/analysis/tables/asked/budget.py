@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, SetReport
 from calprobe.analysis.tables.asked.wording import COLUMNS
-from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, cells
+from calprobe.analysis.tables.layout import Cells, Layout, cells
 from calprobe.analysis.tables.types import Row, Table
 from calprobe.messages import counted
 
@@ -31,13 +31,12 @@ def _keys(plan: BudgetPlan) -> dict[str, str]:
 def _aurocs(answers: int, budgets: Budgets) -> Table:
     plans = dict.fromkeys(plan for _, budget in budgets for plan in budget.plans)
     draws, questions = budgets[0][1].draws, min(budget.questions for _, budget in budgets)
-    layout = Layout[Aurocs](
+    layout = Layout[Aurocs].given(
         f"AUROC of plans of {counted(answers, 'answer')}",
         f"budget-{answers}",
         "uncertainty",
-        GIVEN,
-        [column for plan in plans for column in _plan(plan)],
-        (
+        *[column for plan in plans for column in _plan(plan)],
+        notes=(
             f"(n_p, n_s): n_s samples of each of n_p wordings, drawn {counted(draws, 'time')} from the same replies to "
             f"{counted(questions, 'question')}; means over draws, with intervals over questions; SD: over the draws.",
         ),
@@ -74,13 +73,12 @@ def _field(name: str) -> tuple[Cells[BudgetShare], Cells[BudgetShare]]:
 
 
 def _shares(answers: int, budgets: Budgets) -> Table:
-    layout = Layout[BudgetShare](
+    layout = Layout[BudgetShare].given(
         f"Share of the wording under plans of {counted(answers, 'answer')}",
         f"budget-wording-{answers}",
         "plan",
-        GIVEN,
-        [column for name in SHOWN for column in _field(name)],
-        ("by chance: what ratio is where no wording matters; rho*: 0 where none matters, under every plan.",),
+        *[column for name in SHOWN for column in _field(name)],
+        notes=("by chance: what ratio is where no wording matters; rho*: 0 where none matters, under every plan.",),
         kind="budget",
     )
     return layout.of_rows(

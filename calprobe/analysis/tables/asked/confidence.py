@@ -16,7 +16,7 @@ from calprobe.analysis.asked.results import (
 )
 from calprobe.analysis.tables.asked.answers import ALL_KINDS
 from calprobe.analysis.tables.asked.samples import few_outcomes
-from calprobe.analysis.tables.layout import GIVEN, Layout, cells, metrics, where
+from calprobe.analysis.tables.layout import Layout, cells, metrics, where
 from calprobe.analysis.tables.types import LAST, Row, Table
 from calprobe.metrics import Estimate, Metric
 
@@ -35,18 +35,15 @@ def confidence_table(report: SetReport, shown: Sequence[Metric], *notes: str) ->
     rows = [row for cell in report.cells.values() for row in _rows(cell)]
     has_mass = any(estimator.mass is not None for _, estimator in rows)
     missing = any(estimator.reasons for cell in report.cells.values() for estimator in cell.estimators.values())
-    layout = Layout[CellEstimator](
+    layout = Layout[CellEstimator].given(
         "Accuracy and calibration by estimator of confidence",
         "confidence",
         "estimator",
-        GIVEN,
-        (
-            *metrics(shown[:1], lambda estimator: estimator.metrics),
-            # First of all where any confidence is missing.
-            cells("coverage", "coverage", lambda estimator: estimator.coverage, priority=1 if missing else LAST),
-            *where(lambda estimator: estimator.mass is not None, cells("mass", "mass", lambda own: own.mass)),
-            *metrics(shown[1:], lambda estimator: estimator.metrics),
-        ),
+        *metrics(shown[:1], lambda estimator: estimator.metrics),
+        # First of all where any confidence is missing.
+        cells("coverage", "coverage", lambda estimator: estimator.coverage, priority=1 if missing else LAST),
+        *where(lambda estimator: estimator.mass is not None, cells("mass", "mass", lambda own: own.mass)),
+        *metrics(shown[1:], lambda estimator: estimator.metrics),
         kind="confidence",
         more={"directions": True},
     )
@@ -104,21 +101,18 @@ class StatedBeside:
     over: Overconfidence
 
 
-STATED = Layout[StatedBeside](
+STATED = Layout[StatedBeside].given(
     "Stated confidence",
     "stated",
     "variant",
-    GIVEN,
-    (
-        cells("parse rate", "parse_rate", lambda stated: stated.parse_rate),
-        cells("- accuracy", "over_accuracy", lambda stated: stated.over.accuracy, heading="stated"),
-        cells("- label", "over_label", lambda stated: stated.over.label, heading="stated"),
-        cells("ECE gap", "ece_gap", lambda stated: stated.over.ece_gap),
-        cells("values", "distinct_values", lambda stated: stated.over.distinct),
-        cells("mode", "mode", lambda stated: stated.over.mode),
-        cells("its share", "mode_share", lambda stated: stated.over.mode_share),
-    ),
-    (
+    cells("parse rate", "parse_rate", lambda stated: stated.parse_rate),
+    cells("- accuracy", "over_accuracy", lambda stated: stated.over.accuracy, heading="stated"),
+    cells("- label", "over_label", lambda stated: stated.over.label, heading="stated"),
+    cells("ECE gap", "ece_gap", lambda stated: stated.over.ece_gap),
+    cells("values", "distinct_values", lambda stated: stated.over.distinct),
+    cells("mode", "mode", lambda stated: stated.over.mode),
+    cells("its share", "mode_share", lambda stated: stated.over.mode_share),
+    notes=(
         "Differences are on the rows that have both. ECE gap: ECE of the stated confidence minus that of label. "
         "Below a name: why statements could not be read.",
     ),

@@ -18,7 +18,7 @@ from calprobe.analysis.asked.science.label_results import (
     Selection,
 )
 from calprobe.analysis.asked.science.simulation import ENTROPY
-from calprobe.analysis.tables.layout import GIVEN, Layout, below, cells, estimates, with_chance_note
+from calprobe.analysis.tables.layout import Layout, below, cells, estimates, with_chance_note
 from calprobe.analysis.tables.types import Row, Table
 
 CONVENTIONS = {"ece_15": "mean confidence", "ece_15_middle": "bin middle", "ece_15_centred": "centred bins"}
@@ -93,53 +93,44 @@ DESIGNS = Layout[LabelDesign](
     ),
     kind="designs",
 )
-WAYS = Layout[DesignWay](
+WAYS = Layout[DesignWay].given(
     "Three conventions of ECE with 15 bins, and all labels instead of the chosen one",
     "labels",
     "probabilities",
-    GIVEN,
-    (
-        *estimates(CONVENTIONS, lambda way: way.chosen, "ECE, chosen label"),
-        *estimates(CALIBRATION, lambda way: way.labels, "all labels", questions=lambda way: way.questions, of="all"),
-    ),
-    (
+    *estimates(CONVENTIONS, lambda way: way.chosen, "ECE, chosen label"),
+    *estimates(CALIBRATION, lambda way: way.labels, "all labels", questions=lambda way: way.questions, of="all"),
+    notes=(
         "A bin stands for the mean confidence in it, or for its middle, or is centred on 0, 1/14, .., 1 and stands "
         "for that. All labels: each label of a question with whether it is the right one; intervals resample "
         "questions.",
     ),
     kind="labels",
 )
-SPREAD = Layout[Concentration](
+SPREAD = Layout[Concentration].given(
     "How confidences are spread over bins",
     "entropy",
     "probabilities",
-    GIVEN,
-    (
-        cells("NE", "bin_entropy", lambda bins: bins.entropy, heading="15 bins"),
-        cells("possible", "largest_bin_entropy", lambda bins: bins.possible, heading="15 bins"),
-        cells("fullest", "largest_bin", lambda bins: bins.fullest, heading="15 bins"),
-        cells("NE", "bin_entropy_100", lambda bins: bins.entropy_100, heading="100 bins"),
-        cells("possible", "largest_bin_entropy_100", lambda bins: bins.possible_100, heading="100 bins"),
-    ),
-    (
+    cells("NE", "bin_entropy", lambda bins: bins.entropy, heading="15 bins"),
+    cells("possible", "largest_bin_entropy", lambda bins: bins.possible, heading="15 bins"),
+    cells("fullest", "largest_bin", lambda bins: bins.fullest, heading="15 bins"),
+    cells("NE", "bin_entropy_100", lambda bins: bins.entropy_100, heading="100 bins"),
+    cells("possible", "largest_bin_entropy_100", lambda bins: bins.possible_100, heading="100 bins"),
+    notes=(
         "NE: normalised entropy of the bins' counts, 0 where all lie in one bin. Possible: the largest that "
         "calibrated confidences with this accuracy can have; a model that is nearly always right should have "
         "little.",
     ),
     kind="labels",
 )
-BIAS = Layout[LabelUse](
+BIAS = Layout[LabelUse].given(
     "What each label gets, and how often it is right",
     "bias",
     "label",
-    GIVEN,
-    (
-        cells("probability", "label_mass", lambda use: use.mass, heading="sum of"),
-        cells("right", "label_gold", lambda use: use.gold, heading="sum of"),
-        cells("ratio", "label_ratio", lambda use: use.mass / use.gold if use.gold else math.nan),
-        cells("accuracy where right", "label_accuracy", lambda use: use.accuracy),
-    ),
-    ("Probability: normalised over the labels. Without a bias for positions, the ratio is 1.",),
+    cells("probability", "label_mass", lambda use: use.mass, heading="sum of"),
+    cells("right", "label_gold", lambda use: use.gold, heading="sum of"),
+    cells("ratio", "label_ratio", lambda use: use.mass / use.gold if use.gold else math.nan),
+    cells("accuracy where right", "label_accuracy", lambda use: use.accuracy),
+    notes=("Probability: normalised over the labels. Without a bias for positions, the ratio is 1.",),
     kind="labels",
 )
 PERMUTED = Layout[PermutedDesign](
@@ -173,13 +164,13 @@ SELECTION = Layout[Selection](
     ),
     kind="labels",
 )
-HIDES = Layout[HiddenRow](
+HIDES = Layout[HiddenRow].given(
     "What ECE hides",
     "hides",
     "",
-    GIVEN,
-    (cells("accuracy", "accuracy", lambda row: row.accuracy), *estimates(HIDDEN_TITLES, lambda row: row.metrics)),
-    (
+    cells("accuracy", "accuracy", lambda row: row.accuracy),
+    *estimates(HIDDEN_TITLES, lambda row: row.metrics),
+    notes=(
         "Simulated: 20,000 draws. One scorer says 0.97 nearly always and is right at random: near its usual "
         "confidence its ECE is small, and resolution 0 and AUROC 0.5 say that it knows nothing. The others know "
         "when they are right and are too sure by a constant. Brier = reliability - resolution + uncertainty, up to "
@@ -187,24 +178,21 @@ HIDES = Layout[HiddenRow](
     ),
     kind="hides",
 )
-RUNS = Layout[BestDesign](
+RUNS = Layout[BestDesign].given(
     "Runs of label probabilities, each by the design that it understands best",
     "label-runs",
     "run",
-    GIVEN,
-    (
-        cells("asked as", "asked_as", lambda best: best.asked_as),
-        cells("design", "design", lambda best: best.design.variant),
-        cells("comprehension", "comprehension", lambda best: best.design.comprehension, "larger"),
-        *estimates(
-            MAIN,
-            lambda best: _normalised(best.design),
-            better={"accuracy": "larger", "auroc": "larger", "ece_15": "smaller", "brier": "smaller"},
-            questions=lambda best: best.design.rows,
-        ),
-        cells("NE", "bin_entropy", lambda best: best.design.concentration["normalised"].entropy),
+    cells("asked as", "asked_as", lambda best: best.asked_as),
+    cells("design", "design", lambda best: best.design.variant),
+    cells("comprehension", "comprehension", lambda best: best.design.comprehension, "larger"),
+    *estimates(
+        MAIN,
+        lambda best: _normalised(best.design),
+        better={"accuracy": "larger", "auroc": "larger", "ece_15": "smaller", "brier": "smaller"},
+        questions=lambda best: best.design.rows,
     ),
-    ("The design was chosen on the questions that it is reported on; each run's table of selection does not.",),
+    cells("NE", "bin_entropy", lambda best: best.design.concentration["normalised"].entropy),
+    notes=("The design was chosen on the questions that it is reported on; each run's table of selection does not.",),
     kind="across",
     more={"best_within": "group"},
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from calprobe.analysis.asked.lengths import Lengths, StageLengths
 from calprobe.analysis.asked.results import SetReport
-from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, below, cells, each, where
+from calprobe.analysis.tables.layout import Cells, Layout, below, cells, each, where
 from calprobe.analysis.tables.types import Table
 
 COLUMNS = {"mean": "mean", "quartile_1": "25 %", "median": "median", "quartile_3": "75 %", "most": "most"}
@@ -25,21 +25,18 @@ def _has_thoughts(stage: StageLengths) -> bool:
     return stage.thoughts is not None
 
 
-LENGTHS = Layout[StageLengths](
+LENGTHS = Layout[StageLengths].given(
     "Tokens of replies",
     "lengths",
     "stage",
-    GIVEN,
-    (
-        cells("replies", "replies", lambda stage: stage.replies),
-        *_tokens("tokens", lambda stage: stage.tokens),
-        *where(_has_thoughts, *_tokens("thoughts", lambda stage: stage.thoughts)),
-        cells("cut", "cut", lambda stage: stage.cut, "smaller"),
-        *where(
-            _has_thoughts,
-            cells("no end", "open_thoughts", lambda stage: stage.open_thoughts, "smaller", heading="thoughts"),
-            cells("ended", "ended_thoughts", lambda stage: stage.ended_thoughts, heading="thoughts"),
-        ),
+    cells("replies", "replies", lambda stage: stage.replies),
+    *_tokens("tokens", lambda stage: stage.tokens),
+    *where(_has_thoughts, *_tokens("thoughts", lambda stage: stage.thoughts)),
+    cells("cut", "cut", lambda stage: stage.cut, "smaller"),
+    *where(
+        _has_thoughts,
+        cells("no end", "open_thoughts", lambda stage: stage.open_thoughts, "smaller", heading="thoughts"),
+        cells("ended", "ended_thoughts", lambda stage: stage.ended_thoughts, heading="thoughts"),
     ),
     kind="lengths",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calprobe.analysis.asked.results import SetReport
-from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, below, each
+from calprobe.analysis.tables.layout import Cells, Layout, below, each
 from calprobe.analysis.tables.types import Cell, Table
 from calprobe.metrics.uncertainty_map import UncertaintyMap, UncertaintyMaps
 
@@ -19,13 +19,12 @@ def maps_table(report: SetReport) -> Table:
     maps = {variant: cell.maps for variant, cell in report.cells.items()}
     first = next(name for of_variant in maps.values() for name in of_variant)
     method = first.rsplit(".", 1)[-1]  # one for all of a report
-    layout = Layout[UncertaintyMaps](
+    layout = Layout[UncertaintyMaps].given(
         f"Maps of uncertainties ({method})",
         "uncertainty-maps",
         "map of",
-        GIVEN,
-        (*_columns("a"), *_columns("b")) if method == "logistic" else _columns("steps"),
-        (
+        *(*_columns("a"), *_columns("b")) if method == "logistic" else _columns("steps"),
+        notes=(
             f"{FORMULAS[method]} The maps of the folds made the numbers, each fitted on the other questions. "
             "-: all get the share right, since no map could be fitted.",
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.analysis.asked.results import CellEstimator, CellReport, SetReport
-from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, cells
+from calprobe.analysis.tables.layout import Cells, Layout, cells
 from calprobe.analysis.tables.types import Cell, Row, Table
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, READINGS
 from calprobe.confidence.estimator import Scale
@@ -22,13 +22,12 @@ def uncertainty_table(report: SetReport, metrics: Sequence[Metric]) -> Table:
     shown = [metric for metric in metrics if isinstance(metric, RankMetric) and metric.name in SHOWN]
     every = list(report.cells.values())
     readings = [end for end in READINGS if any(_has(cell, end) for cell in every)]
-    layout = Layout[Readings](
+    layout = Layout[Readings].given(
         "Uncertainty of samples, by its order",
         "uncertainty",
         "uncertainty",
-        GIVEN,
-        [_column(metric, end) for end in readings for metric in shown],
-        (
+        *[_column(metric, end) for end in readings for metric in shown],
+        notes=(
             "Larger is less sure, without a scale. Pooled: every sample with its own correctness; majority: one row a "
             "question, with that of the most frequent answer; greedy: with that of one greedy answer.",
         ),

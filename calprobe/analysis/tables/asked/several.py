@@ -8,7 +8,7 @@ from dataclasses import replace
 from calprobe.analysis.asked.pictures import MatrixValue, matrix_values
 from calprobe.analysis.asked.results import AcrossRuns, AskedRunReport, Recovered, SizeAndSpread
 from calprobe.analysis.tables.asked.confidence import SHIFT
-from calprobe.analysis.tables.layout import GIVEN, Layout, cells, each
+from calprobe.analysis.tables.layout import Layout, cells, each
 from calprobe.analysis.tables.types import Cell, Row, Table
 
 
@@ -87,20 +87,17 @@ def _points(sizes: Sequence[SizeAndSpread]) -> Table:
     spreads = {(own.set, point.run, own.reader): point.spread for own in sizes for point in own.points}
     points = {(own.set, point.run): point for own in sizes for point in own.points}
     unknown = dict.fromkeys(run for own in sizes for run in own.unknown)
-    layout = Layout[tuple[str, str]](
+    layout = Layout[tuple[str, str]].given(
         "Parameters and spread",
         "points",
         "run",
-        GIVEN,
-        (
-            cells("parameters", "parameters", lambda place: points[place].size.parameters),
-            cells("without embeddings", "parameters_without_embeddings", lambda place: points[place].size.others),
-            *each(
-                {own.reader: own.reader for own in sizes},
-                lambda place, reader: spreads.get((*place, reader)),
-                lambda reader: {"reader": reader, "metric": "spread"},
-                heading="spread",
-            ),
+        cells("parameters", "parameters", lambda place: points[place].size.parameters),
+        cells("without embeddings", "parameters_without_embeddings", lambda place: points[place].size.others),
+        *each(
+            {own.reader: own.reader for own in sizes},
+            lambda place, reader: spreads.get((*place, reader)),
+            lambda reader: {"reader": reader, "metric": "spread"},
+            heading="spread",
         ),
     )
     return layout.of_rows(

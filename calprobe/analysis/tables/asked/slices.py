@@ -11,7 +11,7 @@ from calprobe.analysis.asked.results import SetReport
 from calprobe.analysis.asked.slice_results import AskedSlice, CellSlices
 from calprobe.analysis.covariates import Covariate
 from calprobe.analysis.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, trend_note
-from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, below, cells, each, where
+from calprobe.analysis.tables.layout import Cells, Layout, below, cells, each, where
 from calprobe.analysis.tables.slices import trend_columns
 from calprobe.analysis.tables.types import Row, Table
 from calprobe.analysis.trends import Trend
@@ -37,19 +37,16 @@ def _slices(slices: Mapping[str, CellSlices], readers: Sequence[str], options: A
     covariate = next(iter(slices.values())).covariate
     parts = [part for of_cell in slices.values() for part in of_cell.slices]
     estimators = {name: estimator.scale for part in parts for name, estimator in part.estimators.items()}
-    layout = Layout[AskedSlice](
+    layout = Layout[AskedSlice].given(
         f"Accuracy and calibration by {covariate.name}",
         "by",
         covariate.name,
-        GIVEN,
-        (
-            cells("n", "n", lambda part: part.rows),
-            # Samples of a question are several rows.
-            *where(lambda part: part.questions < part.rows, cells("questions", "questions", lambda own: own.questions)),
-            cells("accuracy", "accuracy", lambda part: part.accuracy),
-            cells("chance", "chance", lambda part: part.chance),
-            *(column for place, name in enumerate(estimators, 1) for column in _of(name, estimators[name], place)),
-        ),
+        cells("n", "n", lambda part: part.rows),
+        # Samples of a question are several rows.
+        *where(lambda part: part.questions < part.rows, cells("questions", "questions", lambda own: own.questions)),
+        cells("accuracy", "accuracy", lambda part: part.accuracy),
+        cells("chance", "chance", lambda part: part.chance),
+        *(column for place, name in enumerate(estimators, 1) for column in _of(name, estimators[name], place)),
         kind="slices",
     )
     groups = max(sum(part.ends is not None for part in of_cell.slices) for of_cell in slices.values())
@@ -83,13 +80,12 @@ def _rows(records: Mapping[str, Mapping[str, Record]], covariate: Covariate, key
 
 def _trends(slices: Mapping[str, CellSlices]) -> Table:
     covariate = next(iter(slices.values())).covariate
-    layout = Layout[Trend](
+    layout = Layout[Trend].given(
         f"Trend with {covariate.name}",
         "trend",
         f"rho with {covariate.name}",
-        GIVEN,
-        trend_columns(lambda trend: trend),
-        (trend_note("questions", "All samples count. Something that goes with it can be the cause."),),
+        *trend_columns(lambda trend: trend),
+        notes=(trend_note("questions", "All samples count. Something that goes with it can be the cause."),),
         kind="slices",
     )
     trends = {variant: of_cell.trends for variant, of_cell in slices.items()}

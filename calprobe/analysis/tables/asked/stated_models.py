@@ -8,7 +8,7 @@ from calprobe.analysis.asked.stated.cells import AS_SAID
 from calprobe.analysis.asked.stated.fidelity import MEAN
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope, StatedStudy
 from calprobe.analysis.run_names import last_names
-from calprobe.analysis.tables.layout import GIVEN, UNRANKED, Layout, each
+from calprobe.analysis.tables.layout import UNRANKED, Layout, each
 from calprobe.analysis.tables.types import Better, Row, Table
 from calprobe.metrics import Estimate
 
@@ -45,12 +45,11 @@ def _table(study: StatedStudy, metric: str, caption: str, stub: str, better: Bet
     scopes = dict.fromkeys(scope for by_scope in found.values() for scope in by_scope)
     partial = {scope for scope in scopes if len({frozenset(own[scope]) for own in found.values() if scope in own}) > 1}
     models = {run.label: run.model for run in study.runs}
-    layout = Layout[Mapping[str, Estimate]](
+    layout = Layout[Mapping[str, Estimate]].given(
         f"{caption}, run by run.",
         f"stated-runs-{metric.replace('_', '-')}",
         stub,
-        GIVEN,
-        each(names, lambda row, run: row.get(run), lambda run: {"run": run, "model": models[run]}, better),
+        *each(names, lambda row, run: row.get(run), lambda run: {"run": run, "model": models[run]}, better),
         kind="models",
         more={"tidy": False, **UNRANKED},  # its numbers are those of the runs' own tables
     )

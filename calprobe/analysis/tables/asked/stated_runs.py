@@ -21,7 +21,7 @@ from calprobe.analysis.asked.stated.results import (
     StatedScope,
 )
 from calprobe.analysis.asked.stated.reversal_check import Reversal
-from calprobe.analysis.tables.layout import GIVEN, Cells, Layout, cells, each, where, with_chance_note
+from calprobe.analysis.tables.layout import Cells, Layout, cells, each, where, with_chance_note
 from calprobe.analysis.tables.types import Row, Table
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.distinct import ValueUse
@@ -105,23 +105,20 @@ CONSISTENT = (
     "n: answers with all confidences of the group. Largest: what an MSD of so many prompts can be at most; share: of "
     "it. Groups of different sizes cannot be compared by their MSD."
 )
-CONSISTENCY = Layout[Deviation](
+CONSISTENCY = Layout[Deviation].given(
     "Consistency: mean standard deviation (MSD) of the confidences in an answer, within groups of prompts",
     "consistency",
     "group",
-    GIVEN,
-    (
-        cells("prompts", "prompts", lambda deviation: len(deviation.prompts)),
-        cells("n", "n", lambda deviation: deviation.answers),
-        cells("MSD", "msd", lambda deviation: deviation.msd, "smaller"),
-        cells("largest", "msd_largest", lambda deviation: deviation.largest),
-        cells("share", "msd_share", lambda deviation: deviation.share, "smaller"),
-        *where(
-            lambda deviation: deviation.fidelity is not None,
-            cells("F", "fidelity_mean", lambda deviation: deviation.fidelity, "larger"),
-        ),
-        cells("Brier", "brier_mean", lambda deviation: deviation.brier, "smaller"),
+    cells("prompts", "prompts", lambda deviation: len(deviation.prompts)),
+    cells("n", "n", lambda deviation: deviation.answers),
+    cells("MSD", "msd", lambda deviation: deviation.msd, "smaller"),
+    cells("largest", "msd_largest", lambda deviation: deviation.largest),
+    cells("share", "msd_share", lambda deviation: deviation.share, "smaller"),
+    *where(
+        lambda deviation: deviation.fidelity is not None,
+        cells("F", "fidelity_mean", lambda deviation: deviation.fidelity, "larger"),
     ),
+    cells("Brier", "brier_mean", lambda deviation: deviation.brier, "smaller"),
     kind="consistency",
 )
 
@@ -141,12 +138,11 @@ def correlation_tables(run: StatedRun) -> Iterator[Table]:
 
 def _correlation(run: StatedRun, metric: str, stub: str, title: str, *notes: str) -> Table:
     names = [prompt.name for prompt in run.prompts]
-    layout = Layout[Mapping[str, Estimate]](
+    layout = Layout[Mapping[str, Estimate]].given(
         f"{title} of the confidences under each two prompts",
         f"correlation-{metric}",
         stub,
-        GIVEN,
-        each(
+        *each(
             {name: str(at) for at, name in enumerate(names, 1)},
             lambda row, other: row.get(other),
             lambda other: {"prompt_2": other},
@@ -174,19 +170,16 @@ def _correlations(scope: StatedScope, metric: str, prompt: str) -> dict[str, Est
     }
 
 
-FIDELITY = Layout[Fidelity](
+FIDELITY = Layout[Fidelity].given(
     "Fidelity: how often the confidence in the model's own answer is above that in a counterfactual one",
     "fidelity",
     "prompt",
-    GIVEN,
-    (
-        cells("n", "n", lambda fidelity: fidelity.answers),
-        cells("dropped", "dropped", lambda fidelity: fidelity.dropped),
-        cells("F", "fidelity", lambda fidelity: fidelity.rate, "larger"),
-        cells("ties", "ties", lambda fidelity: fidelity.ties),
-        cells("F, half of ties", "fidelity_half", lambda fidelity: fidelity.neutral, "larger"),
-    ),
-    (
+    cells("n", "n", lambda fidelity: fidelity.answers),
+    cells("dropped", "dropped", lambda fidelity: fidelity.dropped),
+    cells("F", "fidelity", lambda fidelity: fidelity.rate, "larger"),
+    cells("ties", "ties", lambda fidelity: fidelity.ties),
+    cells("F, half of ties", "fidelity_half", lambda fidelity: fidelity.neutral, "larger"),
+    notes=(
         "F counts a tie as not above, so a model that always says the same has F 0; with half of the ties it has "
         "0.5. Dropped: the counterfactual answer repeats the model's own, or is right itself.",
     ),
@@ -197,17 +190,14 @@ FIDELITY = Layout[Fidelity](
 def conditions_table(run: StatedRun) -> Table:
     """A row for what stood in the answer's place: mean confidence over the prompts, and of the first prompt alone."""
     first = run.prompts[0].name
-    layout = Layout[Splits](
+    layout = Layout[Splits].given(
         "Mean confidence by what stood in the place of the answer",
         "conditions",
         "condition",
-        GIVEN,
-        (
-            cells("n", "n", lambda splits: _mean_of(splits).answers),
-            *_splits(MEAN, "mean over prompts"),
-            *_splits(first, first),
-        ),
-        (
+        cells("n", "n", lambda splits: _mean_of(splits).answers),
+        *_splits(MEAN, "mean over prompts"),
+        *_splits(first, first),
+        notes=(
             f"All questions, and those that the model's own answer ({ORIGINAL}) is right or wrong on. Where it is "
             "right, target and original say the same: compare these two on the wrong ones. n: answers with a "
             "confidence under every condition, of the prompt that has the fewest, without those that a counterfactual "
@@ -253,21 +243,18 @@ def reliability_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
         if scope.way != COMPLETE or numbers.answers
     ]
     has_mass = any(row.numbers.mass is not None for _, row in rows)
-    layout = Layout[Reliable](
+    layout = Layout[Reliable].given(
         "Reliability: stated confidence against the correctness of the answers, by prompt",
         "reliability",
         "prompt",
-        GIVEN,
-        (
-            cells("n", "n", lambda row: row.numbers.answers, priority=1),
-            cells("coverage", "coverage", lambda row: row.numbers.coverage, priority=2),
-            *where(lambda row: has_mass, cells("mass", "mass", lambda row: row.numbers.mass, priority=3)),
-            *(_metric(metric, run) for metric in _with_chance(run, _shown(run, metrics))),
-            cells("values", "distinct_values", lambda row: None if row.use is None else row.use.distinct, priority=4),
-            cells("mode", "mode", lambda row: None if row.use is None else row.use.mode, priority=40),
-            cells("its share", "mode_share", lambda row: None if row.use is None else row.use.mode_share, priority=8),
-        ),
-        (
+        cells("n", "n", lambda row: row.numbers.answers, priority=1),
+        cells("coverage", "coverage", lambda row: row.numbers.coverage, priority=2),
+        *where(lambda row: has_mass, cells("mass", "mass", lambda row: row.numbers.mass, priority=3)),
+        *(_metric(metric, run) for metric in _with_chance(run, _shown(run, metrics))),
+        cells("values", "distinct_values", lambda row: None if row.use is None else row.use.distinct, priority=4),
+        cells("mode", "mode", lambda row: None if row.use is None else row.use.mode, priority=40),
+        cells("its share", "mode_share", lambda row: None if row.use is None else row.use.mode_share, priority=8),
+        notes=(
             "n: answers with a confidence that could be read; coverage: their share. Brier skill: against always "
             "saying the accuracy. Values: how many different confidences there are; mode: the most frequent one.",
             *["Mass: mean probability of all replies of the scale; the rest is of replies that are none."] * has_mass,
@@ -322,16 +309,13 @@ def _metric(metric: Metric, run: StatedRun) -> Cells[Reliable]:
 def differences_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
     """A row for each two prompts: what the first one's metrics have more than the second one's."""
     compared = [metric for metric in _shown(run, metrics) if metric.name in COMPARED]
-    layout = Layout[PromptDifference](
+    layout = Layout[PromptDifference].given(
         "Differences between prompts: the first one's metric minus the second one's, of the same answers",
         "differences",
         "prompts",
-        GIVEN,
-        (
-            cells("n", "n", lambda difference: difference.answers),
-            *(column for metric in compared for column in _difference(metric.name, metric.title)),
-        ),
-        (
+        cells("n", "n", lambda difference: difference.answers),
+        *(column for metric in compared for column in _difference(metric.name, metric.title)),
+        notes=(
             "n: answers with both confidences. Both see the same resamples of questions; p is corrected by Holm for "
             "all pairs and metrics of a block.",
         ),
@@ -352,19 +336,16 @@ def _difference(name: str, title: str) -> tuple[Cells[PromptDifference], Cells[P
 
 
 # A row a reversed prompt: whether its numbers are those of the prompt that asks the other way round.
-REVERSED = Layout[Reversal](
+REVERSED = Layout[Reversal].given(
     "Reversed scales: did the model turn its number round?",
     "reversed",
     "prompt",
-    GIVEN,
-    (
-        cells("n", "n", lambda reversal: reversal.answers),
-        cells("same number", "same_number", lambda reversal: reversal.same_number),
-        cells("turned", "turned", lambda reversal: reversal.turned),
-        cells("not reversed", "nearer_to_same", lambda reversal: reversal.nearer, "smaller"),
-        cells("r", "reversal_pearson", lambda reversal: reversal.pearson, "larger"),
-    ),
-    (
+    cells("n", "n", lambda reversal: reversal.answers),
+    cells("same number", "same_number", lambda reversal: reversal.same_number),
+    cells("turned", "turned", lambda reversal: reversal.turned),
+    cells("not reversed", "nearer_to_same", lambda reversal: reversal.nearer, "smaller"),
+    cells("r", "reversal_pearson", lambda reversal: reversal.pearson, "larger"),
+    notes=(
         "Same number: the reply to the reversed prompt is the number that the other one got; turned: it is 1 minus "
         "that. Not reversed: it is nearer to the same number; above 0.5, metrics of that prompt are of the wrong "
         "direction. Answers with 0.5 under the other prompt tell nothing and are left out; r: of both confidences.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from calprobe.analysis.asked.results import CellWording, QuestionItself, SetReport
-from calprobe.analysis.tables.layout import GIVEN, Layout, below, cells, each
+from calprobe.analysis.tables.layout import Layout, below, cells, each
 from calprobe.analysis.tables.types import Table
 from calprobe.metrics import Difference, Estimate
 
@@ -29,18 +29,15 @@ class AskedAs:
     agreement: Estimate | Difference
 
 
-ITSELF = Layout[AskedAs](
+ITSELF = Layout[AskedAs].given(
     "The question itself, apart from its other wordings",
     "itself",
     "asked",
-    GIVEN,
-    (
-        cells("questions", "wording_questions", lambda asked: asked.questions),
-        cells("samples", "wording_samples", lambda asked: asked.samples),
-        cells("accuracy", "accuracy", lambda asked: asked.accuracy),
-        cells("agreement", "wording_agreement", lambda asked: asked.agreement),
-    ),
-    (
+    cells("questions", "wording_questions", lambda asked: asked.questions),
+    cells("samples", "wording_samples", lambda asked: asked.samples),
+    cells("accuracy", "accuracy", lambda asked: asked.accuracy),
+    cells("agreement", "wording_agreement", lambda asked: asked.agreement),
+    notes=(
         "Agreement: how often two samples of the question itself give the same answer, and one of it and one of "
         "another wording; the two are equal where no wording matters. Differences are question by question.",
     ),
@@ -61,17 +58,14 @@ def _asked(found: QuestionItself) -> dict[str, AskedAs]:
     } | {"difference": AskedAs(found.questions, None, found.accuracy, found.agreement)}
 
 
-WORDING = Layout[CellWording](
+WORDING = Layout[CellWording].given(
     "Share of the wording in the variance of answers",
     "wording",
     "points",
-    GIVEN,
-    (
-        cells("questions", "wording_questions", lambda wording: wording.share.questions),
-        *each(COLUMNS, lambda wording, name: getattr(wording.share, name), lambda name: {"metric": f"wording_{name}"}),
-        cells("p", "wording_p", lambda wording: wording.p),
-    ),
-    (
+    cells("questions", "wording_questions", lambda wording: wording.share.questions),
+    *each(COLUMNS, lambda wording, name: getattr(wording.share, name), lambda name: {"metric": f"wording_{name}"}),
+    cells("p", "wording_p", lambda wording: wording.p),
+    notes=(
         "rho: mean over questions, 1/2 where all answers agree (settled); ratio: of sums, by chance what it is "
         "where no wording matters; rho*: 0 where none matters; p: permutations of answers over wordings; "
         "exact: label probabilities under each wording, which one_hot converges to at temperature 1.",

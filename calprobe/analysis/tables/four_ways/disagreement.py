@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from calprobe.analysis.compare_results import SIGNIFICANT
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import FEW, RelationGap, TwoByTwo
-from calprobe.analysis.tables.layout import GIVEN, UNRANKED, Layout, Numbers, by_name, quantity
+from calprobe.analysis.tables.layout import UNRANKED, Layout, Numbers, by_name, quantity
 from calprobe.analysis.tables.types import Cell, Row, Table
 from calprobe.messages import shortened
 from calprobe.metrics import Difference
@@ -79,20 +79,17 @@ def _difference(gap: RelationGap) -> Difference:
     return Difference(gap.difference.value, gap.difference.low, gap.difference.high)
 
 
-RELATIONS = Layout[RelationGap](
+RELATIONS = Layout[RelationGap].given(
     "Which relations are ranked right more often than answered right",
     "relations",
     "relation",
-    GIVEN,
-    (
-        quantity("facts", lambda gap: gap.facts, name="n"),
-        quantity("ranked right", lambda gap: gap.ranks, name="ranks_right"),
-        quantity("answered right", lambda gap: gap.answers, name="answers_right"),
-        quantity("difference", _difference, name="gap"),
-        quantity("p", lambda gap: gap.p_value, name="mcnemar_p"),
-        quantity("Holm p", lambda gap: gap.p_holm, name="mcnemar_p_holm"),
-    ),
-    (
+    quantity("facts", lambda gap: gap.facts, name="n"),
+    quantity("ranked right", lambda gap: gap.ranks, name="ranks_right"),
+    quantity("answered right", lambda gap: gap.answers, name="answers_right"),
+    quantity("difference", _difference, name="gap"),
+    quantity("p", lambda gap: gap.p_value, name="mcnemar_p"),
+    quantity("Holm p", lambda gap: gap.p_holm, name="mcnemar_p_holm"),
+    notes=(
         "Difference: ranked right minus answered right, with a closed-form 95 % interval of paired shares; the "
         f"largest first, relations with fewer than {FEW} facts last. p: McNemar's, exact; Holm p: corrected for "
         f"the relations of its group, * below {SIGNIFICANT}.",
