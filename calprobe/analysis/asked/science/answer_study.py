@@ -21,7 +21,6 @@ from calprobe.analysis.asked.science.answer_results import (
     QuestionLevel,
     ResponseLevel,
 )
-from calprobe.analysis.asked.science.named_metrics import named_metrics
 from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.cell import FINAL, Row
@@ -32,6 +31,7 @@ from calprobe.confidence.samples import frequencies
 from calprobe.confidence.tie_breaking import draw_name
 from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means
 from calprobe.metrics.concentration import CENTRED_ECE, frequency_ece
+from calprobe.metrics.registry import named_metrics
 
 Names = npt.NDArray[np.str_]
 Right = npt.NDArray[np.bool_]

@@ -21,7 +21,6 @@ from calprobe.analysis.asked.science.label_results import (
     Metrics,
 )
 from calprobe.analysis.asked.science.masses import DesignMasses, masses_of
-from calprobe.analysis.asked.science.named_metrics import named_metrics
 from calprobe.analysis.asked.science.permuted import permuted_design
 from calprobe.analysis.asked.science.selection import selection
 from calprobe.analysis.asked.science.simulation import hidden_metrics, simulated
@@ -30,6 +29,7 @@ from calprobe.confidence.asked.cell import LABEL
 from calprobe.metrics import Estimate, bootstrap_many, bootstrap_mean
 from calprobe.metrics.concentration import FINE, bin_entropy, largest_bin, largest_bin_entropy, place_metrics
 from calprobe.metrics.error_shown import with_chance
+from calprobe.metrics.registry import named_metrics
 from calprobe.prompts.overrides import turn_name
 
 RAW, NORMALISED = "raw", "normalised"

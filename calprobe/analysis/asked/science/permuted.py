@@ -10,9 +10,9 @@ import numpy.typing as npt
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.science.label_results import LabelUse, Metrics, PermutedDesign
 from calprobe.analysis.asked.science.masses import DesignMasses
-from calprobe.analysis.asked.science.named_metrics import named_metrics
 from calprobe.arrays import Floats
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, bootstrap_mean
+from calprobe.metrics.registry import named_metrics
 
 NAMES = ("accuracy", "mean_confidence", "ece_15", "brier", "auroc")
 

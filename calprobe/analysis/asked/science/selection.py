@@ -10,8 +10,8 @@ import numpy.typing as npt
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.science.label_results import Selection
 from calprobe.analysis.asked.science.masses import DesignMasses
-from calprobe.analysis.asked.science.named_metrics import named_metrics
 from calprobe.metrics import bootstrap_many, bootstrap_mean
+from calprobe.metrics.registry import named_metrics
 
 COMPREHENSION = "comprehension"
 HELD_OUT = ("accuracy", "ece_15", "auroc")
