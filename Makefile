@@ -262,7 +262,8 @@ AOT_OUT ?= bench/results/kernels_aot_versions.json
 aot-versions: $(VENV)/.dev ## each tile of the kernels compiled by older Tritons, without a card (1 GB)
 	set -e; for version in $(TRITONS); do \
 		test -d $(TRITONS_AT)/$$version || $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --target $(TRITONS_AT)/$$version triton==$$version; \
-		PYTHONPATH=$(TRITONS_AT)/$$version $(BIN)/python bench/aot.py --arch 80 --tiles --beside $(AOT_OUT); done
+		PYTHONPATH=$(TRITONS_AT)/$$version $(BIN)/python bench/aot.py --arch 80 --tiles --beside $(AOT_OUT) || \
+		echo "Triton $$version: spills or does not fit, see above"; done
 
 bench-gpu: $(BENCH_VENV)/.installed ## what to measure first on a GPU: profiles, plans, both precisions, kernels, peers (exit 2 without one)
 	$(BENCH_VENV)/bin/python bench/gpu.py --bear $(BEAR) --out $(BENCH_RESULTS)/gpu.json

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calprobe.analysis.asked.opened import Asked
+from calprobe.cells.asked import Asked
 from calprobe.prompts.types import PromptSet, Stated, Variant
 from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs.replies import LabelScores, Reply

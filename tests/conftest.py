@@ -15,7 +15,7 @@ from hypothesis import settings
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.report_runs import report_run
 from calprobe.analysis.results import RunReport
-from calprobe.analysis.scored_run import ScoredRun
+from calprobe.cells.scored import ScoredRun
 
 # The suite tries the same examples everywhere: what fails must fail on every machine and at every call. `make explore`
 # looks for new ones, and its finds become an @example of their test. An example may take longer than hypothesis's fifth

@@ -23,7 +23,7 @@ import asked_replies as made
 import numpy as np
 from run_samples import make_manifest, make_piece, without_tokens
 
-from calprobe.analysis.asked.opened import Asked
+from calprobe.cells.asked import Asked
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.folder import fingerprint
 from calprobe.questions.types import Question, QuestionSet, SetSource

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from asked_samples import make_ask_manifest
 
-from calprobe.analysis.asked.opened import Asked
+from calprobe.cells.asked import Asked
 from calprobe.prompts import load_prompts
 from calprobe.prompts.types import PromptSet, Stated
 from calprobe.questions.types import Question, QuestionSet, SetSource

@@ -34,7 +34,8 @@ KNOWS: dict[str, set[str]] = {
     "grading": {"answers", "asking", "backends", "interop", "models", "prompts", "questions", "runs"},
     "metrics": set(),
     "confidence": {"answers", "questions", "runs"},
-    "analysis": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
+    "cells": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
+    "analysis": {"answers", "cells", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
     "trackers": set(),
     "sweep": {"analysis", "asking", "heap", "models", "runs", "scoring", "trackers"},
     # Inside other tools, each module of which only its tool's users import.
@@ -48,7 +49,7 @@ KNOWS: dict[str, set[str]] = {
 EVERYBODYS = {"arrays", "errors", "folders", "interrupts", "messages", "progress", "version", "words"}
 NO_TORCH = (
     *("probes", "statements", "planning", "questions", "prompts", "runs", "answers", "interop"),
-    *("confidence", "metrics", "analysis"),
+    *("confidence", "metrics", "cells", "analysis"),
 )
 
 
@@ -113,15 +114,27 @@ def test_no_import_goes_in_a_circle() -> None:
     assert on_a_circle({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == {"b", "c"}
 
 
+OPENERS = {"open_run", "open_scores", "open_asked", "open_any_run", "read_table"}
+
+
+def test_nothing_above_cells_opens_a_run() -> None:
+    opening = {
+        str(file.relative_to(ROOT))
+        for file in sorted((ROOT / "calprobe" / "analysis").rglob("*.py"))
+        for node in imports(file)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("calprobe.runs")
+        if OPENERS & {alias.name for alias in node.names}
+    }
+    assert not opening
+
+
 # Inside calprobe.analysis: each floor knows its own and those before it; `plots` has the parts of figures.
 # What is in none knows all.
 FLOORS: tuple[set[str], ...] = (
     {
-        *("options", "json_values", "groups", "meaningful", "number_text", "palette", "plots", "run_names"),
-        *("calibration_file", "covariates"),
-        "run_facts",
+        *("options", "beside", "json_values", "groups", "meaningful", "number_text", "palette", "plots", "run_names"),
+        *("calibration_file", "chosen", "covariates", "estimates"),
     },
-    {"scored_run"},
     {
         *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
         *("answers", "answer_frame", "headline_intervals", "recalibrated", "trends"),

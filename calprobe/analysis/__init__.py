@@ -25,10 +25,10 @@ from calprobe.analysis.options import CompareOptions, ReportOptions, SliceOption
 from calprobe.analysis.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
 from calprobe.analysis.reporting import asked_confidences, readings, report
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
-from calprobe.analysis.scored_run import RunLike
 from calprobe.analysis.sensitivity import PromptSensitivity, prompt_sensitivity
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.uncertainty import MeanUncertainty
+from calprobe.cells.opening import RunLike
 
 __all__ = [
     "Answer",

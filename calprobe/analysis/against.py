@@ -10,7 +10,7 @@ from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import BesidePaper, Figure, PaperFigures, RunAgainst
 from calprobe.analysis.reductions import ReductionsReport, RunReductions
 from calprobe.analysis.results import Report, RunReport
-from calprobe.analysis.run_facts import RunFacts
+from calprobe.cells.run_facts import RunFacts
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.metrics import ACE_BINS, Estimate

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from calprobe.analysis.answers import COLUMNS, Shown, ShowOptions, every_answer, show_answers
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import RunLike, ScoredRun, open_runs, scored_run
+from calprobe.cells.opening import RunLike, open_each_scored
+from calprobe.cells.scored import ScoredRun, scored_run
 from calprobe.interop.answer_texts import AnswerTexts, texts_of
 from calprobe.words import Compat, Reduction
 
@@ -76,6 +77,6 @@ def open_with_texts(
     run: RunLike | Mapping[str, RunLike], options: ShowOptions, probe: str | Path | None = None
 ) -> tuple[ScoredRun, AnswerTexts]:
     """A run opened for analysis, and the texts of its instances. Raises as `answers`."""
-    [(label, opened)] = open_runs(run).items()
+    [(label, opened)] = open_each_scored(run).items()
     scored = scored_run(label, opened, options.scores)
     return scored, texts_of(opened, probe)

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.analysis.chosen import known_estimators
 from calprobe.analysis.json_values import number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
 from calprobe.confidence.types import paraphrase_rows
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import AnswerTexts
-from calprobe.messages import did_you_mean, no_estimator
+from calprobe.messages import did_you_mean
 
 CONFIDENT = 0.5
 Mask = npt.NDArray[np.bool_]  # [instances]
@@ -198,7 +199,7 @@ def show_answers(run: ScoredRun, texts: AnswerTexts, options: ShowOptions) -> Sh
 def every_answer(run: ScoredRun, texts: AnswerTexts, options: ShowOptions) -> Iterator[Answer]:
     """All answers, right and wrong, in the order of relation and line number. Raises as `show_answers`."""
     judged = _Judged.of(run, options)
-    order = np.lexsort((run.instances.instance, run.instances.relation))
+    order = np.lexsort((run.instances.id, run.instances.group))
     return _answers(run, texts, judged, order[_of_relations(run, options)[order]])
 
 
@@ -222,8 +223,7 @@ class _Judged:
         name = options.estimator or (BASE if BASE in run.estimators else next(iter(run.estimators), None))
         if name is None:  # markers alone would have estimators of their own
             return cls._of_row(run, 0)
-        if name not in run.estimators:
-            raise UsageError(no_estimator(run.label, [name], run.estimators))
+        known_estimators(run.label, [name], run.estimators)
         found, read = run.confidence(name), run.estimators[name].templates
         shown = f"{name} (template {read[0]})" if len(read) == 1 else name
         rows = tuple(map(numbers.index, read))
@@ -239,7 +239,7 @@ class _Judged:
 
 def _of_relations(run: ScoredRun, options: ShowOptions) -> Mask:
     """The instances of the relations that are asked for."""
-    relation = run.instances.relation
+    relation = run.instances.group
     if options.relations is None:
         return np.ones(len(relation), np.bool_)
     if unknown := [name for name in options.relations if name not in run.relations]:
@@ -263,7 +263,7 @@ def _wordings(run: ScoredRun, judged: _Judged, asked: Mask) -> Wordings | None:
 def _answers(run: ScoredRun, texts: AnswerTexts, judged: _Judged, places: Ints) -> Iterator[Answer]:
     answered, known = run.answered, run.confidences()
     for at in places.tolist():
-        relation, instance = str(run.instances.relation[at]), int(run.instances.instance[at])
+        relation, instance = str(run.instances.group[at]), int(run.instances.id[at])
         place, answer = int(judged.prediction[at]), int(answered.answer_idx[at])
         # The statement under the first template that gives the answer.
         row = next((row for row in judged.rows if answered.prediction[row, at] == place), judged.rows[0])

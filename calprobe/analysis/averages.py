@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from calprobe.analysis.plots.families import family_of
 from calprobe.analysis.reductions import ReductionNumbers, ReductionsReport
 from calprobe.analysis.results import Report, RunReport
-from calprobe.analysis.run_facts import RunFacts
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Estimate
 
 FEWEST_RUNS = 3  # of two, the rows say all

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from calprobe.analysis.headlines import RunHeadline, headline_of
+from calprobe.cells.opening import open_run
 from calprobe.errors import CalprobeError
 from calprobe.messages import shortened
 from calprobe.progress import rate, seconds_left, watchers
-from calprobe.runs import open_run
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.listing import FailedRun, ListedRun, RunList
 from calprobe.runs.lock import read_owner

@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 
 from calprobe.analysis.number_text import ranges
-from calprobe.analysis.run_facts import content_of
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import Ints
+from calprobe.cells.run_facts import content_of
+from calprobe.cells.scored import ScoredRun
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.runs import Manifest, SourceRecord
@@ -138,7 +138,7 @@ def _of_instances(first: Comparable, second: Comparable) -> Iterator[str]:
     if not found:
         return
     relation, more = min(found), len(found) - 1
-    counts = [int((run.run.instances.relation == relation).sum()) for run in (first, second)]
+    counts = [int((run.run.instances.group == relation).sum()) for run in (first, second)]
     same_number = "as many, with other lines, answers or numbers of candidates"
     what = same_number if counts[0] == counts[1] else f"{counts[0]} against {counts[1]}"
     yield f"instances of {relation}: {what}" + (f", and of {counted(more, 'other relation')}" if more else "")

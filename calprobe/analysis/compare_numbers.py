@@ -14,8 +14,9 @@ from calprobe.analysis.compare_ties import tied_instances
 from calprobe.analysis.groups import relation_groups
 from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import CompareOptions
-from calprobe.analysis.scored_run import Labels, ScoredRun, cluster_labels, right_shares
 from calprobe.arrays import Floats
+from calprobe.cells.cell import Labels
+from calprobe.cells.scored import ScoredRun, cluster_labels, right_shares
 from calprobe.confidence import BASE, NO_PREDICTION, Confidence, Estimator
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import MANY_CLUSTERS, Estimate, Metric, PairedDraws, bootstrap_mean, mcnemar, paired_draws
@@ -78,7 +79,6 @@ class Sides:
             np.where(self.ties, first.prediction, second.prediction),
             np.where(self.ties, first.confidence, second.confidence),
             np.where(self.ties, first.correct, second.correct),
-            np.where(self.ties, first.failed, second.failed),
         )
 
     @property
@@ -140,7 +140,7 @@ def compare_pair(
         metrics=metrics,
         options=options,
     )
-    relation, templates = parts[0].instances.relation, parts[0].table.templates
+    relation, templates = parts[0].instances.group, parts[0].table.templates
     masks = _domain_masks(runs, relation)
     nearest = pair.nearest_domain(masks)
     shown = {name: kept for name, kept in masks.items() if options.by_domain or name == nearest}
@@ -189,7 +189,7 @@ class _Pair:
 
     def scope(self, domain: str | None, kept: Mask) -> Scope:
         """The numbers over the instances kept."""
-        relation = self.runs[0].instances.relation[kept]
+        relation = self.runs[0].instances.group[kept]
         drawn = Drawn.of(relation, self.options)
         has_base = all(BASE in run.estimators for run in self.runs)
         return Scope(
@@ -216,13 +216,8 @@ class _Pair:
         yield from contrasts_of({name: self._sides(name, kept) for name in self.estimators}, self.metrics, drawn)
 
     def _sides(self, estimator: str, kept: Mask) -> Sides:
-        first, second = (_only(run.confidence(estimator), kept) for run in self.runs)
+        first, second = (run.confidence(estimator).at(kept) for run in self.runs)
         return Sides(first, second, (self.runs[0].estimators[estimator],), self.ties[kept])
-
-
-def _only(found: Confidence, kept: Mask) -> Confidence:
-    """What an estimator says of the instances kept."""
-    return Confidence(found.prediction[kept], found.confidence[kept], found.correct[kept], found.failed[kept])
 
 
 def _domain_masks(runs: Two, relation: npt.NDArray[np.str_]) -> dict[str, Mask]:

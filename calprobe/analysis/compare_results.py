@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import CompareOptions
-from calprobe.analysis.run_facts import RunFacts
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Difference, Estimate, Metric, PairedDraws
 from calprobe.metrics.error_shown import ERRORS, ByChance, chance_shown
 from calprobe.metrics.intervals import Draws

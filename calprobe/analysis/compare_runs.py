@@ -13,7 +13,7 @@ from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_within import WITHIN_METRICS, contrasts_within
 from calprobe.analysis.meaningful import refuse_meaningless
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
-from calprobe.analysis.scored_run import RunLike, open_scored_runs
+from calprobe.cells.opening import Runs, open_scored_runs
 from calprobe.confidence import BASE, Headline, available_estimators, headline
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, standard_metrics
@@ -22,9 +22,7 @@ from calprobe.metrics.metric import is_resampled
 METRICS = ("brier", "ace")
 
 
-def compare(
-    runs: RunLike | Sequence[RunLike] | Mapping[str, RunLike], options: CompareOptions = DEFAULT_COMPARISON
-) -> Comparison:
+def compare(runs: Runs, options: CompareOptions = DEFAULT_COMPARISON) -> Comparison:
     """Accuracy, Brier score and ACE of runs in pairs, with paired bootstrap differences and corrected p-values.
 
     Two runs are a pair, whatever they are. Of more, each masked run is compared with the causal run of the nearest

@@ -8,15 +8,15 @@ from itertools import combinations
 
 import numpy as np
 
+from calprobe.analysis.chosen import known_estimators
 from calprobe.analysis.compare_numbers import Drawn, Sides, agreement_of, contrasts_of
 from calprobe.analysis.compare_pairs import check_pairs, pairs_with
 from calprobe.analysis.compare_results import Contrast, Grounding, WithinPair, WithinRun
 from calprobe.analysis.meaningful import refuse_meaningless
 from calprobe.analysis.options import CompareOptions, Pair
-from calprobe.analysis.scored_run import ScoredRun
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Confidence, Distributions, Estimator, Headline, available_estimators, headline
 from calprobe.errors import UsageError
-from calprobe.messages import no_estimator
 from calprobe.metrics import ACCURACY, Metric, mean_draws
 from calprobe.runs import TemplateRecord
 
@@ -30,7 +30,7 @@ def contrasts_within(run: ScoredRun, metrics: Sequence[Metric], options: Compare
 
     Raises UsageError for estimators or templates that the run does not have, or if there is nothing to compare.
     """
-    found = _Within(run, metrics, options, Drawn.of(run.instances.relation, options))
+    found = _Within(run, metrics, options, Drawn.of(run.instances.group, options))
     if options.templates is not None:
         return WithinRun(run.facts, found.drawn.unit, templates=tuple(found.template_pairs(options.templates)))
     chosen = options.pairs is not None or options.baseline is not None or options.estimators is not None
@@ -152,8 +152,7 @@ class _Within:
         return {name: estimator(distributions) for name, estimator in estimators.items()}
 
     def _check(self, names: Iterable[str]) -> None:
-        if lacking := [name for name in dict.fromkeys(names) if name not in self.run.estimators]:
-            raise UsageError(no_estimator(self.run.label, lacking, self.run.estimators))
+        known_estimators(self.run.label, list(dict.fromkeys(names)), self.run.estimators)
 
 
 def _is_repeated(contrast: Contrast, sides: Mapping[str | None, Sides]) -> bool:

@@ -13,8 +13,8 @@ from calprobe.analysis.curves.curve import Curves
 from calprobe.analysis.curves.inputs import OTHER_QUESTIONS, ExposureCounts, Reported, Values
 from calprobe.analysis.options import ReportOptions, SliceOptions
 from calprobe.analysis.results import Report, RunReport
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.analysis.slices import RunSlices, slice_run
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
 from calprobe.interop.answer_texts import AnswerTexts, texts_if_known
 from calprobe.words import SliceKind

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import Labels, ScoredRun
+from calprobe.cells.cell import Labels
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Headline, headline
 from calprobe.metrics import MANY_CLUSTERS, Estimate, Within, bootstrap_many, bootstrap_mean, standard_metrics
 
@@ -41,7 +42,7 @@ def headline_intervals(run: ScoredRun, options: ReportOptions) -> dict[DrawnBy, 
     """The three kinds of intervals for base, margin and average_min; None below 30 relations or without resamples."""
     if len(run.relations) < MANY_CLUSTERS or not options.resampling.n_resamples:
         return None
-    relation = run.instances.relation
+    relation = run.instances.group
     kinds: dict[DrawnBy, Labels | None] = {
         "instances": None,
         "relation": relation,
@@ -53,7 +54,7 @@ def headline_intervals(run: ScoredRun, options: ReportOptions) -> dict[DrawnBy, 
 def _intervals(run: ScoredRun, options: ReportOptions, clusters: Labels | None) -> HeadlineIntervals:
     names = [name for name in headline(Headline.FIRST) if name in run.estimators]
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
-    samples = {name: (found.confidence, found.correct) for name, found in run.confidences(names).items()}
+    samples = {name: run.cell.sample(name) for name in names}
     shares = run.right_shares
     return HeadlineIntervals(
         bear_score=None if shares is None else bootstrap_mean(shares, options.resampling, clusters),

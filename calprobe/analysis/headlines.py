@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from calprobe.analysis.asked.folder import asked_of
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.overall import overall_read
 from calprobe.analysis.json_values import number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.scored_run import ScoredRun, scored_run
+from calprobe.cells.asked import Asked
+from calprobe.cells.asked_folder import asked_of
+from calprobe.cells.scored import ScoredRun, scored_run
 from calprobe.confidence import BASE
 from calprobe.metrics import Estimate, Resampling, bootstrap, standard_metrics
 from calprobe.metrics.error_shown import ERRORS, ErrorName, chance_shown, error_shown, with_chance

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.reporting import report
-from calprobe.analysis.run_names import model_name
+from calprobe.cells.run_facts import model_name
 from calprobe.confidence import Headline, headline
 from calprobe.errors import UsageError
 from calprobe.messages import counted

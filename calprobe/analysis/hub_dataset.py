@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from calprobe.analysis.run_names import model_name
+from calprobe.cells.run_facts import model_name
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.runs import AskedRun, Run

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from calprobe.metrics import Difference, Estimate
-from calprobe.runs import Progress
 
 
 def estimate_json(estimate: Estimate | None) -> dict[str, Any] | None:
@@ -27,23 +27,37 @@ def number_json(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def value_json(value: Any, record: Callable[[Any], Mapping[str, Any] | None]) -> Any:
-    """A number, an estimate, a difference, a record or several of them, as JSON has it; NaN is None.
+def value_json(value: Any) -> Any:
+    """A number, an estimate, a record or several of them, as JSON has it; NaN is None.
 
-    `record` gives the values of a record by key, and None for what is none.
+    A record has a `to_json` of its own, or is an object: of the keys that its class names in `JSON`, each with the
+    attribute behind `=` where that has another name, or else of all its fields.
     """
     if isinstance(value, Estimate | Difference):
         return estimate_json(Estimate(value.value, value.low, value.high))
     if isinstance(value, float):
         return number_json(value)
-    if isinstance(value, tuple):
-        return [value_json(own, record) for own in value]
-    named = value if isinstance(value, Mapping) else record(value)
-    return value if named is None else {name: value_json(own, record) for name, own in named.items()}
+    if isinstance(value, tuple | list):
+        return [value_json(one) for one in value]
+    if isinstance(value, Mapping):
+        return {name: value_json(one) for name, one in value.items()}
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    return record_json(value) if is_dataclass(value) else value
 
 
-def cost_json(spent: Progress) -> dict[str, Any]:
-    """What scoring has cost: statements, scored tokens, seconds. None for what an import does not know."""
-    if not spent.statements:
-        return dict.fromkeys(("statements", "tokens", "seconds"))
-    return {"statements": spent.statements, "tokens": spent.tokens, "seconds": round(spent.wall_s or spent.score_s, 3)}
+def record_json(record: Any) -> dict[str, Any]:
+    """The object of a record's keys, see `value_json`; for a `to_json` that adds others.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Share:
+    ...     rows: int
+    ...     share: Estimate
+    >>> Share.JSON = "n=rows share"
+    >>> record_json(Share(3, Estimate(0.5)))
+    {'n': 3, 'share': {'value': 0.5, 'ci95': None}}
+    """
+    named: str = getattr(record, "JSON", "") or " ".join(one.name for one in fields(record))
+    keys = [key.partition("=") for key in named.split()]
+    return {key: value_json(getattr(record, attribute or key)) for key, _, attribute in keys}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from calprobe.arrays import Floats
 from calprobe.confidence import Estimator
 from calprobe.errors import UsageError
-from calprobe.metrics import ACCURACY, Metric, RankMetric, ordinal_confidence
+from calprobe.metrics import ACCURACY, Metric, RankMetric
 
 
 def of_scale(metrics: Iterable[Metric], scale: str) -> tuple[Metric, ...]:
@@ -22,11 +21,6 @@ def of_scale(metrics: Iterable[Metric], scale: str) -> tuple[Metric, ...]:
     return tuple(
         own for own in metrics if scale == "probability" or isinstance(own, RankMetric) or own.name == ACCURACY.name
     )
-
-
-def as_confidence(values: Floats, scale: str) -> Floats:
-    """Confidences as they are; of uncertainties their ranks, the least sure 0: no metric of order sees a difference."""
-    return ordinal_confidence(values, uncertainty=True) if scale == "uncertainty" else values
 
 
 def is_meaningful(metric: Metric, estimator: Estimator) -> bool:

@@ -16,7 +16,6 @@ from calprobe.analysis.asked.across import across_runs
 from calprobe.analysis.asked.cell_report import metrics_of
 from calprobe.analysis.asked.compare_asked import compare_asked
 from calprobe.analysis.asked.compared import AskedComparison
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.overall import overall_of
 from calprobe.analysis.asked.report import AskedReport
@@ -28,11 +27,13 @@ from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.report_runs import report
 from calprobe.analysis.results import Report, RunReport
+from calprobe.cells.asked_folder import asked_of
+from calprobe.cells.opening import of_replies, of_scores, open_run
 from calprobe.confidence import BASE
 from calprobe.errors import CalprobeError
 from calprobe.metrics import Estimate, Metric, Resampling
 from calprobe.metrics.error_shown import ERRORS, SMALL, ErrorName, chance_shown, error_shown, with_chance
-from calprobe.runs import AskedRun, Run, open_run
+from calprobe.runs import AskedRun, Run
 from calprobe.words import RunKind
 
 log = logging.getLogger(__name__)
@@ -163,8 +164,7 @@ def report_task(task: Task, options: OverviewOptions = DEFAULTS) -> ReportedTask
     """Report and compare the runs of a task; raises nothing for runs that are odd, missing or of two kinds."""
     missing = dict(task.missing)
     opened = _each(task.runs, lambda _, path: open_run(path), missing)
-    asked = {label: run for label, run in opened.items() if isinstance(run, AskedRun)}
-    scored = {label: run for label, run in opened.items() if isinstance(run, Run)}
+    asked, scored = of_replies(opened), of_scores(opened)
     if asked and scored:
         missing |= dict.fromkeys(scored, "a run of scores among runs of replies; report it by itself")
     if asked:
@@ -199,10 +199,10 @@ def _scored(task: Task, runs: Mapping[str, Run], options: OverviewOptions, missi
         runs=tuple(run for own in every for run in own.runs),
         scored=tuple(run for own in every for run in own.scored),
     )
-    paths = {label: task.runs[label] for label in reports}
+    kept = {label: runs[label] for label in reports}
     # Models may be scored under more templates than others; a partial run lacks facts, and is not compared.
     compared = CompareOptions(scores=options.scores, intersect=not any(run.facts.partial for run in found.runs))
-    comparison, why = _compared(paths, lambda: compare(paths, compared))
+    comparison, why = _compared(kept, lambda: compare(kept, compared))
     sides = tuple(_scored_side(run, task.runs[run.label]) for run in found.runs)
     return ReportedTask(TaskOverview(task.name, "scored", sides, missing, comparison, why), found)
 

@@ -11,10 +11,10 @@ from calprobe.analysis.covariates import Covariate
 from calprobe.analysis.number_text import number, ranges, signed_spelled, spelled
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.uncertainty import MeanUncertainty
+from calprobe.cells.run_facts import RunFacts
 from calprobe.confidence import BASE
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, MANY_CLUSTERS, Resampling
@@ -202,6 +202,21 @@ def range_note(resampling: Resampling, units: str = "") -> str:
     """The note on intervals, with the units that are resampled."""
     resamples, of = counted(resampling.n_resamples, "resample"), units and f" of {units}"
     return f"Ranges: 95 % bootstrap intervals ({resamples}{of}, seed {resampling.seed})."
+
+
+def options_made(options: ReportOptions) -> tuple[tuple[str, str], ...]:
+    """The options that the numbers of runs of scores depend on, by name."""
+    return (
+        ("reduction", options.reduction + (f", compat {options.compat}" if options.compat else "")),
+        ("bins of ACE", "by instances" if options.ace_bins is None else str(options.ace_bins)),
+        intervals_made(options.resampling, DRAWN[options.cluster]),
+    )
+
+
+def intervals_made(resampling: Resampling, of: str = "") -> tuple[str, str]:
+    """How the intervals were made, by its name; `of` is what was resampled."""
+    drawn = f"95 % bootstrap, {resampling.n_resamples:,} resamples{of and f' of {of}'}, seed {resampling.seed}"
+    return ("intervals", drawn if resampling.n_resamples else "none asked for")
 
 
 def cluster_notes(relations: int, options: ReportOptions) -> Iterable[str]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import Any
 
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.report_runs import report_run
 from calprobe.analysis.results import EstimatorReport, RunReport
-from calprobe.analysis.scored_run import Instances, ScoredRun
-from calprobe.arrays import Floats, Ints, check_correct
-from calprobe.confidence import NO_PREDICTION, Confidence, Distributions, Estimator
+from calprobe.cells.scored import ScoredRun
+from calprobe.cells.table import table_cell
 from calprobe.errors import UsageError
 from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.metrics import (
@@ -25,7 +22,6 @@ from calprobe.metrics import (
     Metric,
     Resampling,
     holm,
-    ordinal_confidence,
     paired_differences,
     standard_metrics,
 )
@@ -169,27 +165,9 @@ def _listed(metric: Metric) -> bool:
 
 
 def run_of_answers(answers: ScoredAnswers, label: str, options: RankOptions = DEFAULT_OPTIONS) -> ScoredRun:
-    """The table as a run: an instance an answer, an estimator a score, and no candidates. Raises as `rank`."""
-    estimators: dict[str, Estimator] = {}
-    known: dict[str, Confidence] = {}
-    for name, values in answers.scores.items():
-        uncertainty = options.is_uncertainty(name)
-        is_confidence = not uncertainty and bool(((values >= 0) & (values <= 1)).all())
-        estimators[name] = replace(CONFIDENCE if is_confidence else SCORE, name=name)
-        confidence = values if is_confidence else ordinal_confidence(values, uncertainty=uncertainty)
-        known[name] = _given(confidence, check_correct(answers.correct, len(values)))
-    count = len(answers.correct)
-    return ScoredRun(
-        label=label,
-        recorded=None,
-        relations=frozenset(),
-        instances=Instances(np.full(count, ""), np.arange(count), None),
-        estimators=estimators,
-        clusters=None,
-        questions=f"table {label}",
-        evidence=None,
-        known=known,
-    )
+    """The table as a run without candidates. Raises as `rank`."""
+    cell = table_cell(answers, label, options.is_uncertainty)
+    return ScoredRun(cell, recorded=None, relations=frozenset(), questions=f"table {label}", evidence=None)
 
 
 def _check_names(answers: ScoredAnswers, options: RankOptions) -> None:
@@ -205,7 +183,7 @@ def _contrasts(
     if options.baseline is None:
         return ()
     values = {score.name: score.metrics for score in found.estimators}
-    samples = {name: (of.confidence, of.correct) for name, of in run.confidences(list(values)).items()}
+    samples = {name: run.cell.sample(name) for name in values}
     of_baseline = values.pop(options.baseline)
     contrasts: list[ScoreContrast] = []
     for name, own in values.items():
@@ -219,16 +197,3 @@ def _contrasts(
         return ()
     corrected = holm([contrast.difference.p_value for contrast in contrasts])
     return tuple(replace(contrast, p_holm=float(p)) for contrast, p in zip(contrasts, corrected, strict=True))
-
-
-def _given(confidence: Floats, correct: Ints) -> Confidence:
-    nowhere = np.full(len(correct), NO_PREDICTION)
-    return Confidence(nowhere, confidence, correct == 1, failed=np.zeros(len(correct), np.bool_))
-
-
-def _compute(_distributions: Distributions) -> NoReturn:
-    raise ValueError("a score of a table is given, not computed from probabilities of candidates")
-
-
-CONFIDENCE = Estimator("", "a confidence, as the table gives it", "given", _compute)
-SCORE = Estimator("", "the rank of a score among those of the table", "given", _compute, scale="order")

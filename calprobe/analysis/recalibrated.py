@@ -14,8 +14,8 @@ import numpy as np
 from calprobe.analysis.calibration_file import CalibrationFile, FittedOn, check_same_scores
 from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import Floats
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Confidence
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, bootstrap_many, standard_metrics
@@ -127,7 +127,7 @@ def _fitted(
     maps, mapped = {}, {}
     for name, own in found.items():
         kept = ~own.failed
-        relation, confidence, correct = run.instances.relation[kept], own.confidence[kept], own.correct[kept]
+        relation, confidence, correct = run.instances.group[kept], own.confidence[kept], own.correct[kept]
         if len(np.unique(relation)) < 2:
             continue
         values = np.zeros(len(kept))

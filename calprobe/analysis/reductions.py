@@ -9,8 +9,9 @@ from typing import Any, get_args
 from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.paper_figures import RunAgainst
-from calprobe.analysis.run_facts import RunFacts
-from calprobe.analysis.scored_run import Runs, open_runs, scored_run
+from calprobe.cells.opening import Runs, open_each_scored
+from calprobe.cells.run_facts import RunFacts
+from calprobe.cells.scored import scored_run
 from calprobe.confidence import Confidence, Distributions, base_confidence
 from calprobe.confidence.types import default_row
 from calprobe.errors import CalprobeError
@@ -126,7 +127,8 @@ def compare_reductions(runs: Runs, options: ReportOptions = DEFAULT_OPTIONS) -> 
 
     `compare_reductions("runs/gpt2-bear").runs[0].best` is the reduction of the highest harmonic mean.
     """
-    return ReductionsReport(tuple(_compare(label, run, options) for label, run in open_runs(runs).items()), options)
+    compared = (_compare(label, run, options) for label, run in open_each_scored(runs).items())
+    return ReductionsReport(tuple(compared), options)
 
 
 def _compare(label: str, run: Run, options: ReportOptions) -> RunReductions:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-import numpy.typing as npt
 
+from calprobe.analysis.estimates import estimates_of
 from calprobe.analysis.headline_intervals import headline_intervals
-from calprobe.analysis.meaningful import meaningful
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.recalibrated import recalibrate_run
 from calprobe.analysis.results import EstimatorReport, Report, RunReport, Ties
-from calprobe.analysis.scored_run import Runs, ScoredRun, open_scored_runs
 from calprobe.analysis.sensitivity import PromptSensitivity, sensitivity_of
 from calprobe.analysis.slices import slice_run
 from calprobe.analysis.uncertainty import MeanUncertainty, mean_uncertainty
+from calprobe.cells.opening import Runs, open_scored_runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
 from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.metrics import (
     Estimate,
-    Metric,
-    bootstrap_many,
     bootstrap_mean,
     bootstrap_multiclass,
     multiclass_metrics,
@@ -117,7 +113,7 @@ def _of_the_wording(
 
 def _metrics(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Estimate]]:
     """The metrics of each estimator that have a meaning for its scale and the run's evidence, by both names."""
-    found = _top_label(run, options, list(run.estimators), np.ones(len(run.instances), np.bool_))
+    found = estimates_of(run.cell, standard_metrics(options.ace_bins), options.resampling)
     if run.evidence is None:
         return found
     distributions = {name: run.confidence(name).probabilities for name in run.estimators}
@@ -131,22 +127,6 @@ def _metrics(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Esti
     )
     none = {metric.name: Estimate(float("nan")) for metric in multiclass_metrics()}
     return {name: metrics | complete.get(name, none) for name, metrics in found.items()}
-
-
-def _top_label(
-    run: ScoredRun, options: ReportOptions, estimators: Sequence[str], kept: npt.NDArray[np.bool_]
-) -> dict[str, dict[str, Estimate]]:
-    """Metrics of confidence and correctness over the instances kept, those that have a meaning for an estimator."""
-    clusters = None if run.clusters is None else run.clusters[kept]
-    every = standard_metrics(options.ace_bins)
-    by_metrics: dict[tuple[Metric, ...], list[str]] = {}
-    for name in estimators:
-        by_metrics.setdefault(meaningful(every, run.estimators[name]), []).append(name)
-    found: dict[str, dict[str, Estimate]] = {}
-    for metrics, names in by_metrics.items():
-        samples = {name: (of.confidence[kept], of.correct[kept]) for name, of in run.confidences(names).items()}
-        found |= bootstrap_many(metrics, samples, options.resampling, clusters)
-    return {name: found[name] for name in estimators}
 
 
 def _coverage(run: ScoredRun, estimator: str, options: ReportOptions) -> Estimate:
@@ -167,7 +147,9 @@ def _answered(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Est
         failed = run.confidence(name).failed
         if failed.any():
             by_instances.setdefault(failed.tobytes(), []).append(name)
+    metrics = standard_metrics(options.ace_bins)
     found: dict[str, dict[str, Estimate]] = {}
     for names in by_instances.values():
-        found |= _top_label(run, options, names, ~run.confidence(names[0]).failed)
+        answered = ~run.confidence(names[0]).failed
+        found |= estimates_of(run.cell, metrics, options.resampling, names, answered)
     return found

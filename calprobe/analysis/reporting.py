@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from calprobe.analysis.asked.folder import are_asked, asked_runs
 from calprobe.analysis.asked.frames import confidences_frame, readings_frame
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.analysis.report_runs import report as report_scores
 from calprobe.analysis.results import Report
-from calprobe.analysis.scored_run import Runs
+from calprobe.cells.asked import Asked
+from calprobe.cells.opening import AskedLike, AskedRuns, Runs, are_asked, asked_runs, of_replies, of_scores, open_runs
 from calprobe.errors import UsageError
-from calprobe.runs import AskedRun, Run
+from calprobe.runs import AskedRun
 
 if TYPE_CHECKING:
     import pandas as pd
-
-AskedLike = AskedRun | str | Path
-AskedRuns = AskedLike | Sequence[AskedLike] | Mapping[str, AskedLike]  # a mapping gives names to its runs
 
 
 @overload
@@ -49,28 +44,14 @@ def report(runs: Runs | AskedRuns, options: ReportOptions | AskedOptions | None 
         >>> calprobe.report("runs/smollm2-135m-mini").runs[0].accuracy.value  # doctest: +SKIP
         >>> calprobe.report("runs/smollm2-135m-mmlu", calprobe.AskedOptions()).to_json()  # doctest: +SKIP
     """
-    several = _several(runs)
-    if not are_asked([run for run in several.values() if not isinstance(run, Run)]):
+    opened = open_runs(runs)
+    if not are_asked(opened):
         if isinstance(options, AskedOptions):
             raise UsageError("AskedOptions are of runs of replies, and these are of scores; give ReportOptions")
-        return report_scores(runs, DEFAULT_OPTIONS if options is None else options)  # type: ignore[arg-type]  # see above
+        return report_scores(of_scores(opened), DEFAULT_OPTIONS if options is None else options)
     if isinstance(options, ReportOptions):
         raise UsageError("ReportOptions are of runs of scores, and these are of replies; give AskedOptions")
-    if scored := next((name for name, run in several.items() if isinstance(run, Run)), None):
-        raise UsageError(f"{scored} is a run of scores, others are of replies; report each kind by itself")
-    replies = {name: run for name, run in several.items() if not isinstance(run, Run)}
-    return report_asked(asked_runs(replies), options or DEFAULT_ASKED)
-
-
-def _several(runs: Runs | AskedRuns) -> dict[str, Run | AskedRun | str | Path]:
-    """The runs by name, or by their paths as typed. Raises UsageError for one named twice."""
-    if isinstance(runs, Mapping):
-        return dict(runs)
-    each = [runs] if isinstance(runs, Run | AskedRun | str | Path) else list(runs)
-    labels = [str(run.path if isinstance(run, Run | AskedRun) else run) for run in each]
-    if twice := next((label for label in labels if labels.count(label) > 1), None):
-        raise UsageError(f"{twice} is named twice: name one run or more, each once")
-    return dict(zip(labels, each, strict=True))
+    return report_asked(asked_runs(of_replies(opened)), options or DEFAULT_ASKED)
 
 
 def readings(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFrame:
@@ -81,7 +62,7 @@ def readings(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFr
     Example:
         >>> calprobe.readings("runs/smollm2-135m-mmlu").groupby("rule").size()  # doctest: +SKIP
     """
-    return readings_frame(_only(run), options)
+    return readings_frame(_asked(run), options)
 
 
 def asked_confidences(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFrame:
@@ -92,9 +73,9 @@ def asked_confidences(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> 
     Example:
         >>> calprobe.asked_confidences("runs/smollm2-135m-mmlu").query("estimator == 'label'")  # doctest: +SKIP
     """
-    return confidences_frame(_only(run), options)
+    return confidences_frame(_asked(run), options)
 
 
-def _only(run: AskedLike) -> Asked:
-    (found,) = asked_runs([run])
-    return found
+def _asked(run: AskedLike) -> Asked:
+    (asked,) = asked_runs(run)
+    return asked

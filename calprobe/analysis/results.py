@@ -11,11 +11,11 @@ from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.paper_figures import RunAgainst
 from calprobe.analysis.recalibrated import RunRecalibration
-from calprobe.analysis.run_facts import RunFacts
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.uncertainty import MeanUncertainty
+from calprobe.cells.run_facts import RunFacts
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence.estimator import Scale
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, Metric

@@ -7,8 +7,6 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Protocol
 
-from calprobe.runs import ModelRecord
-
 NO_STATES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -90,21 +88,3 @@ def names_to_labels(labels: Sequence[str], paths: Sequence[str] = ()) -> dict[st
         found |= {name: label for name, label in zip(last, labels, strict=False) if last.count(name) == 1}
         found |= dict(zip(called, labels, strict=False))
     return found
-
-
-def model_name(model: ModelRecord) -> str:
-    """An alias or hub id as it was typed; for a folder or a file the last part of its path.
-
-    >>> model_name(ModelRecord("/home/ada/models/gemma.gguf"))
-    'gemma.gguf'
-    >>> model_name(ModelRecord("openai/gpt2"))
-    'openai/gpt2'
-    """
-    # A hub id has one slash at most.
-    is_path = (
-        model.name.startswith(("/", ".", "~"))
-        or model.name.count("/") > 1
-        or "\\" in model.name
-        or model.name.lower().endswith(".gguf")
-    )
-    return PurePath(model.name.replace("\\", "/")).name or model.name if is_path else model.name

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.analysis.estimates import mean_estimate
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.scored_run import ClosedSet, Labels, RunLike, cluster_labels, mean_of, read_scores
 from calprobe.arrays import Floats
+from calprobe.cells.cell import Labels
+from calprobe.cells.opening import RunLike
+from calprobe.cells.scored import ClosedSet, cluster_labels, read_scores
 from calprobe.confidence import (
     answer_deviation,
     answer_fidelity,
@@ -119,8 +122,8 @@ def sensitivity_of(evidence: ClosedSet, options: ReportOptions, clusters: Labels
         failed=int(np.isnan(distributions.peak([*rows, reference]).largest).any(axis=0).sum()),
         accuracy=np.array([accuracy(found.confidence, found.correct).value for found in base]),
         ace=np.array([ace(found.confidence, found.correct, options.ace_bins).value for found in base]),
-        msd=mean_of(deviation, ~np.isnan(deviation), options, clusters),
-        fidelity=mean_of(fidelity, ~np.isnan(fidelity), options, clusters),
+        msd=mean_estimate(deviation, ~np.isnan(deviation), options.resampling, clusters),
+        fidelity=mean_estimate(fidelity, ~np.isnan(fidelity), options.resampling, clusters),
         correlation=base_correlation(distributions, rows),
         accuracy_sd=template_sd(np.array([found.correct for found in base])),
     )

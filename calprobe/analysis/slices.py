@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.analysis.chosen import known_estimators
 from calprobe.analysis.covariates import OF_REPLIES, Covariate, as_numbers, groups_of
+from calprobe.analysis.estimates import estimates_of, mean_estimate
 from calprobe.analysis.groups import natural_order, relation_groups
 from calprobe.analysis.json_values import estimate_json, number_json
-from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import ScoredRun, mean_of
 from calprobe.analysis.trends import Trend, covariate_json, trends
-from calprobe.confidence import BASE, Estimator, Headline, headline
+from calprobe.cells.scored import ScoredRun
+from calprobe.confidence import BASE, Headline, headline
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import texts_if_known
-from calprobe.messages import no_estimator
-from calprobe.metrics import Estimate, Metric, bootstrap_many, smooth_ece, standard_metrics
-from calprobe.metrics.bootstrap import Predictions
+from calprobe.metrics import Estimate, Metric, standard_metrics
+from calprobe.metrics.smooth_ece import SMOOTH_ECE
 from calprobe.runs import Manifest
 from calprobe.words import SliceKind
 
@@ -38,6 +38,7 @@ METRICS = (
     ),
     "brier",
 )
+UNDEFINED = Estimate(float("nan"))
 NO_DOMAIN = "no domain"
 NO_CARDINALITY = "no cardinality"
 
@@ -125,12 +126,12 @@ def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
     if isinstance(by, Covariate):
         values = by.of(_ids(run, by), run.label, complete=not run.facts.partial and not run.manifest.limits())
         slices = tuple(_slice(own, run, estimators, metrics, options) for own in _covariate_members(run, by, values))
-        shown = run.confidences(estimators) if by.numeric else {}
-        samples = {name: (found.confidence, found.correct) for name, found in shown.items()}
+        shown = estimators if by.numeric else ()
+        samples = {name: run.cell.sample(name) for name in shown}
         trend = trends(as_numbers(values), samples, options.resampling, run.clusters) if by.numeric else {}
         return RunSlices(by.name, estimators, slices, by, sum(value is None for value in values), trend)
-    groups = _groups(by, run.manifest, np.unique(run.instances.relation).tolist())
-    members = (_Members(name, np.isin(run.instances.relation, own), own) for name, own in groups)
+    groups = _groups(by, run.manifest, np.unique(run.instances.group).tolist())
+    members = (_Members(name, np.isin(run.instances.group, own), own) for name, own in groups)
     return RunSlices(by, estimators, tuple(_slice(own, run, estimators, metrics, options) for own in members))
 
 
@@ -140,7 +141,7 @@ def _ids(run: ScoredRun, covariate: Covariate) -> list[tuple[str, ...]]:
         raise UsageError(
             f"{covariate.file} has values of questions; a run of scores needs the columns relation and instance"
         )
-    relations, lines = run.instances.relation.tolist(), run.instances.instance.tolist()
+    relations, lines = run.instances.group.tolist(), run.instances.id.tolist()
     if covariate.key == ("relation", "instance"):
         return [(relation, str(line)) for relation, line in zip(relations, lines, strict=True)]
     texts = texts_if_known(run.manifest, run.recorded.path if run.recorded else None)
@@ -159,7 +160,7 @@ def _covariate_members(
     run: ScoredRun, covariate: Covariate, values: Sequence[float | str | None]
 ) -> Iterator[_Members]:
     for group in groups_of(covariate, values):
-        relations = tuple(sorted(np.unique(run.instances.relation[group.kept]).tolist(), key=natural_order))
+        relations = tuple(sorted(np.unique(run.instances.group[group.kept]).tolist(), key=natural_order))
         ends = None if group.low is None or group.high is None else (group.low, group.high)
         yield _Members(group.name, group.kept, relations, ends)
 
@@ -168,9 +169,7 @@ def _chosen(label: str, asked: Sequence[str] | None, given: Sequence[str]) -> tu
     """The estimators that an option names, all of which must be there, or the usual ones as far as they are."""
     if asked is None:
         return tuple(name for name in headline(Headline.FIRST) if name in given)
-    if lacking := [name for name in asked if name not in given]:
-        raise UsageError(no_estimator(label, lacking, given))
-    return tuple(dict.fromkeys(asked))
+    return known_estimators(label, asked, given)
 
 
 def _groups(by: SliceKind, manifest: Manifest, relations: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -195,10 +194,10 @@ def _slice(
     options: ReportOptions,
 ) -> Slice:
     kept = members.kept
-    widths, labels = run.widths[kept], run.clusters
-    confidences = run.confidences([name for name in dict.fromkeys((BASE, *estimators)) if name in run.estimators])
-    samples = {name: (found.confidence[kept], found.correct[kept]) for name, found in confidences.items()}
-    estimates = bootstrap_many(metrics, samples, options.resampling, None if labels is None else labels[kept])
+    widths = run.widths[kept]
+    names = [name for name in dict.fromkeys((BASE, *estimators)) if name in run.estimators]
+    shown = (*metrics, SMOOTH_ECE)  # which has the least bias on few instances
+    estimates = estimates_of(run.cell, shown, options.resampling, names, kept, smooth=False)
     shares = run.right_shares
     return Slice(
         name=members.name,
@@ -207,22 +206,9 @@ def _slice(
         mean_candidates=float(widths.mean()),
         chance_accuracy=float((1 / widths).mean()),
         accuracy=estimates[BASE]["accuracy"] if BASE in estimates else None,
-        bear_score=None if shares is None else mean_of(shares, kept, options, labels),
+        bear_score=None if shares is None else mean_estimate(shares, kept, options.resampling, run.clusters),
         estimators={
-            name: _meaningful_ones(run.estimators[name], metrics, estimates[name], samples[name]) for name in estimators
+            name: {metric.name: estimates[name].get(metric.name, UNDEFINED) for metric in shown} for name in estimators
         },
         ends=members.ends,
     )
-
-
-def _meaningful_ones(
-    estimator: Estimator, metrics: Sequence[Metric], found: Mapping[str, Estimate], sample: Predictions
-) -> dict[str, Estimate]:
-    """The metrics, NaN where they have no meaning, and smooth ECE, which has the least bias on few instances.
-
-    Its interval would take longer than all the others.
-    """
-    undefined = Estimate(float("nan"))
-    own = {metric.name: found[metric.name] if is_meaningful(metric, estimator) else undefined for metric in metrics}
-    smooth = Estimate(smooth_ece(*sample).value) if estimator.scale == "probability" else undefined
-    return own | {"smooth_ece": smooth}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from calprobe.analysis.overview import Task
-from calprobe.analysis.run_names import model_name, own_parts
+from calprobe.analysis.run_names import own_parts
+from calprobe.cells.run_facts import model_name
 from calprobe.prompts import fingerprint_of
 from calprobe.runs import AskedRun, AskManifest, Manifest, Run
 

@@ -9,7 +9,7 @@ from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import CellReport
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.reporting import report
-from calprobe.analysis.run_names import model_name
+from calprobe.cells.run_facts import model_name
 from calprobe.messages import shown
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import AskedRun, AskManifest, Manifest, Run

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from calprobe.analysis.covariates import Covariate
 from calprobe.analysis.json_values import estimate_json
-from calprobe.analysis.scored_run import Labels
 from calprobe.arrays import Floats
+from calprobe.cells.cell import Labels
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.bootstrap import Predictions
 from calprobe.metrics.correlation import correlation

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from calprobe.analysis.estimates import mean_estimate
 from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import Labels, mean_of
 from calprobe.arrays import Floats
+from calprobe.cells.cell import Labels
 from calprobe.confidence import Distributions, entropy_decomposition
 from calprobe.metrics import Estimate
 
@@ -68,7 +69,7 @@ def mean_uncertainty(
         instances=int(complete.sum()),
         nats=(total, aleatoric, epistemic),
         rho=_mean(split.rho[complete]),
-        **{part: mean_of(values, several, options, clusters) for part, values in shares.items()},
+        **{part: mean_estimate(values, several, options.resampling, clusters) for part, values in shares.items()},
     )
 
 

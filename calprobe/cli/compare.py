@@ -16,7 +16,6 @@ from calprobe.cli.compare_ways import (
     SameFacts,
     compare_same_facts,
     facts_option,
-    of_both_kinds,
 )
 from calprobe.cli.figure_options import LOOKS, figure_options
 from calprobe.cli.kinds import COMPARED_RUNS, Group, KindCommand, heading, kind_of_runs, option
@@ -166,12 +165,14 @@ def command(
     """
     from calprobe.analysis import CompareOptions, compare
     from calprobe.analysis.tables import comparison_tables, pair_tables
+    from calprobe.cells.opening import of_scores, open_runs
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
 
     _refuse_what_changes_nothing(len(runs), options, plot)
     named = labelled(runs, labels)
-    kind, what_runs = kind_of_runs(named.values())
+    opened = open_runs(named)
+    kind, what_runs = kind_of_runs(opened, named)
     kind = "facts" if kind == "mixed" else kind
     COMPARED_RUNS.refuse(click.get_current_context(), kind, f"{what_runs}; leave it out")
     log_to_stderr()
@@ -189,16 +190,15 @@ def command(
         correction=correction,
     )
     if kind == "facts":
-        scored, asked = of_both_kinds(named)
         ways = SameFacts(readers, window, variants, form, plot, look, page, facts)
-        compare_same_facts(scored, asked, wanted, ways)
+        compare_same_facts(opened, wanted, ways)
         return
     if kind == "asked":
         compare_runs_of_replies(
-            named, wanted, AskedDifferences(readers, window, variant_pairs(variants), form, plot, look, page)
+            opened, wanted, AskedDifferences(readers, window, variant_pairs(variants), form, plot, look, page)
         )
         return
-    found = compare(named, wanted)
+    found = compare(of_scores(opened), wanted)
     print_result(in_format(form, found, pair_tables, comparison_tables))
     if plot is not None:
         _draw(found, plot, look)

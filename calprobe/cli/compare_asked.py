@@ -14,6 +14,7 @@ from calprobe.errors import UsageError
 if TYPE_CHECKING:
     from calprobe.analysis.options import CompareOptions, Pair
     from calprobe.analysis.plots import Look
+    from calprobe.cells.opening import AnyRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +30,17 @@ class AskedDifferences:
     page: Path | None
 
 
-def compare_runs_of_replies(named: Mapping[str, str], options: CompareOptions, wanted: AskedDifferences) -> None:
+def compare_runs_of_replies(opened: Mapping[str, AnyRun], options: CompareOptions, wanted: AskedDifferences) -> None:
     """Print the differences, and write figure and page where they are wanted."""
     from calprobe.analysis.asked.compare_asked import compare_asked
-    from calprobe.analysis.asked.folder import asked_runs
     from calprobe.analysis.asked.options import AskedOptions
     from calprobe.analysis.tables.asked.compared import compared_tables
+    from calprobe.cells.opening import asked_runs, of_replies
 
     asked = AskedOptions(
         wanted.readers, window=wanted.window, ace_bins=options.scores.ace_bins, resampling=options.scores.resampling
     )
-    found = compare_asked(asked_runs(named), options, asked, wanted.variants)
+    found = compare_asked(asked_runs(of_replies(opened)), options, asked, wanted.variants)
     print_result(in_format(wanted.form, found, compared_tables, compared_tables))
     if wanted.plot is not None:
         from calprobe.analysis.asked.compared_figure import compared_forest
@@ -51,7 +52,7 @@ def compare_runs_of_replies(named: Mapping[str, str], options: CompareOptions, w
         save(figure, wanted.plot, wanted.look.style)
         say(f"wrote {wanted.plot}")
     if wanted.page is not None:
-        from calprobe.analysis.html.asked_comparison_view import asked_comparison_page
+        from calprobe.analysis.html import asked_comparison_page
 
         write_page(asked_comparison_page(found), wanted.page)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calprobe.analysis import FourWays
     from calprobe.analysis.options import CompareOptions
     from calprobe.analysis.plots import Look
+    from calprobe.cells.opening import AnyRun
 
 facts_option = option(
     "--facts",
@@ -43,34 +44,26 @@ class SameFacts:
     facts: Path | None
 
 
-def of_both_kinds(named: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The runs of scores, and those of replies, by name. Raises as `open_run`."""
-    from calprobe.runs import AskedRun, open_run
-
-    asked = {name: path for name, path in named.items() if isinstance(open_run(path), AskedRun)}
-    return {name: path for name, path in named.items() if name not in asked}, asked
-
-
-def compare_same_facts(
-    scored: Mapping[str, str], asked: Mapping[str, str], options: CompareOptions, wanted: SameFacts
-) -> None:
+def compare_same_facts(opened: Mapping[str, AnyRun], options: CompareOptions, wanted: SameFacts) -> None:
     """Print what is ranked and what is answered side by side, and write figures, page and facts where wanted."""
     from calprobe.analysis.asked.options import AskedOptions
     from calprobe.analysis.four_ways.compare_ways import compare_ways
     from calprobe.analysis.four_ways.options import FourWaysOptions
     from calprobe.analysis.tables.four_ways import four_ways_tables
+    from calprobe.cells.opening import of_replies, of_scores
 
     if any(":" in name for name in wanted.variants or ()):
         raise UsageError("--variants: with a run of scores give names of variants, such as direct,steps, no pairs A:B")
     reading = AskedOptions(
         wanted.readers, window=wanted.window, ace_bins=options.scores.ace_bins, resampling=options.scores.resampling
     )
-    found = compare_ways(dict(scored), dict(asked), FourWaysOptions(options, reading, wanted.variants))
+    both = FourWaysOptions(options, reading, wanted.variants)
+    found = compare_ways(of_scores(opened), of_replies(opened), both)
     print_result(in_format(wanted.form, found, partial(four_ways_tables, narrow=True), four_ways_tables))
     if wanted.plot is not None:
         _draw(found, wanted.plot, wanted.look)
     if wanted.page is not None:
-        from calprobe.analysis.html.four_ways_view import four_ways_page
+        from calprobe.analysis.html import four_ways_page
 
         write_page(four_ways_page(found), wanted.page)
     if wanted.facts is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from calprobe.analysis import CurveOptions, Curves, ReportOptions
     from calprobe.analysis.curves.curve import AccuracyOf
     from calprobe.analysis.plots import Look
+    from calprobe.runs import Run
 
 
 class _ListsKinds(KindCommand):
@@ -129,9 +131,9 @@ def command(
     from calprobe.analysis.curves import KINDS, plot
     from calprobe.analysis.curves.files import write_curves
     from calprobe.analysis.plots import FIGURE_SUFFIXES, save
+    from calprobe.cells.opening import of_scores, open_runs
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
-    from calprobe.runs import open_scores
 
     # Without resamples, --bootstrap 0 requests what such a kind gives.
     harmless = {"bootstrap"} if options.resampling.n_resamples == 0 else set()
@@ -142,45 +144,44 @@ def command(
     if not drawn:
         refuse_typed(context, (*LOOKS, "overlay"), "applies to figures; give --out F.png, F.svg or F.pdf")
     named = labelled(runs, labels)
+    opened = open_runs(named)
     log_to_stderr()
     keep_freed_memory()
-    kind_of, what_runs = kind_of_runs(named.values())
+    kind_of, what_runs = kind_of_runs(opened, named)
     if kind_of == "mixed":
         raise UsageError(f"{what_runs}; draw each kind by itself")
     RUNS.refuse(context, kind_of, f"{what_runs}; leave it out")
     asked = kind_of == "asked"
     if asked:
-        found: Curves = curve_of_replies(kind, named, options, estimators, variants, parse_threshold)
+        found: Curves = curve_of_replies(kind, opened, options, estimators, variants, parse_threshold)
     else:
         if options.compat in get_args(AskedCompat):
             raise UsageError(f"--compat {options.compat} is of runs of replies; leave it out")
-        found = _compute(kind, named, CurveOptions(options, estimators, accuracy or "own", among))
+        found = _compute(kind, of_scores(opened), CurveOptions(options, estimators, accuracy or "own", among))
     if drawn:
         if not asked:
-            opened = {name: open_scores(path) for name, path in named.items()}
-            limited = {name for name, run in opened.items() if run.manifest.limits()}
-            look = naming(look, named, limited, {name for name, run in opened.items() if run.partial})
+            scored = of_scores(opened)
+            limited = {name for name, run in scored.items() if run.manifest.limits()}
+            look = naming(look, named, limited, {name for name, run in scored.items() if run.partial})
         look = replace(look, form="overlay" if overlay or asked else "panels")
         save(plot(found, look=look), out, look.style)
     else:
         write_curves(found, out)
 
 
-def _compute(kind: str, runs: dict[str, str], options: CurveOptions) -> Curves:
+def _compute(kind: str, runs: Mapping[str, Run], options: CurveOptions) -> Curves:
     from calprobe.analysis.curves import KINDS
 
     found = KINDS[kind]
     return found.compute(runs, _exposures(runs), options) if found.needs_exposures else found.compute(runs, options)
 
 
-def _exposures(runs: dict[str, str]) -> dict[str, tuple[int, ...]]:
+def _exposures(runs: Mapping[str, Run]) -> dict[str, tuple[int, ...]]:
     """How often each fact is in the training data of the runs' models: the tiny ones were told the same."""
     from calprobe.models.exposures import exposure_counts
-    from calprobe.runs import open_scores
 
     exposures: dict[str, tuple[int, ...]] = {}
-    for path in runs.values():
-        manifest = open_scores(path).manifest
-        model = manifest.model
+    for run in runs.values():
+        manifest, model = run.manifest, run.manifest.model
         exposures.update(exposure_counts(model.name, model.weights_fingerprint, manifest.probe.fingerprint))
     return exposures

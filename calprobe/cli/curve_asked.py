@@ -11,13 +11,14 @@ from calprobe.errors import UsageError
 if TYPE_CHECKING:
     from calprobe.analysis import ReportOptions
     from calprobe.analysis.curves.calibration import Calibration
+    from calprobe.cells.opening import AnyRun
 
 KIND = "calibration"
 
 
 def curve_of_replies(
     kind: str,
-    named: Mapping[str, str],
+    opened: Mapping[str, AnyRun],
     options: ReportOptions,
     estimators: tuple[str, ...] | None,
     variants: tuple[str, ...] | None = None,
@@ -27,9 +28,9 @@ def curve_of_replies(
 
     Raises UsageError for another kind, which replies do not have, and for rules that change none of its curves.
     """
-    from calprobe.analysis.asked.folder import asked_runs
     from calprobe.analysis.asked.options import PARSE_THRESHOLD, AskedOptions
     from calprobe.analysis.asked.reliability_curves import asked_calibration
+    from calprobe.cells.opening import asked_runs, of_replies
 
     if kind != KIND:
         raise UsageError(f"--kind {kind} is of runs of scores; of runs of replies there is --kind {KIND}")
@@ -42,4 +43,4 @@ def curve_of_replies(
         ace_bins=options.ace_bins,
         variants=variants,
     )
-    return asked_calibration(asked_runs(named), by, estimators)
+    return asked_calibration(asked_runs(of_replies(opened)), by, estimators)

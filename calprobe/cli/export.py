@@ -113,7 +113,7 @@ def command(
         raise click.UsageError("--probe names the texts of --labels and of lm-pub-quiz; add --labels, or leave it out")
     log_to_stderr()
     run = open_run(run_path)
-    kind, what_run = kind_of_runs([str(run_path)])
+    kind, what_run = kind_of_runs({"": run}, {"": str(run_path)})
     RUNS.refuse(context, kind, f"{what_run}; leave it out")
     if isinstance(run, AskedRun):
         if what == "hub-card":

@@ -19,8 +19,8 @@ OF_REPLIES = ("replies", "labels", "alternatives", "readings", "confidences")
 
 def export_asked(run: AskedRun, what: str, out: Path, options: AskedOptions) -> int:
     """Write one table of a run of replies; how many rows. Raises UsageError for a table of scores."""
-    from calprobe.analysis.asked.folder import asked_of
     from calprobe.analysis.asked.frames import confidences_frame, readings_frame
+    from calprobe.cells.asked_folder import asked_of
     from calprobe.interop.asked_exports import (
         ALTERNATIVES,
         LABELS,

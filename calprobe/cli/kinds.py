@@ -5,15 +5,18 @@ The refusal of an option that does not hold, the groups of `--help` and docs/ref
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from calprobe.messages import no_such
+
+if TYPE_CHECKING:
+    from calprobe.cells.opening import AnyRun
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -225,11 +228,11 @@ def _typed(context: click.Context, name: str, text: str, known: Mapping[str, Kin
         raise click.UsageError(f"{name} {text}: give {key}=true or {key}=false", context)
 
 
-def kind_of_runs(paths: Iterable[str]) -> tuple[str, str]:
-    """The kind of the runs, scored, asked or mixed, and what a refusal says of them. Raises as `open_run`."""
-    from calprobe.runs import AskedRun, open_run
+def kind_of_runs(opened: Mapping[str, AnyRun], named: Mapping[str, str]) -> tuple[str, str]:
+    """The kind of the runs, scored, asked or mixed, and what a refusal says of them by their paths as typed."""
+    from calprobe.runs import AskedRun
 
-    first = {isinstance(open_run(path), AskedRun): path for path in reversed(list(paths))}
+    first = {isinstance(run, AskedRun): named[name] for name, run in reversed(list(opened.items()))}
     if len(first) > 1:
         return "mixed", f"{first[False]} is a run of scores, {first[True]} one of replies"
     ((is_asked, path),) = first.items()

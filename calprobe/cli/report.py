@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from calprobe.analysis.asked.options import AskedOptions
     from calprobe.analysis.curves.inputs import ExposureCounts
     from calprobe.analysis.plots import Look
+    from calprobe.cells.opening import AnyRun
 
 NEEDS = (  # what tables need that a report may lack
     "summary needs several runs, models three, averages three that were asked the same, slices --by, paper --against, "
@@ -160,16 +161,18 @@ def command(
     candidates, cost, reductions {NAME: {accuracy, ace, harmonic_mean}}, best (the NAME with the highest
     harmonic mean) and unknown (reductions that an import cannot compute).
     """
+    from calprobe.cells.opening import open_runs
     from calprobe.cli.logs import log_to_stderr
 
     named = labelled(expanded(runs), labels)
+    opened = open_runs(named)
     shown = Shown(form, estimators, metrics, tables, beside, plots, look, page)
-    kind, what_runs = kind_of_runs(named.values())
+    kind, what_runs = kind_of_runs(opened, named)
     mend = CHOOSE if kind == "mixed" else "leave it out"
     REPORTED_RUNS.refuse(click.get_current_context(), kind, f"{what_runs}; {mend}")
     if kind == "mixed":
         log_to_stderr()
-        report_mixture(runs, named, options, form, page)
+        report_mixture(runs, opened, named, options, form, page)
         return
     if kind == "asked":
         asked = _asked_options(options, readers, parse_threshold, window)
@@ -177,7 +180,7 @@ def command(
         planned = replace(planned, variants=variants, calibrate=calibrate, forms=estimators or ())
         planned = replace(planned, with_original=with_original)
         planned = replace(planned, by=covariate_of(by, by_groups), slice_bins=options.slice_bins)
-        _report_asked(named, planned, shown)
+        _report_asked(opened, named, planned, shown)
         return
     _refuse_rules_of_replies(options, beside)
     if all_reductions:
@@ -194,25 +197,30 @@ def command(
     log_to_stderr()
     keep_freed_memory()
     if all_reductions:
-        _report_reductions(named, options, shown)
+        _report_reductions(opened, options, shown)
     else:
-        _report_scores(named, options, shown, save_maps)
+        _report_scores(opened, named, options, shown, save_maps)
 
 
-def _report_reductions(named: Mapping[str, str], options: ReportOptions, shown: Shown) -> None:
+def _report_reductions(opened: Mapping[str, AnyRun], options: ReportOptions, shown: Shown) -> None:
     """Print the four reductions side by side."""
     from calprobe.analysis import compare_reductions
     from calprobe.analysis.against import against
     from calprobe.analysis.paper_figures import paper_figures
     from calprobe.analysis.tables import reductions_tables
+    from calprobe.cells.opening import of_scores
 
-    compared = compare_reductions(named, options)
+    compared = compare_reductions(of_scores(opened), options)
     compared = compared if shown.against is None else against(compared, paper_figures())
     print_result(in_format(shown.form, compared, reductions_tables, reductions_tables))
 
 
 def _report_scores(
-    named: Mapping[str, str], options: ReportOptions, shown: Shown, save_maps: Path | None = None
+    opened: Mapping[str, AnyRun],
+    named: Mapping[str, str],
+    options: ReportOptions,
+    shown: Shown,
+    save_maps: Path | None = None,
 ) -> None:
     """Print the report, and write maps, figures and page where they are wanted."""
     from calprobe.analysis import report
@@ -220,11 +228,11 @@ def _report_scores(
     from calprobe.analysis.choice import check_choice, choose
     from calprobe.analysis.paper_figures import paper_figures
     from calprobe.analysis.tables import report_sections, report_tables
-    from calprobe.runs import open_scores
+    from calprobe.cells.opening import of_scores
 
     if shown.estimators is not None or shown.metrics is not None:
-        check_choice([open_scores(path) for path in named.values()], shown.estimators, shown.metrics)
-    found = report(named, options)
+        check_choice(of_scores(opened).values(), shown.estimators, shown.metrics)
+    found = report(of_scores(opened), options)
     every = found if shown.against is None else against(found, paper_figures())
     few = choose(every, shown.estimators, shown.metrics)
 
@@ -308,7 +316,7 @@ def _asked_options(
     )
 
 
-def _report_asked(named: Mapping[str, str], options: AskedOptions, shown: Shown) -> None:
+def _report_asked(opened: Mapping[str, AnyRun], named: Mapping[str, str], options: AskedOptions, shown: Shown) -> None:
     from calprobe.cli.logs import log_to_stderr
 
     if shown.against == "paper":
@@ -318,7 +326,7 @@ def _report_asked(named: Mapping[str, str], options: AskedOptions, shown: Shown)
         )
     _check_looks(shown)
     log_to_stderr()
-    report_asked_runs(named, options, shown)
+    report_asked_runs(opened, named, options, shown)
 
 
 def _refuse_rules_of_replies(options: ReportOptions, beside: str | None) -> None:

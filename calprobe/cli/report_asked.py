@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from calprobe.analysis.asked.stated.pictures import StatedPictures
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
+    from calprobe.cells.opening import AnyRun
 
 TABLES = (
     *(
@@ -130,16 +131,18 @@ class Shown:
     page: Path | None
 
 
-def report_asked_runs(named: Mapping[str, str], options: AskedOptions, shown: Shown) -> None:
+def report_asked_runs(
+    opened: Mapping[str, AnyRun], named: Mapping[str, str], options: AskedOptions, shown: Shown
+) -> None:
     """Print the report, and write figures and page where they are wanted."""
     from calprobe.analysis.asked.choice import choose_asked
-    from calprobe.analysis.asked.folder import asked_runs
     from calprobe.analysis.asked.pictures import pictures
     from calprobe.analysis.asked.report_asked import report_asked
     from calprobe.analysis.html import asked_page
+    from calprobe.cells.opening import asked_runs, of_replies
 
     check_tables(shown, TABLES)
-    found = report_asked(asked_runs(named), options)
+    found = report_asked(asked_runs(of_replies(opened)), options)
     few = choose_asked(found, shown.estimators, shown.metrics)
 
     def tables(report: AskedReport) -> list[Table]:
@@ -185,23 +188,15 @@ def tables_shown(every: Sequence[Table], shown: Shown, needs: str) -> list[Table
 
 
 def _tables(report: AskedReport, shown: Shown) -> list[Table]:
-    from calprobe.analysis.asked.stated.results import StatedStudy
     from calprobe.analysis.tables.asked import asked_tables
-    from calprobe.analysis.tables.asked.published import published_stated_tables, published_tables, science_tables
-    from calprobe.analysis.tables.asked.published_wording import published_wording_tables
+    from calprobe.analysis.tables.asked.published import published_tables
     from calprobe.analysis.tables.asked.stated_models import models_tables
 
     every = [*asked_tables(report)]
     if report.stated is not None:
         every += models_tables(report.stated)
-    if shown.against == "audit2026":
-        every += published_tables(report)
-    elif shown.against == "science2026":
-        every += science_tables(report)
-    elif shown.against == "stated2025":
-        every += published_stated_tables(report.stated or StatedStudy((), ()))
-    elif shown.against == "wording2025":
-        every += published_wording_tables(report)
+    if shown.against is not None:
+        every += published_tables(shown.against, report)
     kinds = ", ".join(dict.fromkeys(table.kind for table in every))
     needs = "matrix needs several sets, across and models several runs, paper --against"
     return tables_shown(every, shown, f"it has {kinds}\n{needs}")
@@ -263,12 +258,3 @@ def _write_figure(draw: Drawn, path: Path, look: Look) -> None:
     for suffix in FORMATS:
         save(figure, Path(f"{path}{suffix}"), look.style)
         say(f"wrote {path}{suffix}")
-
-
-def refuse_runs_of_replies(command: str, paths: Iterable[str], instead: str) -> None:
-    """Raise UsageError for a run of replies where a command takes runs of scores alone."""
-    from calprobe.runs import AskedRun, open_run
-
-    for path in paths:
-        if isinstance(open_run(path), AskedRun):
-            raise UsageError(f"{path} is a run of replies; {command} takes runs of scores\n{instead}")

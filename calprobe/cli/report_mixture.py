@@ -11,6 +11,7 @@ from calprobe.errors import CalprobeError
 
 if TYPE_CHECKING:
     from calprobe.analysis import ReportOptions
+    from calprobe.cells.opening import AnyRun
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,12 @@ def _is_readable(run: Path) -> bool:
 
 
 def report_mixture(
-    typed: Sequence[str], named: Mapping[str, str], options: ReportOptions, form: str, page: Path | None
+    typed: Sequence[str],
+    opened: Mapping[str, AnyRun],
+    named: Mapping[str, str],
+    options: ReportOptions,
+    form: str,
+    page: Path | None,
 ) -> None:
     """Print the runs side by side, task by task, and write a page of them where it is wanted."""
     from calprobe.analysis.asked.options import AskedOptions
@@ -58,13 +64,9 @@ def report_mixture(
     from calprobe.analysis.tasks import tasks_of
     from calprobe.cli.overview import report_overview
     from calprobe.heap import keep_freed_memory
-    from calprobe.runs import open_run
 
     keep_freed_memory()
-    tasks = tasks_of(
-        {label: open_run(path) for label, path in named.items()},
-        typed={label for label, path in named.items() if label != path},
-    )
+    tasks = tasks_of(opened, typed={label for label, path in named.items() if label != path})
     both = OverviewOptions(options, AskedOptions(ace_bins=options.ace_bins, resampling=options.resampling))
     title = typed[0] if len(typed) == 1 else f"{len(named)} runs"
     report_overview(title, tasks, both, form, page)

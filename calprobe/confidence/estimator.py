@@ -32,8 +32,8 @@ class Estimator:
     name: str  # the key in `report --json`; `{}` in an entry's, for what tells its estimators apart
     definition: str  # one line
     group: Group  # that reports show it in
-    # From candidates' probabilities to a `Confidence`, from a cell of replies to an `AskedConfidence`. An entry's may
-    # take more, which `bind` fills in.
+    # From candidates' probabilities, or a cell of replies, to a `Confidence`. An entry's may take more, which `bind`
+    # fills in.
     compute: Callable[..., Any]
     source: str = ""  # where it is defined; empty for calprobe's own
     scale: Scale = "probability"  # calibration has a meaning for probabilities alone

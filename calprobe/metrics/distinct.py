@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,8 @@ SAME = 1e-12  # confidences this close differ by rounding: 1 - 0.7 and 0.3
 @dataclass(frozen=True, slots=True)
 class ValueUse:
     """How a model uses a scale."""
+
+    JSON: ClassVar = "n=instances distinct mode mode_share entropy constant"
 
     instances: int
     distinct: int  # values

@@ -19,6 +19,7 @@ from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE
 
 ErrorName = Literal["ace", "ece"]
 ERRORS: tuple[ErrorName, ErrorName] = ("ace", "ece")
+BEHIND = 11  # the first priority of columns that a page shows on request
 SMALL = 1_000  # questions; with fewer, chance makes a good part of an error, so that is shown beside it
 
 
@@ -114,7 +115,9 @@ def columns_shown(metrics: Sequence[Metric], *, few_values: bool, chance: bool) 
         room[name] = (printed, priority)
         if chance:
             _, size, p = with_chance(name)
-            room |= {size: (printed, priority), p: (printed, max(priority or 0, mean_first))}
+            # The error that is not printed is no column of a page's first view, nor is what chance makes of it.
+            priority = priority if printed else max(priority or 0, BEHIND)
+            room |= {name: (printed, priority), size: (printed, priority), p: (printed, max(priority or 0, mean_first))}
     placed = (
         replace(metric, printed=room[metric.name][0], priority=room[metric.name][1]) if metric.name in room else metric
         for metric in metrics

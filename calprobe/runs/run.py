@@ -68,6 +68,10 @@ class Run(StoredRun[PieceScores]):
         """What the run has cost so far, over all processes and sessions, the batch budget, and a later path."""
         return super().progress if self._progress is None else self.manifest.total(self._progress)
 
+    def unread(self) -> Run:
+        """The run as it was opened, without shards that are read of this one later; itself where they are read."""
+        return self if "pieces" in vars(self) else Run(self.path, self.manifest)
+
     @property
     def complete_relations(self) -> tuple[str, ...]:
         """Relations with all of the run's templates scored, sorted: those that `table` holds."""

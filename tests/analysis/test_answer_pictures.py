@@ -13,13 +13,13 @@ from calprobe.analysis.asked.answer_pictures import (
     value_panels,
     value_panels_of_runs,
 )
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.curves.grouped_boxes import Box, draw_grouped_boxes
 from calprobe.analysis.curves.stacked_shares import Part, StackedShares, draw_stacked_shares
 from calprobe.analysis.html import asked_charts
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling
 
 OPTIONS = AskedOptions(resampling=Resampling(0))

@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 from asked_samples import PROMPTS, question_set
 
-from calprobe.analysis.asked import opened
+from calprobe import cells
 from calprobe.analysis.asked.choice import choose_asked
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.science.answer_results import TREATMENTS, AnswerCell
-from calprobe.analysis.asked.science.published import beside_science, published
+from calprobe.analysis.asked.science.beside_science import SCIENCE2026, beside_science
+from calprobe.analysis.beside import published
 from calprobe.analysis.tables.asked import asked_tables
 from calprobe.analysis.tables.asked.answer_study import answer_study_tables
 from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.answers.types import Reading
 from calprobe.arrays import Floats
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling
 from calprobe.metrics.recalibration import fit_uncertainty
 from calprobe.prompts import judged
@@ -268,16 +269,18 @@ def test_the_order_of_replies_changes_nothing() -> None:
 
 
 def test_published_figures_are_those_of_the_paper_with_ones_own_below() -> None:
-    known = published()
-    rows = known["comprehension"]["rows"]
+    known = published(*SCIENCE2026)
+    rows = known["comprehension"].values()
     for column in range(4):
         mean = np.mean([rows[kind][column] for kind in ("base", "instruct", "reasoning")])
         assert rows["average"][column] == pytest.approx(mean, abs=1.1e-4)
-    assert len(known["invalid"]["rows"]) == 20
-    assert known["invalid"]["rows"]["gemma-3-27b-pt"] == [25316] * 4 + [0]
-    assert {len(found["rows"]) for found in known["samples"].values()} == {12}
+    assert len(known["invalid"].rows) == 20
+    assert known["invalid"].values()["gemma-3-27b-pt"] == (1, 1, 1, 1, 0)
+    assert {len(table.rows) for key, table in known.items() if key not in ("comprehension", "invalid", "labels")} == {
+        12
+    }
     for name, of_claims, of_numbers in (("auroc_p_true", 36, 3), ("auroc_stated", 18, 1)):  # of 55, of 33
-        rows = [row for model, row in known["samples"][name]["rows"].items() if "Thinking" not in model]
+        rows = [row for model, row in known[name].values().items() if "Thinking" not in model]
         assert sum(value < 0.5 for row in rows for value in row[:5]) == of_claims
         assert sum(value < 0.5 for row in rows for value in row[5:]) == of_numbers
     named = QuestionSet("gpqa", CLAIMS.questions, CLAIMS.source)
@@ -293,7 +296,7 @@ def test_claims_about_one_question_are_calibrated_in_one_fold(monkeypatch: pytes
         seen.append(questions)
         return fit_uncertainty(values, right, questions, method)
 
-    monkeypatch.setattr(opened, "fit_uncertainty", noted)
+    monkeypatch.setattr(cells.asked, "fit_uncertainty", noted)
     report_asked([asked(leans, CLAIMS)], replace(OPTIONS, calibrate="isotonic"))
     assert {each for questions in seen for each in questions.tolist()} == {f"q{at}" for at in range(12)}
 

@@ -10,15 +10,14 @@ from asked_samples import PROMPTS, question_set
 from stated_samples import CALIBRATED, Scripted, calibrated, scripted_run
 
 from calprobe.analysis.asked.compare_asked import compare_asked
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.reliability_curves import asked_calibration
 from calprobe.analysis.asked.report_asked import report_asked
-from calprobe.analysis.asked.science.published import beside_science
-from calprobe.analysis.asked.stated.results_json import stated_json
+from calprobe.analysis.asked.science.beside_science import beside_science
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.tables.asked.confidence import confidence_table
 from calprobe.analysis.tables.asked.stated_runs import reliability_table
+from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, standard_metrics
 from calprobe.prompts import judged
@@ -111,7 +110,7 @@ def test_the_mass_of_a_closed_set_is_shown() -> None:
         None,
     )
     assert run.stated is not None
-    ways = stated_json(run.stated)["variants"]["direct"]
+    ways = run.stated.to_json()["variants"]["direct"]
     reliability = ways["expected"]["sets"]["facts"]["reliability"]
     assert [reliability[name]["mass"] for name in ("probability_10", "mean")] == pytest.approx([0.04] * 2)
     assert "mass" not in ways["ok"]["sets"]["facts"]["reliability"]["probability_10"]

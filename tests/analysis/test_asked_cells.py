@@ -8,13 +8,12 @@ import asked_replies as made
 import numpy as np
 import pytest
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import matrix_values, pictures
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport
-from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.tables.asked.report import asked_tables, heading
+from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, brier, ece
 
@@ -354,7 +353,7 @@ def test_label_probabilities_alone_have_the_most_probable_label_as_answer() -> N
 def test_the_order_of_replies_and_a_second_reading_change_nothing() -> None:
     asked = spread_run()
     back = Asked(asked.label, asked.model, asked.sets, asked.replies[::-1], asked.prompts)
-    one, other = (run_json(report(own))["sets"]["quiz"] for own in (asked, back))
+    one, other = (report(own).to_json()["sets"]["quiz"] for own in (asked, back))
     for variant, cell in one["variants"].items():
         assert other["variants"][variant] == cell
     assert one["spread"]["last_marker"]["value"] == other["spread"]["last_marker"]["value"]

@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import spearmanr
 
 from calprobe.analysis.asked.choice import choose_asked
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
@@ -20,6 +19,7 @@ from calprobe.analysis.covariates import QUESTION_GROUP, Covariate, read_covaria
 from calprobe.analysis.html import asked_page
 from calprobe.analysis.tables import tidy_csv
 from calprobe.analysis.tables.asked.report import asked_tables
+from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
 
@@ -124,8 +124,8 @@ def test_groups_are_of_questions_and_trends_are_scipys(tmp_path: Path) -> None:
     assert sum(part.rows for part in found["other"].slices) == N - 1
     (report,) = report_asked([some], QUICK).runs
     for opened in report.cells:
-        values = np.array([counts[row.question.id] for row in opened.cell.rows])
-        for name, trend in found[opened.cell.variant].trends.items():
+        values = np.array([counts[row.question.id] for row in opened.table.rows])
+        for name, trend in found[opened.table.variant].trends.items():
             own = opened.confidences[name]
             kept = own.read
             assert trend.instances == int(kept.sum())

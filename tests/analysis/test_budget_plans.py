@@ -10,20 +10,20 @@ import pytest
 
 from calprobe.analysis.asked.budget import _drawn, _paraphrases, _supply, plans_of
 from calprobe.analysis.asked.choice import choose_asked
-from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
 from calprobe.analysis.asked.pictures import budget_panels, share_panels
 from calprobe.analysis.asked.reliability_curves import pooled
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
-from calprobe.analysis.asked.results import BudgetPlan, CellReport
-from calprobe.analysis.asked.results_json import run_json
+from calprobe.analysis.asked.results import CellReport
+from calprobe.analysis.asked.wording_results import BudgetPlan
 from calprobe.analysis.curves.budget_figure import draw_budgets
 from calprobe.analysis.curves.share_figure import draw_shares
 from calprobe.analysis.html.asked_charts import budget as budget_chart
 from calprobe.analysis.html.asked_charts import share as share_chart
 from calprobe.analysis.tables.asked.budget import budget_tables
-from calprobe.analysis.tables.asked.published_wording import published_wording_tables
+from calprobe.analysis.tables.asked.published import published_tables
+from calprobe.cells.asked import Asked, read_sets
 from calprobe.metrics import Resampling
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply
@@ -127,10 +127,10 @@ def test_tables_figures_and_json_show_the_plans(insensitive: Asked) -> None:
     assert (panel.reading, panel.plans) == ("greedy", ("(1, 6)", "(2, 3)", "(3, 2)", "(6, 1)"))
     assert len(draw_budgets([panel]).axes) == 1
     assert "answer_entropy, (6, 1)" in budget_chart(panel)
-    plans = run_json(run)["sets"]["quiz"]["variants"]["plain"]["budget"]["6"]["plans"]
+    plans = run.to_json()["sets"]["quiz"]["variants"]["plain"]["budget"]["6"]["plans"]
     assert set(plans["1x6"]["auroc"]["answer_entropy"]["greedy"]) == {"value", "ci95", "sd"}
     assert plans["2x3"]["wording"]["one_hot"]["by_chance"]["value"] == pytest.approx(0.2)
-    table1, table2 = published_wording_tables(report)
+    table1, table2 = published_tables("wording2025", report)
     own = [row.label for row in table1.rows if row.group != "published"]
     assert own == ["quiz, plain, Entropy", "  SD over 2 draws", "quiz, plain, LexiSim", "  SD over 2 draws"]
     published = {(row.keys["row"], row.keys["statistic"]): row.cells for row in table1.rows if row.group == "published"}
@@ -315,7 +315,7 @@ def test_plans_draw_no_answer_to_the_question_itself() -> None:
     (kept,) = cell(asked, OPTIONS).budgets
     assert BudgetPlan(6, 1) in kept.plans
     read = next(read_sets(asked, OPTIONS)).cells["plain"].read
-    (drawn,) = _drawn(read, {"q0": _paraphrases(_supply(read.cell)["q0"])}, BudgetPlan(5, 6), (0, 0)).samples
+    (drawn,) = _drawn(read, {"q0": _paraphrases(_supply(read.table)["q0"])}, BudgetPlan(5, 6), (0, 0)).samples
     assert set(drawn.wordings.tolist()) == {1, 2, 3, 4, 5}
 
 

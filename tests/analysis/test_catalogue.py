@@ -11,12 +11,12 @@ from asked_samples import write_asked
 from run_samples import write_run
 
 from calprobe.analysis import report
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.catalogue import REMEMBERED, Catalogue, Filters, catalogue
 from calprobe.analysis.headlines import RunHeadline, asked_headline, headline_of
 from calprobe.analysis.options import ReportOptions
+from calprobe.cells.asked_folder import asked_of
 from calprobe.metrics import Resampling
 from calprobe.runs import lock, open_asked, open_scores
 from calprobe.runs.listing import FailedRun, list_runs

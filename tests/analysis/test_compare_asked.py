@@ -12,10 +12,10 @@ import pytest
 from calprobe.analysis.asked.compare_asked import compare_asked
 from calprobe.analysis.asked.compared import AskedComparison, CellPair
 from calprobe.analysis.asked.compared_figure import compared_forest
-from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.tables.asked.compared import compared_tables
+from calprobe.cells.asked import Asked, read_sets
 from calprobe.errors import UsageError
 from calprobe.metrics import ACCURACY, Resampling, holm, mcnemar, paired_differences, standard_metrics
 
@@ -173,9 +173,9 @@ def test_samples_of_a_question_are_drawn_together() -> None:
     assert (cell.questions, cell.rows) == (40, 80)
     assert np.isnan(cell.agreement["last_marker"].mcnemar_p)
     opened = [next(read_sets(each, DEFAULT_ASKED)) for each in runs]
-    right = [own.answers["plain"]["last_marker"].correct for own in opened]
+    right = [own.cells["plain"].answers["last_marker"].correct for own in opened]
     samples = {name: (own.astype(np.float64), own) for name, own in zip("ab", right, strict=True)}
-    questions = opened[0].cells["plain"].cell.clusters
+    questions = opened[0].cells["plain"].units.clusters
     wanted = paired_differences([ACCURACY], samples, [("a", "b")], Resampling(50), questions)["a", "b"]
     assert cell.contrasts[0].difference == wanted["accuracy"]
     assert wanted != paired_differences([ACCURACY], samples, [("a", "b")], Resampling(50))["a", "b"]

@@ -14,7 +14,7 @@ from lm_eval_rows import choice_row, write_samples
 from calprobe.analysis import CompareOptions, ReportOptions, compare
 from calprobe.analysis.compare_match import Comparable, shared_part
 from calprobe.analysis.options import DEFAULT_OPTIONS
-from calprobe.analysis.scored_run import open_scored_runs
+from calprobe.cells.opening import open_scored_runs
 from calprobe.confidence import estimate
 from calprobe.errors import UsageError
 from calprobe.interop.lm_eval import Evaluation, import_lm_eval

@@ -6,12 +6,11 @@ import asked_replies as made
 import pytest
 
 from calprobe.analysis.asked.exact_matches import ExactMatches
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
-from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.tables.asked.report import asked_tables
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling
 from calprobe.questions import Question
 
@@ -29,7 +28,7 @@ def test_wrong_answers_with_an_accepted_text_are_counted_and_warned_of() -> None
     report = report_asked([open_run("Paris", "It is Paris.", "Not Paris.", "Rome", "Paris, France")], OPTIONS)
     (run,) = report.runs
     assert run.sets["quiz"].exact == ExactMatches(graded=5, right=1, contain=2)
-    found = run_json(run)["disclosure"]
+    found = run.to_json()["disclosure"]
     assert found["exact_matching"] == {"quiz": {"n": 5, "right": 1, "wrong_and_contain_accepted": 2}}
     (warning,) = found["warnings"]
     assert warning.startswith("quiz: 2 of 5 answers (40 %) are wrong by exact matching and contain an accepted text")
@@ -72,6 +71,6 @@ def test_readers_of_the_audit_are_shown_by_its_rules_or_by_name(options: AskedOp
 
 
 def test_the_json_has_every_reader() -> None:
-    cell = run_json(report_asked([choices()], OPTIONS).runs[0])["sets"]["quiz"]["variants"]["plain"]
+    cell = report_asked([choices()], OPTIONS).runs[0].to_json()["sets"]["quiz"]["variants"]["plain"]
     assert set(cell["accuracy"]) == {"last_marker", "first_char"}
     assert cell["accuracy"]["first_char"]["value"] == 0.5  # "Answer" begins with A

@@ -14,19 +14,19 @@ import pytest
 import same_facts as made
 from scipy.stats import binomtest, mannwhitneyu, spearmanr
 
-from calprobe.analysis.asked.folder import asked_of
-from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.four_ways.compare_ways import compare_opened
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.options import FourWaysOptions
 from calprobe.analysis.four_ways.ranked import Ranked, columns_of
 from calprobe.analysis.four_ways.said import Replies
-from calprobe.analysis.html.four_ways_view import four_ways_page
+from calprobe.analysis.html import four_ways_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
-from calprobe.analysis.scored_run import open_scored_runs
 from calprobe.analysis.tables.four_ways import four_ways_tables
 from calprobe.analysis.tables.four_ways.every import run_lines, run_parts
+from calprobe.cells.asked import Asked, read_sets
+from calprobe.cells.asked_folder import asked_of
+from calprobe.cells.opening import open_scored_runs
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
 from calprobe.questions.facts import fact_of
@@ -84,8 +84,8 @@ def test_the_ranking_of_options_is_the_softmax_over_their_scores(found: FourWays
         options, answer = made.options_of(name, at)
         known = dict(zip(made.candidates(name), made.probabilities(name, at), strict=True))
         masses = np.array([known[option] for option in options])
-        assert view.confidence[place] == pytest.approx(masses.max() / masses.sum())
-        assert view.correct[place] == (masses.argmax() == answer)
+        assert view.confidence.confidence[place] == pytest.approx(masses.max() / masses.sum())
+        assert view.confidence.correct[place] == (masses.argmax() == answer)
 
 
 def test_ranked_right_against_answered_right_by_hand(found: FourWays) -> None:
@@ -98,7 +98,7 @@ def test_ranked_right_against_answered_right_by_hand(found: FourWays) -> None:
     conditions = (fair.answers_if_ranked, fair.answers_if_not, fair.ranks_if_answered, fair.ranks_if_not)
     assert [own.value for own in conditions] == pytest.approx([3 / 8, 2 / 4, 3 / 5, 5 / 7])
     assert fair.difference.value == pytest.approx(3 / 12)
-    sureness, answers = fair.ranking.views[0].confidence, fair.answering.correct
+    sureness, answers = fair.ranking.views[0].confidence.confidence, fair.answering.correct
     wins = mannwhitneyu(sureness[answers], sureness[~answers]).statistic
     assert fair.foretold.value == pytest.approx(wins / (5 * 7))
     assert fair.mcnemar_p == pytest.approx(binomtest(5, 7).pvalue)
@@ -107,7 +107,7 @@ def test_ranked_right_against_answered_right_by_hand(found: FourWays) -> None:
         *(f"capital/{at}" for at in (2, 3, 4, 5)),
         "colour/1",
     }
-    sure = fair.ranking.views[0].confidence[list(fair.ranked_only)]
+    sure = fair.ranking.views[0].confidence.confidence[list(fair.ranked_only)]
     assert (np.diff(sure) <= 0).all()
     # Said alike: where both are right, and of colour 4 the same wrong one or not.
     alike = [a == b for a, b in zip(fair.ranking.said, fair.answering.said, strict=True)]
@@ -132,10 +132,10 @@ def test_the_answer_of_several_samples_is_the_most_frequent_one(found: FourWays)
     views = {view.name: view for view in way.views}
     assert list(views) == ["frequency", "answer_entropy"]
     capital = np.array([name == "capital" for name, _ in made.KEYS])
-    assert views["frequency"].confidence == pytest.approx(np.where(capital, 1.0, 2 / 3))
+    assert views["frequency"].confidence.confidence == pytest.approx(np.where(capital, 1.0, 2 / 3))
     entropy = -(2 / 3 * np.log(2 / 3) + 1 / 3 * np.log(1 / 3))
-    assert views["answer_entropy"].confidence == pytest.approx(np.where(capital, 0.0, entropy))
-    assert views["answer_entropy"].correct.tolist() == capital.tolist()
+    assert views["answer_entropy"].confidence.confidence == pytest.approx(np.where(capital, 0.0, entropy))
+    assert views["answer_entropy"].confidence.correct.tolist() == capital.tolist()
     metrics = {own.view.name: set(own.metrics) for own in found.views}
     assert metrics["answer_entropy"] == {"accuracy", "auroc"}
 
@@ -143,7 +143,7 @@ def test_the_answer_of_several_samples_is_the_most_frequent_one(found: FourWays)
 def test_correlations_are_those_of_scipy_over_a_join_of_pandas(found: FourWays) -> None:
     joined = found.frame()
     names = [f"{own.view.number}_{own.view.name}" for own in found.views]
-    signs = [-1 if own.view.scale == "uncertainty" else 1 for own in found.views]
+    signs = [-1 if own.view.estimator.scale == "uncertainty" else 1 for own in found.views]
     for pair in found.correlations:
         one, two = pair.first.number - 1, pair.second.number - 1
         own = joined[[names[one], names[two]]].dropna().round(10)  # ties up to rounding
@@ -234,7 +234,7 @@ def test_two_variants_with_the_same_options_share_a_ranking(folder: Path) -> Non
     ]
     assert [pair.counts for pair in both.two_by_two if pair.fair] == [(3, 5, 2, 2)] * 2
     one = compared(folder, [asked], variants=("other",))
-    assert [own.way.variant for own in one.ways] == ["", "", "other"]
+    assert [own.way.cell.variant for own in one.ways] == ["", "", "other"]
 
 
 def test_behind_another_form_of_reply_the_label_is_the_one_that_is_answered() -> None:
@@ -295,7 +295,7 @@ def test_pmi_among_options_is_their_share_of_pmi_among_all_candidates(folder: Pa
         assert texts is not None
         begin = run.table.offsets[ranked.places[key]]
         own = [every[begin + texts.index(option)] for option in made.options_of(*key)[0]]
-        assert view.confidence[place] == pytest.approx(max(own) / sum(own))
+        assert view.confidence.confidence[place] == pytest.approx(max(own) / sum(own))
 
 
 def test_options_and_right_answers_are_matched_by_one_rule() -> None:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from fake_backend import FakeBackend
 
-from calprobe.analysis.asked.folder import asked_runs
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.asking import AskOptions, ask
+from calprobe.cells.opening import asked_runs
 from calprobe.grading import GradeOptions, grade
 from calprobe.metrics import Resampling
 from calprobe.questions import Question, QuestionSet, SetSource

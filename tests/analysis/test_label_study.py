@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from asked_samples import PROMPTS, question_set
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.asked.science.label_results import LabelSet
@@ -19,6 +18,7 @@ from calprobe.analysis.asked.science.simulation import hidden_metrics, informed,
 from calprobe.analysis.run_names import state
 from calprobe.analysis.tables.asked import asked_tables
 from calprobe.analysis.tables.asked.label_study import label_study_tables
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling
 from calprobe.prompts.overrides import with_turns
 from calprobe.questions import Question, turned

@@ -13,9 +13,9 @@ import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import roc_auc_score
 
-from calprobe.analysis.asked.folder import asked_runs
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.cells.opening import asked_runs
 from calprobe.interop.reply_import import import_replies
 from calprobe.metrics import Resampling
 

@@ -38,7 +38,7 @@ def test_thirty_relations_have_all_three_intervals(of_many: Report) -> None:
     (run,), (scored,) = of_many.runs, of_many.scored
     assert run.intervals is not None
     assert list(run.intervals) == ["instances", "relation", "within-relation"]
-    base, relation = scored.confidence("base"), scored.instances.relation
+    base, relation = scored.confidence("base"), scored.instances.group
     for kind, labels in (("instances", None), ("relation", relation), ("within-relation", Within(relation))):
         expected = bootstrap(ACE, base.confidence, base.correct, QUICK.resampling, labels)["ace"]
         assert run.intervals[kind].estimators["base"]["ace"] == expected
@@ -70,7 +70,7 @@ def test_recalibrated_numbers_are_those_of_confidences_fitted_on_other_relations
     (run,), (scored,) = found.runs, found.scored
     assert run.recalibrated is not None
     base = scored.confidence("base")
-    mapped = recalibrated(base.confidence, base.correct, scored.instances.relation, method)  # type: ignore[arg-type]
+    mapped = recalibrated(base.confidence, base.correct, scored.instances.group, method)  # type: ignore[arg-type]
     expected = bootstrap(ACE, mapped, base.correct, QUICK.resampling)["ace"]
     assert run.recalibrated.estimators["base"]["ace"] == expected
     assert run.to_json()["recalibrated"]["method"] == method

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from coarse_smoothing import coarse_smoothing
 
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.overall import overall_of, overall_read
 from calprobe.analysis.asked.report import AskedReport
@@ -19,6 +18,7 @@ from calprobe.analysis.headlines import asked_headline
 from calprobe.analysis.html import task_page
 from calprobe.analysis.overview import OverviewOptions, Task, overview, report_task
 from calprobe.analysis.tables.overview import sides_table
+from calprobe.cells.asked_folder import asked_of
 from calprobe.metrics import Resampling
 from calprobe.runs import open_asked
 

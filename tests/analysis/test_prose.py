@@ -20,10 +20,10 @@ from calprobe.analysis import (
     report,
 )
 from calprobe.analysis.paper_figures import RunAgainst
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.tables.against import against_notes, against_table
 from calprobe.analysis.tables.labels import TableName
 from calprobe.analysis.tables.reductions import reductions_remarks
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import StartToken
 

@@ -9,29 +9,31 @@ import pytest
 from stated_samples import CALIBRATED, Scripted, calibrated, constant, scripted_run
 
 from calprobe.analysis.asked.options import AskedOptions
+from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.report_asked import report_asked
-from calprobe.analysis.asked.stated.published import beside_stated, published_stated
+from calprobe.analysis.asked.stated.beside_stated import STATED2025, beside_stated
 from calprobe.analysis.asked.stated.results import StatedStudy
+from calprobe.analysis.beside import published
 from calprobe.analysis.tables import markdown
-from calprobe.analysis.tables.asked.published import published_stated_tables
+from calprobe.analysis.tables.asked.published import published_tables
 from calprobe.analysis.tables.asked.stated_models import models_tables
 from calprobe.analysis.tables.asked.stated_runs import reliability_table, stated_run_tables
 from calprobe.metrics import Resampling
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.runs.replies import Reply
 
-TABLES = published_stated()["tables"]
-MODELS = [name for name in TABLES["msd"]["rows"] if name != "Avg."]
+TABLES = {key: table.values() for key, table in published(*STATED2025).items()}
+MODELS = [name for name in TABLES["msd"] if name != "Avg."]
 
 
 def rows(key: str) -> np.ndarray:
     """The 13 models' values of a table, [models, columns]."""
-    return np.array([TABLES[key]["rows"][name] for name in MODELS])
+    return np.array([TABLES[key][name] for name in MODELS])
 
 
 @pytest.mark.parametrize("key", list(TABLES))
 def test_printed_averages_are_those_of_the_rows(key: str) -> None:
-    values, mean = rows(key), TABLES[key]["rows"]["Avg."]
+    values, mean = rows(key), TABLES[key]["Avg."]
     assert values.shape == (13, 5 if key == "msd" else 11)
     assert values.mean(axis=0)[: len(mean)] == pytest.approx(mean, abs=0.00101)
     if key != "msd":
@@ -59,13 +61,17 @@ def test_two_cells_are_of_a_constant_model() -> None:
     assert rows("brier")[at, :10].min() > 0.376 * 0.624
 
 
-def study(compat: bool = False) -> StatedStudy:
+def two_runs(compat: bool = False) -> AskedReport:
     options = AskedOptions(compat="stated2025" if compat else None, resampling=Resampling(5))
     runs = [
         scripted_run({"facts": Scripted(CALIBRATED, rule)}, label)
         for rule, label in ((calibrated, "a"), (constant, "b"))
     ]
-    found = report_asked(runs, options).stated
+    return report_asked(runs, options)
+
+
+def study(compat: bool = False) -> StatedStudy:
+    found = two_runs(compat).stated
     assert found is not None
     return found
 
@@ -82,7 +88,7 @@ def test_own_rows_stand_below_the_published_ones() -> None:
 def test_smooth_ece_stands_beside_theirs_under_compat_alone() -> None:
     plain = {own.key: own for own in beside_stated(study())}
     assert {row.of for row in plain["smooth_ece"].rows} == {"published"}
-    assert "relplot 1.0" in plain["smooth_ece"].note
+    assert "relplot 1.0" in plain["smooth_ece"].notes[0]
     assert plain["ece"].caption == "ECE"
     paper = {own.key: own for own in beside_stated(study(compat=True))}
     assert paper["smooth_ece"].caption == "Smooth ECE (smooth_ece_relplot10)"
@@ -120,6 +126,6 @@ def test_tables_have_a_row_a_prompt_and_a_column_a_run() -> None:
         *("consistency", "correlation", "correlation", "fidelity", "conditions", "reliability"),
         *("differences", "reversed"),
     ]
-    said = markdown([*stated_run_tables(found.runs[1], found.metrics), *published_stated_tables(found)])
+    said = markdown([*stated_run_tables(found.runs[1], found.metrics), *published_tables("stated2025", two_runs())])
     assert "always the same confidence" in said
     assert "OLMo-13B-SFT" in said

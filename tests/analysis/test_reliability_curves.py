@@ -10,10 +10,10 @@ import pytest
 from commands import calprobe
 from sources import ROOT
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.reliability_curves import asked_calibration
 from calprobe.analysis.curves.calibration import CalibrationLine
+from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
 

@@ -11,16 +11,15 @@ import pytest
 
 from calprobe.analysis.asked.choice import choose_asked
 from calprobe.analysis.asked.frames import confidences_frame
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import CellReport
-from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.tables.asked.confidence import confidence_table
 from calprobe.analysis.tables.asked.maps import maps_table
 from calprobe.analysis.tables.asked.samples import uncertainty_table
 from calprobe.analysis.tables.asked.wording import itself_table, wording_table
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling, auroc
 from calprobe.metrics.ranking import AUROC
 from calprobe.questions.types import Question
@@ -199,7 +198,7 @@ def test_what_has_no_scale_has_metrics_of_its_order_alone() -> None:
     table = uncertainty_table(report_asked_run(run(), OPTIONS).sets["quiz"], [AUROC])
     assert [row.label for row in table.rows] == ["perplexity", "answer_entropy", "lexsim"]
     assert [column.heading for column in table.columns] == ["pooled", "majority"]
-    found = run_json(report_asked_run(run(), OPTIONS))["sets"]["quiz"]["variants"]["plain"]
+    found = report_asked_run(run(), OPTIONS).to_json()["sets"]["quiz"]["variants"]["plain"]
     assert found["confidences"]["lexsim"]["scale"] == "uncertainty"
     assert set(found["estimators"]["lexsim"]["auroc"]) == {"value", "ci95"}
 
@@ -226,7 +225,7 @@ def test_calibrated_uncertainties_are_confidences() -> None:
         name = f"answer_entropy.majority.{method}"
         assert report.maps.keys() == {own for own in report.estimators if own.endswith(f".{method}")}
         (whole,) = report_asked([asked], replace(OPTIONS, calibrate=method)).runs
-        assert run_json(whole)["sets"]["quiz"]["variants"]["plain"]["maps"][name] == report.maps[name].to_json()
+        assert whole.to_json()["sets"]["quiz"]["variants"]["plain"]["maps"][name] == report.maps[name].to_json()
         table = maps_table(whole.sets["quiz"])
         row = next(row for row in table.rows if row.keys["estimator"] == name)
         if method == "logistic":
@@ -251,7 +250,7 @@ def test_forms_are_computed_where_they_are_asked_for_by_name() -> None:
 def test_the_order_of_replies_changes_nothing() -> None:
     asked = run()
     turned = replace(asked, replies=asked.replies[::-1])
-    before, after = (run_json(report_asked_run(own, OPTIONS))["sets"] for own in (asked, turned))
+    before, after = (report_asked_run(own, OPTIONS).to_json()["sets"] for own in (asked, turned))
     assert after == before
 
 
@@ -329,7 +328,7 @@ def test_the_share_of_the_wording_is_reported() -> None:
     assert other.p == 1.0
     assert cell(run()).wording == ()
     report = report_asked_run(paraphrased(True), OPTIONS)
-    assert run_json(report)["sets"]["quiz"]["variants"]["plain"]["wording"]["one_hot"]["p"] == found.p
+    assert report.to_json()["sets"]["quiz"]["variants"]["plain"]["wording"]["one_hot"]["p"] == found.p
     (row,) = wording_table(report.sets["quiz"]).rows
     assert row.cells[0] == 40
 
@@ -420,7 +419,7 @@ def test_the_question_itself_stands_apart_from_its_other_wordings() -> None:
     assert all(own.itself is None for own in report_asked_run(family(), options).sets["quiz"].cells.values())
     (report,) = report_asked([paraphrased(True, first=0)], options).runs
     assert [row.label for row in itself_table(report.sets["quiz"]).rows] == ["question", "other wordings", "difference"]
-    assert run_json(report)["sets"]["quiz"]["variants"]["plain"]["question_itself"]["questions"] == 40
+    assert report.to_json()["sets"]["quiz"]["variants"]["plain"]["question_itself"]["questions"] == 40
 
 
 @pytest.mark.parametrize("right", ["A", "D"])

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from calprobe.analysis.asked.beside_audit import AUDIT2026, BILLIONS
 from calprobe.analysis.asked.pictures import size_panels
-from calprobe.analysis.asked.published import published
 from calprobe.analysis.asked.results import AcrossRuns, SizeAndSpread, SizePoint
 from calprobe.analysis.asked.sizes import size_and_spread
+from calprobe.analysis.beside import published
 from calprobe.analysis.curves.size_figure import draw_sizes, short_count, size_ticks, spelled_rho
 from calprobe.analysis.html.asked_charts import sizes as svg_of
 from calprobe.analysis.run_names import state
@@ -19,18 +20,18 @@ from calprobe.analysis.tables.asked.several import across_tables
 from calprobe.metrics import Estimate
 from calprobe.runs.manifest_records import ModelSize
 
-SETS = published()["spread"]["columns"]
-P_VALUES = published()["size_and_spread"]["rows"]
+SETS = list(published(AUDIT2026)["spread"].columns)
+P_VALUES = published(AUDIT2026)["size_and_spread"].values()
 
 
 def audit(name: str, **billions: float) -> SizeAndSpread:
     """Table 3 of the audit on one set, some sizes changed."""
-    sizes = published()["spread"]["billions"] | billions
+    sizes = {**BILLIONS, **billions}
     points = [
         SizePoint(
             f"runs/{model}", model, ModelSize(round(1e9 * sizes[model]), "given"), Estimate(row[SETS.index(name)])
         )
-        for model, row in published()["spread"]["rows"].items()
+        for model, row in published(AUDIT2026)["spread"].values().items()
     ]
     return size_and_spread(name, "first_char", points, ())
 

@@ -18,15 +18,14 @@ from stated_samples import (
     scripted_run,
 )
 
-from calprobe.analysis.asked.opened import Asked, read_sets
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.stated.pictures import stated_pictures
 from calprobe.analysis.asked.stated.reliability import reliability_metrics
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
-from calprobe.analysis.asked.stated.results_json import stated_json
 from calprobe.analysis.asked.stated.study import stated_run
 from calprobe.analysis.tables.asked.stated_runs import correlation_tables, reliability_table
+from calprobe.cells.asked import Asked, read_sets
 from calprobe.metrics import Resampling, brier, smooth_ece
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.stated2025 import smooth_ece_relplot10
@@ -365,7 +364,7 @@ def test_expected_values_over_a_scale_are_a_way_of_their_own() -> None:
 def test_no_order_of_replies_and_no_other_run_changes_a_number() -> None:
     asked = scripted_run({"facts": Scripted(CALIBRATED, ignores_reversal)})
     turned = Asked(asked.label, asked.model, asked.sets, tuple(reversed(asked.replies)), asked.prompts)
-    first, second = (stated_json(study(own, DRAWN)) for own in (asked, turned))
+    first, second = (study(own, DRAWN).to_json() for own in (asked, turned))
     conditions = [run["variants"]["direct"]["ok"]["sets"]["facts"].pop("conditions") for run in (first, second)]
     assert conditions[0] == conditions[1]
     assert json.dumps(first, allow_nan=False) == json.dumps(second, allow_nan=False)

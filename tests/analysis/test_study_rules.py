@@ -8,14 +8,13 @@ import asked_replies as made
 import numpy as np
 import pytest
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import CellReport
-from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.tables.asked.lengths import lengths_table
 from calprobe.answers import read_stated
 from calprobe.answers.number_reader import read_first_number
+from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling
 from calprobe.metrics.concentration import ece_of_centred_bins, ece_of_middles
 from calprobe.questions.types import Question
@@ -110,7 +109,7 @@ def test_reports_count_the_tokens_of_replies_and_thoughts() -> None:
     assert found.thoughts is not None
     assert (found.tokens.n, found.tokens.mean, found.tokens.most) == (3, 2.0, 4.0)
     assert (found.thoughts.least, found.thoughts.median, found.thoughts.most) == (10.0, 20.0, 30.0)
-    said = run_json(report)["sets"]["quiz"]["variants"]["plain"]["lengths"]["answer"]
+    said = report.to_json()["sets"]["quiz"]["variants"]["plain"]["lengths"]["answer"]
     assert said["thoughts"] == {
         "n": 3,
         "mean": 20,

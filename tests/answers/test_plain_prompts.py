@@ -6,7 +6,7 @@ import pytest
 from asked_questions import free
 
 from calprobe.answers import read
-from calprobe.confidence.asked import cells_of, read_answers
+from calprobe.confidence.asked import read_answers, reply_tables
 from calprobe.questions import QuestionSet
 from calprobe.questions.types import SetSource
 from calprobe.runs.replies import Reply
@@ -34,6 +34,6 @@ def test_a_reply_to_plain_text_ends_at_its_first_blank_line(text: str, plain: st
 def test_the_variants_that_were_asked_plainly_are_read_so() -> None:
     text = "Paris\n\nAnswer: Rome"
     questions = QuestionSet("quiz", (free("Paris"),), SetSource("0" * 64))
-    cells = cells_of([questions], [reply(text, "raw"), reply(text, "chat")], plain=("raw",))["quiz"]
+    cells = reply_tables([questions], [reply(text, "raw"), reply(text, "chat")], plain=("raw",))["quiz"]
     assert [read_answers(cells[name], "short").readings[0].value for name in ("raw", "chat")] == ["Paris", "Rome"]
     assert read_answers(cells["raw"], "short").correct.tolist() == [True]

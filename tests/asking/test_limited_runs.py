@@ -11,18 +11,18 @@ from fake_backend import FakeBackend
 
 from calprobe.analysis.asked.compare_asked import compare_asked
 from calprobe.analysis.asked.compared_figure import compared_forest
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.four_ways.records import asked_record
-from calprobe.analysis.html.asked_view import asked_page
+from calprobe.analysis.html import asked_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.overview import report_task
 from calprobe.analysis.tables.asked.compared import compared_heading
 from calprobe.analysis.tables.asked.report import heading
 from calprobe.analysis.tasks import tasks_of
 from calprobe.asking import AskOptions, ask
+from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
 from calprobe.questions import QuestionOptions, load_questions

@@ -14,8 +14,8 @@ from fake_backend import ABLE, FakeBackend
 
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.local.closed import reply_tree
-from calprobe.confidence.asked.cell import Row
 from calprobe.confidence.asked.p_true import _reading
+from calprobe.confidence.asked.reply_table import Row
 from calprobe.errors import UsageError
 from calprobe.prompts import load_prompts
 from calprobe.prompts.loading import p_true_text

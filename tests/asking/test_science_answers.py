@@ -11,12 +11,12 @@ import pytest
 from asked_samples import question_set
 from fake_backend import ABLE, FakeBackend
 
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.answers.number_reader import read_extracted
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Dialogue, Pending
+from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
 from calprobe.prompts import load_prompts
@@ -188,11 +188,11 @@ def test_verdicts_and_p_true_are_read_and_a_confidence_may_speak_of_the_option(t
     run, _ = asked(tmp_path)
     (opened,) = report_asked([asked_of("run", run)], AskedOptions(resampling=Resampling(20))).runs[0].cells
     assert opened.read.answers.reader == "verdict"
-    assert opened.cell.clusters is not None
-    assert set(opened.cell.clusters.tolist()) == {"q0", "q1"}
+    assert opened.units.clusters is not None
+    assert set(opened.units.clusters.tolist()) == {"q0", "q1"}
     found = opened.confidences
     assert {"label_final", "p_true", "p_true_raw", "p_true.option", "stated_verdict", "frequency"} <= set(found)
-    for place, row in enumerate(opened.cell.rows):
+    for place, row in enumerate(opened.table.rows):
         said_yes = row.replies["final"].text == "Yes"
         assert found["p_true"].correct[place] == (said_yes == (row.question.gold == "Yes"))
         scores = row.replies["p_true"].label_scores

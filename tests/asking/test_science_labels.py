@@ -12,12 +12,12 @@ import pytest
 from asked_samples import question_set
 from fake_backend import FakeBackend
 
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Dialogue, Pending
-from calprobe.confidence.asked import cells_of
+from calprobe.cells.asked_folder import asked_of
+from calprobe.confidence.asked import reply_tables
 from calprobe.errors import UsageError
 from calprobe.interop.asked_exports import label_table
 from calprobe.metrics import Resampling
@@ -95,7 +95,7 @@ def test_permuted_runs_ask_each_order_and_read_each_by_its_own_right_answer(tmp_
     assert one["plain+1"].endswith("A) 2\nB) 3\nC) 4\nD) 1\n\nThe right option is")
 
     read = asked_of("run", run)
-    cells = cells_of(read.sets, read.replies, turns=read.turns)["sums"]
+    cells = reply_tables(read.sets, read.replies, turns=read.turns)["sums"]
     golds = {name: cell.rows[1].question.gold for name, cell in cells.items()}
     assert golds == {"plain": "B", "plain+1": "A", "plain+2": "D", "plain+3": "C"}
     rows = label_table(read.replies, read.sets, read.turns).to_pylist()

@@ -13,15 +13,14 @@ import pytest
 from asked_samples import PROMPTS, question_set
 from fake_backend import FakeBackend
 
-from calprobe.analysis.asked.folder import asked_of
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
-from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.tables.asked.report import NO_REPLIES, asked_tables, heading
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Pending
 from calprobe.backends.request import Request
+from calprobe.cells.asked import Asked
+from calprobe.cells.asked_folder import asked_of
 from calprobe.cli.output import tables_text
 from calprobe.errors import CalprobeError
 from calprobe.interop.asked_exports import reply_table
@@ -51,7 +50,7 @@ def stopped(path: Path, most: int) -> AskedRun:
 
 def numbers(asked: Asked) -> Mapping[str, object]:
     """What a report says of the replies, without how many are missing."""
-    found = run_json(report_asked_run(asked, QUICK))
+    found = report_asked_run(asked, QUICK).to_json()
     return {key: found[key] for key in ("sets", "shifts")}
 
 
@@ -85,7 +84,7 @@ def test_what_is_missing_is_counted_and_never_wrong(tmp_path: Path) -> None:
     assert (stated.rows, stated.coverage.value, stated.reasons) == (8, 1.0, {})
     said = dict(report.disclosure.lines())["missing"]
     assert said == "replies of sums, steps: answer 31, final 32, stated:decimal 32; these are left out"
-    missing = run_json(report)["disclosure"]["missing"]["sums"]
+    missing = report.to_json()["disclosure"]["missing"]["sums"]
     assert missing["direct"] == {"answer": 8, "stated:decimal": 8}
 
 

@@ -52,29 +52,35 @@ def llama(n_layers: int) -> LoadedModel:
     return loaded(network, device=CARD, dtype="bfloat16", fused=True, **known)
 
 
-def dialogues() -> list[Dialogue]:
-    """Each question under each variant, of which each has an opening of its own."""
+def dialogues(tokens: int) -> list[Dialogue]:
+    """Each question under each variant, of which each has an opening of its own; replies of so many tokens."""
     rng = random.Random(0)
     questions = ["".join(rng.choices("abcdefghij ", k=rng.randrange(40, 180))) for _ in range(QUESTIONS)]
     openings = [f"Answer with a letter: {'x' * (60 + 20 * variant)}" for variant in range(VARIANTS)]
     return [
-        dialogue(f"{opening} {text}?", f"{number}", variant=f"{variant}", labels=LETTERS, decoding=Decoding(TOKENS))
+        dialogue(f"{opening} {text}?", f"{number}", variant=f"{variant}", labels=LETTERS, decoding=Decoding(tokens))
         for number, text in enumerate(questions)
         for variant, opening in enumerate(openings)
     ]
 
 
-def wave(n_layers: int) -> dict[str, Any]:
+def numbers_of(n_layers: int) -> dict[str, Any]:
+    """Numbers of a wave, and its launches for each further token of its replies."""
+    short, long = (wave(n_layers, tokens) for tokens in (TOKENS, 2 * TOKENS))
+    return short | {"a step": (long["launches"] - short["launches"]) / TOKENS}
+
+
+def wave(n_layers: int, tokens: int) -> dict[str, Any]:
     """Numbers of a wave; nothing of loading."""
     measured, agrees = lambda *_: (1.0, None), lambda *_: None  # of arrays without values, neither can be seen
     with fake_cards() as work, patch.object(head, "_response", measured), patch.object(check, "_disagreement", agrees):
         backend = TransformersBackend(llama(n_layers))
         work.clear()
-        replies = list(backend.replies(Pending(each) for each in dialogues()))
+        replies = list(backend.replies(Pending(each) for each in dialogues(tokens)))
         assert len(replies) == VARIANTS * QUESTIONS
         return {**work.numbers(), "of kernels": work.counts["of kernels"], "where": dict(work.places)}
 
 
 if __name__ == "__main__":
     load_guard(Path(sys.argv[1]))
-    print(json.dumps({count: wave(int(count)) for count in sys.argv[2:]}))
+    print(json.dumps({count: numbers_of(int(count)) for count in sys.argv[2:]}))

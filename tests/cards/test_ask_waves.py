@@ -48,4 +48,7 @@ def test_a_wave_waits_for_nothing_but_its_tokens(pytestconfig: pytest.Config) ->
     beside = found[2]["launches"] - 2 * a_layer
     assert a_layer <= 219
     assert beside <= 275
+    a_layer_and_step = (found[4]["a step"] - found[2]["a step"]) / 2
+    assert a_layer_and_step <= 17
+    assert found[2]["a step"] - 2 * a_layer_and_step <= 36
     assert found[4]["of kernels"] - found[2]["of kernels"] == 2 * 5 * PASSES  # two norms, a unit, queries and keys

@@ -13,7 +13,7 @@ import pytest
 from commands import calprobe
 from run_samples import write_run
 
-from calprobe.analysis.asked.results_json import KEYS
+from calprobe.analysis.asked import lengths, results, wording_results
 from calprobe.runs import AskManifest
 from calprobe.runs.manifest_file import read_any_manifest, write_manifest
 from calprobe.runs.manifest_records import ModelSize
@@ -111,7 +111,9 @@ def keys_of(found: object, names: int = 0) -> Iterator[str]:
 
 def test_every_key_of_the_json_is_in_the_docs(run: str) -> None:
     found = json.loads(calprobe("report", run, "--json", *QUICK).stdout)[run]
-    keys = set(keys_of(found)) | {key.partition("=")[0] for record in KEYS.values() for key in record.split()}
+    records = [own for module in (lengths, results, wording_results) for own in vars(module).values()]
+    named = " ".join(getattr(record, "JSON", "") for record in records)
+    keys = set(keys_of(found)) | {key.partition("=")[0] for key in named.split()}
     docs = (Path(__file__).parents[2] / "docs" / "reference" / "files.md").read_text("utf-8")
     section = docs.partition("### JSON of asked runs")[2].partition("\n## ")[0]
     assert len(keys) > 90

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calprobe.answers import read_stated
-from calprobe.confidence.asked import WayToRead, asked_estimators, cells_of, off_label_mass, read_answers
+from calprobe.confidence.asked import WayToRead, asked_estimators, off_label_mass, read_answers, reply_tables
 from calprobe.confidence.asked.labels import first_masses, place_of_label
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.runs.replies import LabelScores, Reply
@@ -24,7 +24,7 @@ def read_of(
     reader: str = "last_marker",
 ) -> Read:
     questions = [made.choice(f"q{at}", answer) for at, answer in enumerate(answers)]
-    cell = cells_of([made.question_set(questions)], replies)["quiz"]["plain"]
+    cell = reply_tables([made.question_set(questions)], replies)["quiz"]["plain"]
     way = WayToRead(lambda own, name: read_stated(own.text), compat, window)
     return Read(cell, read_answers(cell, reader), way)
 
@@ -66,7 +66,7 @@ def test_items_with_fewer_options_are_normalised_over_their_own() -> None:
         made.reply("q0", "B", label_scores=made.scores([0.2, 0.3])),
         made.reply("q1", "A", label_scores=made.scores([0.2, 0.3, 0.3, 0.2])),
     ]
-    cell = cells_of([made.question_set(questions)], replies)["quiz"]["plain"]
+    cell = reply_tables([made.question_set(questions)], replies)["quiz"]["plain"]
     read = Read(cell, read_answers(cell, "last_marker"), WayToRead(lambda own, name: read_stated(own.text)))
     assert found(read, "label").confidence == pytest.approx([0.6, 0.3])
     assert cell.chance.tolist() == [0.5, 0.25]
@@ -170,8 +170,8 @@ def test_a_failed_request_has_no_row_and_an_unasked_stage_no_estimator() -> None
         made.reply("q1", "", finish="error", error="the server hung up"),
     ]
     read = read_of(replies)
-    assert len(read.cell) == 1
-    assert read.cell.failed == 1
+    assert len(read.table) == 1
+    assert read.table.failed == 1
     assert list(asked_estimators(read)) == ["label_raw", "label", "label_answer"]
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.readers import stated_reader
 from calprobe.answers import closed_replies, read_on_scale
-from calprobe.confidence.asked import WayToRead, asked_estimators, cells_of, read_answers
+from calprobe.cells.cell_readers import stated_reader
+from calprobe.confidence.asked import WayToRead, asked_estimators, read_answers, reply_tables
 from calprobe.confidence.asked.closed import closed_readings
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.prompts import PromptSet, load_prompts
@@ -47,7 +47,7 @@ def closed_scores(scale: str, masses: dict[str, float]) -> LabelScores:
 def read_of(stated: Sequence[Stated], replies: list[Reply]) -> Read:
     questions = [made.choice(f"q{at}") for at in range(3)]
     answers = [made.reply(question.id, "A") for question in questions]
-    cell = cells_of([made.question_set(questions)], [*answers, *replies])["quiz"]["plain"]
+    cell = reply_tables([made.question_set(questions)], [*answers, *replies])["quiz"]["plain"]
     prompts = PromptSet("own", "f" * 64, (Variant("plain", "{input}", 8),), tuple(stated))
     return Read(cell, read_answers(cell, "last_marker"), WayToRead(stated_reader(AskedOptions(), prompts)))
 
@@ -62,7 +62,7 @@ TEN, WRONG, SAID = (
 def test_moments_by_hand() -> None:
     scores = closed_scores("x/10", {"8": 0.3, "10": 0.1})
     read = read_of([TEN], [made.reply("q0", "8", stage="stated:ten", label_scores=scores)])
-    found = closed_readings(read.cell, "ten", read.way)
+    found = closed_readings(read.table, "ten", read.way)
     # Shares 0.75 and 0.25 of 0.8 and 1.0.
     assert (found.expected[0], found.mode[0], found.mass[0]) == (pytest.approx(0.85), 0.8, pytest.approx(0.4))
     assert found.spread[0] == pytest.approx(np.sqrt(0.75 * 0.05**2 + 0.25 * 0.15**2))
@@ -76,8 +76,8 @@ def test_a_reversed_scale_is_turned_around_and_equal_values_are_one() -> None:
     masses = {"Likely": 0.25, "Probably": 0.2, "Highly Likely": 0.3}
     said = made.reply("q0", "Likely", stage="stated:said", label_scores=closed_scores("expressions", masses))
     read = read_of([WRONG, SAID], [wrong, said])
-    assert closed_readings(read.cell, "wrong", read.way).expected[0] == pytest.approx(0.8)
-    found = closed_readings(read.cell, "said", read.way)
+    assert closed_readings(read.table, "wrong", read.way).expected[0] == pytest.approx(0.8)
+    found = closed_readings(read.table, "said", read.way)
     assert found.mode[0] == 0.7
     assert found.expected[0] == pytest.approx((0.45 * 0.7 + 0.3 * 0.9) / 0.75)
 
@@ -114,6 +114,6 @@ def test_replaced_answers_have_readings_of_their_own() -> None:
         made.reply("q0", "1", stage="stated:ten@target", label_scores=closed_scores("x/10", {"1": 1.0}), given="B"),
     ]
     read = read_of([TEN], replies)
-    assert closed_readings(read.cell, "ten", read.way).expected[0] == pytest.approx(0.8)
-    assert closed_readings(read.cell, "ten", read.way, "target").expected[0] == pytest.approx(0.1)
-    assert read.cell.stated == ("ten",)
+    assert closed_readings(read.table, "ten", read.way).expected[0] == pytest.approx(0.8)
+    assert closed_readings(read.table, "ten", read.way, "target").expected[0] == pytest.approx(0.1)
+    assert read.table.stated == ("ten",)

@@ -6,7 +6,7 @@ import asked_replies as made
 import pytest
 
 from calprobe.answers import read_stated
-from calprobe.confidence.asked import Read, WayToRead, asked_estimators, cells_of, read_answers
+from calprobe.confidence.asked import Read, WayToRead, asked_estimators, read_answers, reply_tables
 from calprobe.confidence.asked.estimators import ENTRIES, evidence_of
 from calprobe.confidence.estimators import ENTRIES as OF_SCORES
 from calprobe.confidence.estimators import SHARED
@@ -15,7 +15,7 @@ from calprobe.runs.replies import Reply
 
 def read_of(*replies: Reply) -> Read:
     questions = made.question_set([made.choice("q0", 0), made.choice("q1", 1)])
-    cell = cells_of([questions], replies)["quiz"]["plain"]
+    cell = reply_tables([questions], replies)["quiz"]["plain"]
     return Read(cell, read_answers(cell, "last_marker"), WayToRead(lambda own, name: read_stated(own.text)))
 
 

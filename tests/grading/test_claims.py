@@ -17,7 +17,6 @@ import pytest
 from commands import calprobe
 from fake_backend import FakeBackend
 
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.frames import confidences_frame
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.answers.token_claims import ccp_pairs
@@ -25,6 +24,7 @@ from calprobe.arrays import Floats
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Decoding, Dialogue
+from calprobe.cells.asked_folder import asked_of
 from calprobe.confidence.samples import ccp
 from calprobe.errors import UsageError
 from calprobe.grading import judge_meanings

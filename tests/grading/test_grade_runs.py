@@ -14,11 +14,11 @@ from fake_backend import ABLE
 from judges import ScriptedJudge
 
 import calprobe
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.frames import confidences_frame
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.answers.grading import UNDECIDED
+from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.grading import GradeOptions, grade
 from calprobe.grading.meanings import different_answers

@@ -12,9 +12,9 @@ from commands import calprobe
 from tiny_classifiers import tiny_nli
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.grading import judge_meanings
 from calprobe.grading.meanings import different_answers

@@ -10,9 +10,9 @@ import pytest
 from lm_eval_rows import generated_row as row
 from lm_eval_rows import write_samples
 
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
+from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.lm_eval import Evaluation, evaluation_of
 from calprobe.interop.lm_eval_replies import HarnessGrades, are_generated, import_generated

@@ -10,11 +10,10 @@ import asked_replies as made
 import numpy as np
 import pytest
 
-from calprobe.analysis.asked.folder import asked_of
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
-from calprobe.analysis.asked.results_json import run_json
 from calprobe.analysis.tables.asked.report import heading
+from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import ProbeFormatError
 from calprobe.interop.reply_import import import_replies
 from calprobe.interop.reply_lines import read_reply_lines
@@ -172,11 +171,11 @@ def test_an_import_of_some_of_a_set_is_limited(tmp_path: Path) -> None:
     said = "LIMITED: 2 of 5 questions of quiz (those with replies)"
     assert heading(report) == (f"part: unknown, quiz (2 questions), 1 variant, {said}",)
     limited = {"questions": 2, "in_set": 5, "drawn": "answered", "seed": None, "groups": []}
-    assert run_json(report)["limited"] == {"quiz": limited}
+    assert report.to_json()["limited"] == {"quiz": limited}
     (listed,) = list_runs(run.path).runs
     assert (listed.limited, listed.part) == (said.removeprefix("LIMITED: "), "quiz, 2 of 5")
     every = lines(tmp_path, *(line(f"q{number}", "A") for number in range(5)))
     whole = import_replies(every, tmp_path / "whole", [quiz])
     (report,) = report_asked([asked_of("whole", open_asked(whole.path))], OPTIONS).runs
     assert heading(report)[0].endswith(", complete")
-    assert run_json(report)["limited"] is None
+    assert report.to_json()["limited"] is None

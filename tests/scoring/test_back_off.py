@@ -25,7 +25,7 @@ from tolerances import TINY_SUM
 from torch.distributed import HashStore
 
 from calprobe.analysis.prose import how_scored
-from calprobe.analysis.run_facts import Recorded, RunFacts
+from calprobe.cells.run_facts import Recorded, RunFacts
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, load_model
 from calprobe.runs import Manifest, Progress, RunFolder, open_run

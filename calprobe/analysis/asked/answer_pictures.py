@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from calprobe.analysis.asked.lengths import Lengths
-from calprobe.analysis.asked.results import AskedRunReport, CellReport, OpenedCell
+from calprobe.analysis.asked.results import AskedRunReport, CellReport
 from calprobe.analysis.asked.stated.pictures import TENTHS, shares_of_tenths
 from calprobe.analysis.curves.grouped_boxes import Box, GroupedBoxes
 from calprobe.analysis.curves.stacked_shares import Part, StackedShares
 from calprobe.analysis.run_names import NO_STATES, own_parts
 from calprobe.arrays import Floats
+from calprobe.cells.asked import AskedCell
 from calprobe.metrics.distinct import value_shares
 from calprobe.runs.stages import ANSWER, P_TRUE
 
@@ -22,7 +23,7 @@ COUNTED = {"tokens": "tokens of the answer", "thoughts": "tokens of the thought"
 
 def value_panels(run: AskedRunReport) -> tuple[StackedShares, ...]:
     """A panel for each stated confidence and for P(True): a bar for each set, and one for all of several."""
-    bars = {name: [cell for cell in run.cells if cell.cell.set == name] for name in run.sets}
+    bars = {name: [cell for cell in run.cells if cell.table.set == name] for name in run.sets}
     return _value_panels(bars | ({ALL_SETS: list(run.cells)} if len(bars) > 1 else {}), "set")
 
 
@@ -36,7 +37,7 @@ def value_panels_of_runs(
     return _value_panels({names[run.label]: run.cells for run in runs if run.stated is None}, "run")
 
 
-def _value_panels(bars: Mapping[str, Sequence[OpenedCell]], of: str) -> tuple[StackedShares, ...]:
+def _value_panels(bars: Mapping[str, Sequence[AskedCell]], of: str) -> tuple[StackedShares, ...]:
     every = dict.fromkeys(name for cells in bars.values() for cell in cells for name in cell.confidences)
     panels = []
     for estimator in every:
@@ -49,7 +50,7 @@ def _value_panels(bars: Mapping[str, Sequence[OpenedCell]], of: str) -> tuple[St
     return tuple(panels)
 
 
-def _confidences(cells: Sequence[OpenedCell], estimator: str) -> Floats:
+def _confidences(cells: Sequence[AskedCell], estimator: str) -> Floats:
     """Those that could be read, of all variants."""
     found = [own.confidences[estimator] for own in cells if estimator in own.confidences]
     return np.concatenate([own.confidence[own.read] for own in found]) if found else np.empty(0)

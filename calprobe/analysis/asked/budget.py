@@ -13,19 +13,20 @@ from typing import TypeVar
 
 import numpy as np
 
-from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, OpenedCell
 from calprobe.analysis.asked.wording import is_family, of_several_wordings
-from calprobe.analysis.meaningful import as_confidence
+from calprobe.analysis.asked.wording_results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked import Cell, asked_estimators
-from calprobe.confidence.asked.cell import GREEDY, Row
+from calprobe.cells.asked import AskedCell
+from calprobe.cells.cell import sample_of
+from calprobe.confidence.asked import ReplyTable, asked_estimators
 from calprobe.confidence.asked.question_measures import POINTS
 from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.asked.reply_table import GREEDY, Row
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.asked.token_estimators import OF_ONE_REPLY
-from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.confidence.samples import split_variance, wording_share
+from calprobe.confidence.types import Confidence
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.bootstrap import draw_samples
 from calprobe.metrics.intervals import defined, percentiles
@@ -46,10 +47,10 @@ class BudgetOptions:
     with_original: bool = False  # whether the question's own text is one of the wordings
 
 
-def cell_budgets(opened: OpenedCell, options: BudgetOptions, resampling: Resampling) -> tuple[CellBudget, ...]:
+def cell_budgets(opened: AskedCell, options: BudgetOptions, resampling: Resampling) -> tuple[CellBudget, ...]:
     """A budget for each number of answers that the cell has a plan for; draws are by the resamples' seed."""
-    supply = _supply(opened.cell)
-    if not options.with_original and not is_family(opened.cell):
+    supply = _supply(opened.table)
+    if not options.with_original and not is_family(opened.table):
         supply = {name: _paraphrases(own) for name, own in supply.items()}
     found = (_budget(opened, supply, m, options, resampling) for m in options.answers)
     return tuple(own for own in found if own is not None)
@@ -58,7 +59,7 @@ def cell_budgets(opened: OpenedCell, options: BudgetOptions, resampling: Resampl
 Supply = Mapping[str, Mapping[int, Sequence[int]]]  # question -> wording -> places of its samples in the cell
 
 
-def _supply(cell: Cell) -> dict[str, dict[int, list[int]]]:
+def _supply(cell: ReplyTable) -> dict[str, dict[int, list[int]]]:
     found: dict[str, dict[int, list[int]]] = {}
     for place, row in enumerate(cell.rows):
         found.setdefault(row.question.id, {}).setdefault(row.paraphrase, []).append(place)
@@ -87,7 +88,7 @@ def _allows(own: Mapping[int, Sequence[int]], plan: BudgetPlan) -> bool:
 
 
 def _budget(
-    opened: OpenedCell, supply: Supply, answers: int, options: BudgetOptions, resampling: Resampling
+    opened: AskedCell, supply: Supply, answers: int, options: BudgetOptions, resampling: Resampling
 ) -> CellBudget | None:
     plans, questions = plans_of(answers, supply)
     if not questions:
@@ -109,7 +110,7 @@ def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) 
 
     Where each wording has a greedy answer, of a family of variants, it stays with the first reply to that wording.
     """
-    greedy, known = _greedy_of(read.cell), {own.question.id: own for own in read.samples}
+    greedy, known = _greedy_of(read.table), {own.question.id: own for own in read.samples}
     places: list[int] = []
     rows: list[Row] = []
     samples: list[SampledQuestion] = []
@@ -119,13 +120,13 @@ def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) 
             samples.append(some)
         places += chosen
         for at, place in enumerate(chosen):
-            row = read.cell.rows[place]
-            is_first = not at or read.cell.rows[chosen[at - 1]].paraphrase != row.paraphrase
+            row = read.table.rows[place]
+            is_first = not at or read.table.rows[chosen[at - 1]].paraphrase != row.paraphrase
             of_row = greedy.get((name, row.paraphrase)) if is_first else None
             of_row = greedy.get((name, None)) if of_row is None and not at else of_row
             rows.append(_with_greedy(row, of_row))
-    cell = replace(read.cell, rows=tuple(rows))
-    return replace(read, cell=cell, answers=read.answers.at(places), drawn=tuple(samples))
+    cell = replace(read.table, rows=tuple(rows))
+    return replace(read, table=cell, answers=read.answers.at(places), drawn=tuple(samples))
 
 
 def _some_samples(own: SampledQuestion, chosen: Sequence[int], start: int) -> SampledQuestion | None:
@@ -135,7 +136,7 @@ def _some_samples(own: SampledQuestion, chosen: Sequence[int], start: int) -> Sa
     return own.at([at for at, _ in there], [row for _, row in there]) if there else None
 
 
-def _greedy_of(cell: Cell) -> dict[tuple[str, int | None], Row]:
+def _greedy_of(cell: ReplyTable) -> dict[tuple[str, int | None], Row]:
     """The row with the greedy answer of each question and wording; of a question's only one, by None."""
     found: dict[str, list[Row]] = {}
     for row in cell.rows:
@@ -170,7 +171,7 @@ def _aurocs(
 ) -> Iterator[BudgetAuroc]:
     """The AUROC of each uncertainty, mean and deviation over the draws, with an interval by question of the mean."""
     known = [asked_estimators(read, options.forms) for read in reads]
-    questions = [np.unique([row.question.root for row in read.cell.rows], return_inverse=True)[1] for read in reads]
+    questions = [np.unique([row.question.root for row in read.table.rows], return_inverse=True)[1] for read in reads]
     names = [
         name
         for name, own in known[0].items()
@@ -203,12 +204,12 @@ def _reading(name: str) -> tuple[str, str]:
     return name, "pooled"
 
 
-def _auroc(found: AskedConfidence, questions: Ints, resampling: Resampling) -> tuple[float, Floats]:
+def _auroc(found: Confidence, questions: Ints, resampling: Resampling) -> tuple[float, Floats]:
     """Of one draw: the value, and those of resampled questions [rows]."""
     kept = found.read
     if not kept.any():
         return float("nan"), np.full(resampling.n_resamples, np.nan)
-    sample = {"": (as_confidence(found.confidence[kept], "uncertainty"), found.correct[kept])}
+    sample = {"": sample_of(found, kept, "uncertainty")}
     own = draw_samples((AUROC,), sample, resampling, questions[kept])[""][AUROC.name]
     resampled = own.resampled if len(own.resampled) else np.full(resampling.n_resamples, np.nan)
     return own.value, resampled

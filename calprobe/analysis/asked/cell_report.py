@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,31 +17,27 @@ from calprobe.analysis.asked.results import (
     CellReport,
     KindReport,
     OffLabel,
-    OpenedCell,
     Overconfidence,
-    SampleCounts,
 )
 from calprobe.analysis.asked.wording import cell_wording, question_itself
-from calprobe.analysis.meaningful import as_confidence, of_scale
+from calprobe.analysis.asked.wording_results import SampleCounts
+from calprobe.analysis.estimates import estimates_of, few_values_of, mean_estimate
 from calprobe.arrays import Floats
+from calprobe.cells.asked import AskedCell
+from calprobe.cells.cell import sample_of
 from calprobe.confidence.asked import Answers, off_label_mass
 from calprobe.confidence.asked.labels import first_masses
-from calprobe.confidence.asked.types import AskedConfidence
-from calprobe.confidence.estimator import Scale
+from calprobe.confidence.types import Confidence
 from calprobe.metrics import (
     Difference,
     Estimate,
     Metric,
     PairedDraws,
-    Resampling,
-    bootstrap_many,
-    bootstrap_mean,
     mean_draws,
     paired_draws,
     standard_metrics,
 )
 from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
-from calprobe.metrics.error_shown import has_few_values
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 
 RAW, NORMALISED = "label_raw", "label"
@@ -50,15 +45,14 @@ Kept = npt.NDArray[np.bool_]  # [rows]
 UNDEFINED = Estimate(float("nan"))
 
 
-def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: AskedOptions) -> CellReport:
+def report_cell(opened: AskedCell, options: AskedOptions) -> CellReport:
     """One cell's numbers.
 
     Args:
-        opened: the cell, with the confidences of its estimators.
-        answers: by reader, the one that confidences go by first.
+        opened: the cell, with the confidences of its estimators and the answers by reader.
         options: bins, resamples, and whether the paper's rules hold.
     """
-    cell = opened.cell
+    cell = opened.table
     return CellReport(
         set=cell.set,
         variant=cell.variant,
@@ -66,8 +60,8 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
         failed=cell.failed,
         failures=cell.failures,
         failure_reasons=cell.reasons,
-        chance=float(cell.chance.mean()) if len(cell) else float("nan"),
-        accuracy={name: report_accuracy(opened, own, options) for name, own in answers.items()},
+        chance=float(opened.units.chance.mean()) if len(cell) else float("nan"),
+        accuracy={name: report_accuracy(opened, own, options) for name, own in opened.answers.items()},
         estimators=_estimators(opened, options),
         off_label=_off_label(opened, options) if NORMALISED in opened.confidences else None,
         shift=_shift(opened, options) if NORMALISED in opened.confidences else None,
@@ -86,45 +80,44 @@ def report_cell(opened: OpenedCell, answers: Mapping[str, Answers], options: Ask
             BudgetOptions(options.budget, options.budget_draws, options.forms, options.with_original),
             options.resampling,
         ),
-        kinds=_kinds(opened, answers, options),
+        kinds=_kinds(opened, options),
     )
 
 
-def _estimators(opened: OpenedCell, options: AskedOptions) -> dict[str, CellEstimator]:
-    metrics = estimates_of(opened, metrics_of(options), options.resampling)
+def _estimators(opened: AskedCell, options: AskedOptions) -> dict[str, CellEstimator]:
+    metrics = estimates_of(opened.cell, metrics_of(options), options.resampling, smooth=False)
     return {name: _calibration(opened, name, metrics[name], options) for name in opened.confidences}
 
 
-def _kinds(opened: OpenedCell, answers: Mapping[str, Answers], options: AskedOptions) -> dict[str, KindReport]:
+def _kinds(opened: AskedCell, options: AskedOptions) -> dict[str, KindReport]:
     """The questions of each kind by themselves, where there are several."""
-    kinds = [row.question.kind for row in opened.cell.rows]
+    kinds = [row.question.kind for row in opened.table.rows]
     if len(set(kinds)) < 2:
         return {}
     found: dict[str, KindReport] = {}
     for kind in dict.fromkeys(kinds):
         places = [at for at, own in enumerate(kinds) if own == kind]
         part = opened.at(places)
-        having = {name: own for name, own in part.confidences.items() if own.asked.any()}
-        part = replace(part, confidences=having, estimators={name: part.estimators[name] for name in having})
+        part = part.only(name for name, own in part.confidences.items() if own.asked.any())
         found[kind] = KindReport(
             rows=len(places),
-            chance=float(part.cell.chance.mean()),
-            accuracy={name: report_accuracy(part, own.at(places), options) for name, own in answers.items()},
+            chance=float(part.units.chance.mean()),
+            accuracy={name: report_accuracy(part, own, options) for name, own in part.answers.items()},
             estimators=_estimators(part, options),
         )
     return found
 
 
-def _samples(opened: OpenedCell) -> SampleCounts | None:
+def _samples(opened: AskedCell) -> SampleCounts | None:
     own = opened.read.samples
-    if opened.cell.clusters is None or not own:
+    if opened.units.clusters is None or not own:
         return None
     counts = [len(each.rows) for each in own]
     answered = mean_of([each.read for each in own])
     return SampleCounts(mean_of(counts), min(counts), max(counts), answered)
 
 
-def report_accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Accuracy:
+def report_accuracy(opened: AskedCell, answers: Answers, options: AskedOptions) -> Accuracy:
     """How often the answers under one reader are right."""
     return Accuracy(
         value=mean_over(opened, answers.correct, answers.asked, options),
@@ -138,57 +131,17 @@ def report_accuracy(opened: OpenedCell, answers: Answers, options: AskedOptions)
     )
 
 
-def _abstained(opened: OpenedCell, answers: Answers, options: AskedOptions) -> Estimate | None:
-    is_open = np.array([row.question.kind == "open" for row in opened.cell.rows], np.bool_)
+def _abstained(opened: AskedCell, answers: Answers, options: AskedOptions) -> Estimate | None:
+    is_open = np.array([row.question.kind == "open" for row in opened.table.rows], np.bool_)
     return mean_over(opened, answers.abstained, is_open & answers.asked, options) if is_open.any() else None
 
 
-def mean_over(opened: OpenedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:
+def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:
     """The mean of a quantity in [0, 1] over some rows, with its interval."""
-    if not kept.any():
-        return UNDEFINED
-    return bootstrap_mean(values[kept].astype(np.float64), options.resampling, clusters_of(opened, kept))
+    return mean_estimate(values, kept, options.resampling, opened.units.clusters)
 
 
-def clusters_of(opened: OpenedCell, kept: Kept) -> npt.NDArray[np.str_] | None:
-    """The questions of some rows, where some questions have several; None draws rows one by one."""
-    found = opened.cell.clusters
-    return None if found is None else found[kept]
-
-
-def estimates_of(
-    opened: OpenedCell, shown: Sequence[Metric], resampling: Resampling
-) -> dict[str, Mapping[str, Estimate]]:
-    """The metrics of each estimator over the rows that it could be read of; the same rows see the same resamples.
-
-    Smooth ECE has no interval: resampling it would take most of the time of a report.
-    """
-    by_rows: dict[tuple[bytes, Scale], list[str]] = {}
-    for name, found in opened.confidences.items():
-        scale = opened.estimators[name].scale
-        by_rows.setdefault((found.read.tobytes(), scale), []).append(name)
-    values: dict[str, Mapping[str, Estimate]] = {}
-    for (_, scale), names in by_rows.items():
-        kept = opened.confidences[names[0]].read
-        samples = {name: _sample(opened.confidences[name], kept, scale) for name in names}
-        known = of_scale(shown, scale)
-        drawn = [metric for metric in known if metric.name != SMOOTH_ECE.name]
-        plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0)) if len(drawn) < len(known) else {}
-        metrics = bootstrap_many(drawn, samples, resampling, clusters_of(opened, kept))
-        values |= {
-            name: {metric.name: (metrics[name] | plain.get(name, {}))[metric.name] for metric in known}
-            for name in names
-        }
-    return values
-
-
-def _sample(found: AskedConfidence, kept: Kept, scale: Scale = "probability") -> tuple[Floats, npt.NDArray[np.bool_]]:
-    return as_confidence(found.confidence[kept], scale), found.correct[kept]
-
-
-def _calibration(
-    opened: OpenedCell, name: str, metrics: Mapping[str, Estimate], options: AskedOptions
-) -> CellEstimator:
+def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], options: AskedOptions) -> CellEstimator:
     found = opened.confidences[name]
     asked, read = found.asked, found.read
     rows, missing = int(read.sum()), int((asked & ~read).sum())
@@ -204,35 +157,28 @@ def _calibration(
         rarer=_rarer(opened, found),
         mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
         bounded=found.bounded,
-        few_values=few_values_of(opened, name, options),
-        chance=mean_of(opened.cell.chance[read].tolist()),
+        few_values=few_values_of(opened.cell, name, options.ace_bins),
+        chance=mean_of(opened.units.chance[read].tolist()),
     )
 
 
-def few_values_of(opened: OpenedCell, name: str, options: AskedOptions) -> bool:
-    """Whether the confidences of an estimator have fewer different values than ACE has bins; no uncertainty has."""
-    found = opened.confidences[name]
-    is_probability = opened.estimators[name].scale == "probability"
-    return is_probability and has_few_values(found.confidence[found.read], options.ace_bins)
-
-
-def report_estimator(opened: OpenedCell, name: str, metrics: Sequence[Metric], options: AskedOptions) -> CellEstimator:
+def report_estimator(opened: AskedCell, name: str, metrics: Sequence[Metric], options: AskedOptions) -> CellEstimator:
     """The numbers of one estimator, as those of a report."""
-    alone = replace(opened, estimators={name: opened.estimators[name]}, confidences={name: opened.confidences[name]})
-    return _calibration(opened, name, estimates_of(alone, metrics, options.resampling)[name], options)
+    values = estimates_of(opened.cell, metrics, options.resampling, [name], smooth=False)
+    return _calibration(opened, name, values[name], options)
 
 
-def _rarer(opened: OpenedCell, found: AskedConfidence) -> int:
+def _rarer(opened: AskedCell, found: Confidence) -> int:
     """Questions with the rarer of the two outcomes."""
-    names = np.array([row.question.root for row in opened.cell.rows], np.str_)
+    names = np.array([row.question.root for row in opened.table.rows], np.str_)
     return min(len(set(names[found.read & (found.correct == outcome)])) for outcome in (True, False))
 
 
-def _off_label(opened: OpenedCell, options: AskedOptions) -> OffLabel:
+def _off_label(opened: AskedCell, options: AskedOptions) -> OffLabel:
     masses = opened.read.first
     off = off_label_mass(masses)
     asked = ~np.isnan(off)
-    every = first_masses(opened.cell)
+    every = first_masses(opened.table)
     with np.errstate(invalid="ignore", divide="ignore"):
         seen = (masses.total / np.maximum(every.total, masses.total + _least_missing(opened)))[asked]
     return OffLabel(
@@ -243,17 +189,17 @@ def _off_label(opened: OpenedCell, options: AskedOptions) -> OffLabel:
     )
 
 
-def _least_missing(opened: OpenedCell) -> Floats:
+def _least_missing(opened: AskedCell) -> Floats:
     """The most that the labels which a backend did not return can have, [rows]: each that of the window's last."""
-    found = np.zeros(len(opened.cell))
-    for at, row in enumerate(opened.cell.rows):
+    found = np.zeros(len(opened.table))
+    for at, row in enumerate(opened.table.rows):
         scores = row.first.label_scores
         if scores is not None and len(scores.positions):
             found[at] = (~scores.covered[0]).sum() * np.exp(scores.least[0])
     return found
 
 
-def _shift(opened: OpenedCell, options: AskedOptions) -> Estimate:
+def _shift(opened: AskedCell, options: AskedOptions) -> Estimate:
     """`|ECE of label_raw - ECE of label|` on the rows that have both.
 
     Its interval is that of the signed difference, folded at 0.
@@ -268,20 +214,20 @@ def _shift(opened: OpenedCell, options: AskedOptions) -> Estimate:
     return Estimate(size, 0.0 if found.low <= 0 <= found.high else ends[0], ends[1])
 
 
-def _paired(opened: OpenedCell, metric: str, first: str, second: str, options: AskedOptions) -> Difference | None:
+def _paired(opened: AskedCell, metric: str, first: str, second: str, options: AskedOptions) -> Difference | None:
     """A metric of one estimator minus that of another, on the rows that both have; None without any."""
     pair = opened.confidences[first], opened.confidences[second]
     kept = pair[0].read & pair[1].read
     if not kept.any():
         return None
-    samples = {"first": _sample(pair[0], kept), "second": _sample(pair[1], kept)}
+    samples = {"first": sample_of(pair[0], kept), "second": sample_of(pair[1], kept)}
     chosen = [own for own in standard_metrics(options.ace_bins) if own.name == metric]
-    drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, clusters_of(opened, kept))
+    drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, opened.units.clusters_of(kept))
     draws = drawn["first", "second"][metric]
     return (PairedDraws(draws.value, draws.resampled) if options.by_paper else draws).difference()
 
 
-def _overconfidence(opened: OpenedCell, name: str, options: AskedOptions) -> Overconfidence:
+def _overconfidence(opened: AskedCell, name: str, options: AskedOptions) -> Overconfidence:
     stated, label = opened.confidences[name], opened.confidences.get(NORMALISED)
     read = stated.read
     both = read if label is None else read & label.read
@@ -299,20 +245,18 @@ def _overconfidence(opened: OpenedCell, name: str, options: AskedOptions) -> Ove
     )
 
 
-def _mean_difference(
-    opened: OpenedCell, first: Floats, second: Floats, kept: Kept, options: AskedOptions
-) -> Difference:
+def _mean_difference(opened: AskedCell, first: Floats, second: Floats, kept: Kept, options: AskedOptions) -> Difference:
     if not kept.any():
         return Difference(float("nan"))
-    return mean_draws((first - second)[kept], options.resampling, clusters_of(opened, kept)).difference()
+    return mean_draws((first - second)[kept], options.resampling, opened.units.clusters_of(kept)).difference()
 
 
-def _gap_of_all(stated: AskedConfidence, label: AskedConfidence) -> float:
+def _gap_of_all(stated: Confidence, label: Confidence) -> float:
     values = [ece_of(stated, stated.read), ece_of(label, label.read)]
     return values[0] - values[1]
 
 
-def ece_of(found: AskedConfidence, kept: Kept) -> float:
+def ece_of(found: Confidence, kept: Kept) -> float:
     """ECE, ten bins of equal width, over some rows; NaN without any."""
     from calprobe.metrics import ece
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.results import AskedRunReport, BudgetAuroc, CellEstimator, CellReport, SetReport
+from calprobe.analysis.asked.results import AskedRunReport, CellEstimator, CellReport, SetReport
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.choice import choose_stated
-from calprobe.analysis.choice import Choice
+from calprobe.analysis.asked.wording_results import BudgetAuroc
+from calprobe.analysis.chosen import Choice
 from calprobe.metrics.ranking import AUROC
 
 

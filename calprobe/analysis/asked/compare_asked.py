@@ -6,18 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from calprobe.analysis.asked.cell_report import few_values_of
-from calprobe.analysis.asked.compare_cells import ReadCell, compare_cells, is_same_question
+from calprobe.analysis.asked.compare_cells import compare_cells, is_same_question
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
-from calprobe.analysis.asked.opened import Asked, ReadSet, format_changes, read_sets
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.overall import ANSWER, LABELS, first_estimator
-from calprobe.analysis.asked.readers import check_used
-from calprobe.analysis.asked.results import OpenedCell
-from calprobe.analysis.choice import known_estimators, known_names
+from calprobe.analysis.chosen import known_estimators, known_names
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_pairs import check_pairs, pairs_with
+from calprobe.analysis.estimates import few_values_of
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
+from calprobe.cells.asked import Asked, AskedCell, ReadSet, format_changes, read_sets
+from calprobe.cells.cell_readers import check_used
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.metrics import ACCURACY, Metric, standard_metrics
@@ -35,10 +34,10 @@ class _Run:
     sets: Mapping[str, ReadSet]
     other_forms: Mapping[str, tuple[str, ...]]  # by set, the variants that ask for another form of reply
 
-    def cells(self, name: str) -> Mapping[str, ReadCell]:
+    def cells(self, name: str) -> Mapping[str, AskedCell]:
         """The cells of a set, by variant; none of a set that the run does not have."""
         found = self.sets.get(name)
-        return {} if found is None else {v: ReadCell(own, found.answers[v]) for v, own in found.cells.items()}
+        return {} if found is None else found.cells
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -90,14 +89,19 @@ def compare_asked(
     """
     found = {run.label: _opened(run, asked) for run in runs}
     read = [own for run in found.values() for own in run.sets.values()]
-    check_used(asked.readers, [reader for own in read for answers in own.answers.values() for reader in answers])
+    check_used(asked.readers, [reader for own in read for reader in own.readers])
     cells = [cell for own in read for cell in own.cells.values()]
     given = {name: estimator.scale for cell in cells for name, estimator in cell.estimators.items()}
     chosen = replace(options, correction=options.correction or "max-t")
     estimators = _primary(cells)
     if options.estimators is not None:
         estimators = known_estimators("the comparison", options.estimators, given)
-    few = any(few_values_of(cell, name, asked) for cell in cells for name in estimators if name in cell.confidences)
+    few = any(
+        few_values_of(cell.cell, name, asked.ace_bins)
+        for cell in cells
+        for name in estimators
+        if name in cell.confidences
+    )
     wanted = _Wanted(estimators, asked.readers, _metrics(chosen, error_shown(few_values=few)), chosen, variants)
     pairs = tuple(_pair(found[first], found[second], wanted) for first, second in _run_pairs(list(found), chosen))
     metrics = (ACCURACY, *(metric for metric in wanted.metrics if metric.name != ACCURACY.name))
@@ -116,13 +120,13 @@ def _by_name(
         if others := [name for name in given if name not in estimators]:
             yield f"--estimator {','.join(others)}"
     if asked.readers is None:
-        several = [list(answers) for own in read for answers in own.answers.values()]
+        several = [list(cell.answers) for own in read for cell in own.cells.values()]
         firsts = {readers[0] for readers in several if readers}
         if others := [name for name in dict.fromkeys(n for own in several for n in own) if name not in firsts]:
             yield f"--reader {','.join(others)}"
 
 
-def _primary(cells: Iterable[OpenedCell]) -> tuple[str, ...]:
+def _primary(cells: Iterable[AskedCell]) -> tuple[str, ...]:
     """One estimator of each kind of evidence, the best known first.
 
     Uncertainties without a scale have no calibration to compare: their order is compared where they are named.
@@ -210,8 +214,8 @@ def _left_out(name: str, first: _Run, second: _Run, pairs: Sequence[Pair]) -> It
         ):
             if alone := [variant for variant in has if variant not in used]:
                 yield f"{name}, {', '.join(alone)}: not compared, of {run.facts.label}"
-    known = {row.question.id: row.question for cell in own.values() for row in cell.cell.rows}
-    others = {row.question.id: row.question for cell in other.values() for row in cell.cell.rows}
+    known = {row.question.id: row.question for cell in own.values() for row in cell.table.rows}
+    others = {row.question.id: row.question for cell in other.values() for row in cell.table.rows}
     if differing := sum(not is_same_question(known[key], others[key]) for key in known.keys() & others.keys()):
         yield f"{name}: {counted(differing, 'question')} of one id, with other words or answers"
 

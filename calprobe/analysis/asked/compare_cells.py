@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.asked.compared import CellPair
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, by_chance_of
-from calprobe.analysis.meaningful import as_confidence, of_scale
+from calprobe.analysis.meaningful import of_scale
 from calprobe.analysis.options import CompareOptions
+from calprobe.cells.asked import AskedCell
+from calprobe.cells.cell import sample_of, shared_places
 from calprobe.confidence import NO_PREDICTION
 from calprobe.confidence.asked import Answers
-from calprobe.confidence.asked.cell import Cell, paired
+from calprobe.confidence.asked.reply_table import ReplyTable
 from calprobe.metrics import ACCURACY, Metric, PairedDraws, mcnemar
 from calprobe.metrics.bootstrap import Predictions, draw_samples
 from calprobe.metrics.intervals import Draws, interval
@@ -26,22 +27,9 @@ Kept = npt.NDArray[np.bool_]  # [rows that both have]
 Places = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadCell:
-    """A cell with its confidences, and its answers under each reader."""
-
-    opened: OpenedCell
-    answers: Mapping[str, Answers]
-
-    @property
-    def cell(self) -> Cell:
-        """Its rows."""
-        return self.opened.cell
-
-
 def compare_cells(
-    first: ReadCell,
-    second: ReadCell,
+    first: AskedCell,
+    second: AskedCell,
     readers: Sequence[str] | None,
     estimators: Sequence[str],
     metrics: Sequence[Metric],
@@ -54,17 +42,17 @@ def compare_cells(
     found = _Pair.of(first, second, options)
     both = [name for name in first.answers if name in second.answers]
     readers = both[:1] if readers is None else [name for name in both if name in readers]
-    shown = [name for name in estimators if all(name in own.opened.confidences for own in (first, second))]
+    shown = [name for name in estimators if all(name in own.confidences for own in (first, second))]
     contrasts = (
         *(own for reader in readers for own in found.accuracy(reader)),
         *(own for name in shown for own in found.calibration(name, metrics)),
     )
-    rows = [own.cell.rows for own in (first, second)]
+    rows = [own.table.rows for own in (first, second)]
     return CellPair(
-        set=first.cell.set,
-        first=first.cell.variant,
-        second=second.cell.variant,
-        questions=len({first.cell.rows[at].question.id for at in found.places[0].tolist()}),
+        set=first.table.set,
+        first=first.table.variant,
+        second=second.table.variant,
+        questions=len({first.table.rows[at].question.id for at in found.places[0].tolist()}),
         rows=len(found.places[0]),
         alone=(len(rows[0]) - len(found.places[0]), len(rows[1]) - len(found.places[1])),
         contrasts=contrasts,
@@ -78,23 +66,23 @@ def compare_cells(
 class _Pair:
     """Two cells, and where the rows that both have are in each."""
 
-    first: ReadCell
-    second: ReadCell
+    first: AskedCell
+    second: AskedCell
     places: tuple[Places, Places]
     clusters: npt.NDArray[np.str_] | None
     options: CompareOptions
 
     @classmethod
-    def of(cls, first: ReadCell, second: ReadCell, options: CompareOptions) -> _Pair:
-        own, other = paired([first.cell, second.cell])
-        rows = first.cell.rows, second.cell.rows
+    def of(cls, first: AskedCell, second: AskedCell, options: CompareOptions) -> _Pair:
+        own, other = shared_places([first.units, second.units])
+        rows = first.table.rows, second.table.rows
         same = [
             (one, two)
             for one, two in zip(own, other, strict=True)
             if is_same_question(rows[0][one].question, rows[1][two].question)
         ]
         places = np.array(same, np.int64).reshape(-1, 2).T
-        clusters = first.cell.clusters
+        clusters = None if first.units.clusters is None else first.units.group
         return cls(first, second, (places[0], places[1]), None if clusters is None else clusters[places[0]], options)
 
     def accuracy(self, reader: str) -> Iterator[Contrast]:
@@ -106,10 +94,10 @@ class _Pair:
 
     def calibration(self, name: str, metrics: Sequence[Metric]) -> Iterator[Contrast]:
         """An estimator's metrics, each side with the correctness of the answer that its confidence speaks of."""
-        found = [own.opened.confidences[name] for own in (self.first, self.second)]
-        scale, kept = self.first.opened.estimators[name].scale, self.both_read(name)
+        found = [own.confidences[name] for own in (self.first, self.second)]
+        scale, kept = self.first.estimators[name].scale, self.both_read(name)
         samples = {
-            side: (as_confidence(own.confidence[at][kept], scale), own.correct[at][kept])
+            side: sample_of(own.at(at), kept, scale)
             for side, own, at in zip((FIRST, SECOND), found, self.places, strict=True)
         }
         yield from self._contrasts(name, samples, kept, of_scale(metrics, scale))
@@ -121,7 +109,7 @@ class _Pair:
 
     def both_read(self, name: str) -> Kept:
         """Rows of which both have the confidence."""
-        first, second = (own.opened.confidences[name].read for own in (self.first, self.second))
+        first, second = (own.confidences[name].read for own in (self.first, self.second))
         return first[self.places[0]] & second[self.places[1]]
 
     def agreement(self, reader: str) -> Agreement:
@@ -144,7 +132,7 @@ class _Pair:
 
     def _answers(self, reader: str) -> tuple[_Answers, _Answers]:
         one, two = (
-            _Answers.of(own.answers[reader], own.cell, at)
+            _Answers.of(own.answers[reader], own.table, at)
             for own, at in zip((self.first, self.second), self.places, strict=True)
         )
         return one, two
@@ -185,7 +173,7 @@ class _Answers:
     asked: Kept
 
     @classmethod
-    def of(cls, answers: Answers, cell: Cell, places: Places) -> _Answers:
+    def of(cls, answers: Answers, cell: ReplyTable, places: Places) -> _Answers:
         values = tuple(
             answers.readings[at].value
             if answers.prediction[at] == NO_PREDICTION

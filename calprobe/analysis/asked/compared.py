@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from calprobe.analysis.asked.extent import AskedExtent, limited_json
 from calprobe.analysis.compare_results import Agreement, Contrast, Corrected, Grounding
 from calprobe.analysis.options import CompareOptions
+from calprobe.cells.asked_extent import AskedExtent, limited_json
 from calprobe.metrics import Metric
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from calprobe.analysis.asked.disclosure import OWN, PAPER, Disclosure
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import CellReport, SetReport
+from calprobe.cells.asked import Asked
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.judged import JudgedAccuracy, judged_accuracy

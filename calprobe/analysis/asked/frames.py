@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calprobe.analysis.asked.opened import Asked, ReadSet, read_sets
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.readers import check_used
-from calprobe.analysis.asked.results import OpenedCell
-from calprobe.analysis.asked.stated.opening import conditions
+from calprobe.analysis.asked.stated.matrices import conditions
+from calprobe.cells.asked import Asked, AskedCell, ReadSet, read_sets
+from calprobe.cells.cell_readers import check_used
 from calprobe.confidence.asked import Answers
-from calprobe.confidence.asked.cell import ANSWER, LABEL
 from calprobe.confidence.asked.readings import stage_of
+from calprobe.confidence.asked.reply_table import ANSWER, LABEL
 from calprobe.confidence.asked.stated import stated_readings
-from calprobe.confidence.asked.types import MORE, NOT_ASKED, REQUEST, Reading
+from calprobe.confidence.asked.types import Reading
+from calprobe.confidence.types import MORE, NOT_ASKED, REQUEST
 from calprobe.runs.stages import StatedStage
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
 
     rows: list[tuple[Any, ...]] = []
     for own in _read(asked, options):
-        for variant, opened in own.cells.items():
-            for reader, answers in own.answers[variant].items():
+        for opened in own.cells.values():
+            for reader, answers in opened.answers.items():
                 rows += _answers(opened, reader, answers)
-            for name, condition in product(opened.cell.stated, ("", *conditions(opened.cell))):
+            for name, condition in product(opened.table.stated, ("", *conditions(opened.table))):
                 rows += _stated(opened, StatedStage(name, condition))
     frame = pd.DataFrame(rows, columns=list(READINGS))
     return frame.astype(
@@ -57,13 +57,13 @@ def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
 
 def _read(asked: Asked, options: AskedOptions) -> list[ReadSet]:
     found = list(read_sets(asked, options))
-    check_used(options.readers, [name for own in found for known in own.answers.values() for name in known])
+    check_used(options.readers, [name for own in found for name in own.readers])
     return found
 
 
-def _answers(opened: OpenedCell, reader: str, answers: Answers) -> Iterator[tuple[Any, ...]]:
+def _answers(opened: AskedCell, reader: str, answers: Answers) -> Iterator[tuple[Any, ...]]:
     graded: tuple[bool | None, str | None, float | None, bool | None]
-    rows = zip(opened.cell.rows, answers.readings, answers.grades, strict=True)
+    rows = zip(opened.table.rows, answers.readings, answers.grades, strict=True)
     for row, reading, found in rows:
         graded = found.correct, found.rule, found.score, found.abstained
         if reading.status in (NOT_ASKED, REQUEST):
@@ -73,15 +73,15 @@ def _answers(opened: OpenedCell, reader: str, answers: Answers) -> Iterator[tupl
         yield (*_place(opened, row.key, stage), reader, *_reading(reading), *graded)
 
 
-def _stated(opened: OpenedCell, asked: StatedStage) -> Iterator[tuple[Any, ...]]:
-    readings = stated_readings(opened.cell, asked.prompt, opened.read.way, asked.condition)
-    for row, reading in zip(opened.cell.rows, readings, strict=True):
+def _stated(opened: AskedCell, asked: StatedStage) -> Iterator[tuple[Any, ...]]:
+    readings = stated_readings(opened.table, asked.prompt, opened.read.way, asked.condition)
+    for row, reading in zip(opened.table.rows, readings, strict=True):
         yield (*_place(opened, row.key, asked.stage), "stated", *_reading(reading), None, None, None, None)
 
 
-def _place(opened: OpenedCell, key: tuple[str, int, int], stage: str) -> tuple[Any, ...]:
+def _place(opened: AskedCell, key: tuple[str, int, int], stage: str) -> tuple[Any, ...]:
     question, paraphrase, sample = key
-    return opened.cell.set, question, opened.cell.variant, paraphrase, sample, stage
+    return opened.table.set, question, opened.table.variant, paraphrase, sample, stage
 
 
 def _reading(reading: Reading) -> tuple[Any, ...]:
@@ -102,12 +102,12 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     for own in _read(asked, options):
         for opened in own.cells.values():
             for name, found in opened.confidences.items():
-                nothing = np.full(len(opened.cell), np.nan)
+                nothing = np.full(len(opened.table), np.nan)
                 last = [nothing if found.mass is None else found.mass, *(found.more.get(own, nothing) for own in MORE)]
                 columns = (found.prediction, found.confidence, found.correct, found.status, *last)
-                values = zip(opened.cell.rows, *(column.tolist() for column in columns), strict=True)
+                values = zip(opened.table.rows, *(column.tolist() for column in columns), strict=True)
                 for row, prediction, confidence, correct, status, *more in values:
                     label = row.question.labels[prediction] if prediction >= 0 else None
-                    place = (opened.cell.set, row.question.id, opened.cell.variant, row.sample)
+                    place = (opened.table.set, row.question.id, opened.table.variant, row.sample)
                     rows.append((*place, name, label, confidence, correct, status, row.paraphrase, *more))
     return pd.DataFrame(rows, columns=list(CONFIDENCES)).astype({"prediction": "string"})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from calprobe.confidence.asked import Cell
+from calprobe.confidence.asked import ReplyTable
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import LABEL
 
@@ -29,6 +30,8 @@ class Lengths:
 class StageLengths:
     """The replies of one stage of a cell."""
 
+    JSON: ClassVar = "n=replies tokens thoughts cut open_thoughts ended_thoughts"
+
     stage: str
     replies: int
     tokens: Lengths | None  # of the replies behind their thoughts; None: of none known
@@ -38,7 +41,7 @@ class StageLengths:
     ended_thoughts: float  # share of the replies with a thought that was ended for the model
 
 
-def cell_lengths(cell: Cell) -> tuple[StageLengths, ...]:
+def cell_lengths(cell: ReplyTable) -> tuple[StageLengths, ...]:
     """By stage, in the order of the first row that has it; label probabilities alone have no length."""
     stages = dict.fromkeys(stage for row in cell.rows for stage in row.replies if stage != LABEL)
     found = (_stage(stage, [row.replies[stage] for row in cell.rows if stage in row.replies]) for stage in stages)

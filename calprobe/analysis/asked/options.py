@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from calprobe.analysis.covariates import Covariate
+from calprobe.cells.cell_readers import CONSTRAINED
 from calprobe.errors import UsageError
 from calprobe.metrics import ACE_BINS, Resampling
 from calprobe.words import AskedCompat, Calibrate
 
 PARSE_THRESHOLD = 0.80  # the study's: a cell that reads less of its stated confidences leaves the means over cells
-FIRST_CHAR, LAST_MARKER, CONSTRAINED = "first_char", "last_marker", "constrained"
+FIRST_CHAR, LAST_MARKER = "first_char", "last_marker"
 FIRST_MARKER = "first_marker"  # the first repair of the paper
 OF_THE_AUDIT = (FIRST_CHAR, FIRST_MARKER)  # by the paper's rules, which take a letter of a word for an answer
 READERS = (LAST_MARKER, FIRST_CHAR, CONSTRAINED)  # of choices; the first is the one that confidences go by

@@ -6,10 +6,11 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from calprobe.analysis.asked.cell_report import few_values_of, mean_of, report_accuracy, report_estimator
-from calprobe.analysis.asked.opened import Asked, read_sets, usual_variants
+from calprobe.analysis.asked.cell_report import mean_of, report_accuracy, report_estimator
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
-from calprobe.analysis.asked.results import Accuracy, AskedRunReport, CellEstimator, CellReport, OpenedCell
+from calprobe.analysis.asked.results import Accuracy, AskedRunReport, CellEstimator, CellReport
+from calprobe.analysis.estimates import few_values_of
+from calprobe.cells.asked import Asked, AskedCell, read_sets, usual_variants
 from calprobe.metrics import Estimate, standard_metrics
 from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, with_chance
 
@@ -89,30 +90,41 @@ def overall_read(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> Overall
     """The same numbers of a run that was not reported; no others are computed."""
     read = list(read_sets(asked, options))
     usual = {own.name: usual_variants(asked, own.cells) for own in read}
-    opened = [(own, variant, own.cells[variant]) for own in read for variant in usual[own.name]]
-    name = confidence_of(cell for *_, cell in opened)
+    opened = [own.cells[variant] for own in read for variant in usual[own.name]]
+    name = confidence_of(opened)
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in OF_RUN]
     cells, of = [], name or ""
-    for own, variant, cell in opened:
+    for cell in opened:
         if name is None:
-            answers = next(iter(own.answers[variant].values()))
+            answers = cell.read.answers
             of = answers.reader
-            cells.append(_Cell.read(report_accuracy(cell, answers, options), mean_of(cell.cell.chance.tolist())))
+            cells.append(_Cell.read(report_accuracy(cell, answers, options), mean_of(cell.units.chance.tolist())))
         elif name in cell.confidences:
             cells.append(_Cell.of(report_estimator(cell, name, metrics, options)))
     left_out = [variant for own in read for variant in own.cells if variant not in usual[own.name]]
     few = any(
-        few_values_of(cell, name, options) for own in read for cell in own.cells.values() for name in cell.confidences
+        few_values_of(cell.cell, name, options.ace_bins)
+        for own in read
+        for cell in own.cells.values()
+        for name in cell.estimators
     )
     questions = max((own.questions for own in read), default=0)
     return _overall(of, cells, left_out, questions, few_values=few)
 
 
-def confidence_of(cells: Iterable[OpenedCell | CellReport]) -> str | None:
+def confidence_of(cells: Iterable[AskedCell | CellReport]) -> str | None:
     """The estimator that stands for the cells of a run, of those that are probabilities; None of none."""
     return first_estimator(
         dict.fromkeys(name for cell in cells for name, own in cell.estimators.items() if own.scale == "probability")
     )
+
+
+def kinds_of(run: AskedRunReport, estimator: str) -> tuple[str, ...]:
+    """The kinds of questions that have the confidence, where others have not; none where all have it or no kind has."""
+    cells = [report.cells[variant] for report in run.sets.values() for variant in report.usual]
+    estimators = [(kind, part.estimators) for cell in cells for kind, part in cell.kinds.items()]
+    having = dict.fromkeys(kind for kind, names in estimators if estimator in names)
+    return tuple(having) if len(having) < len({*dict(estimators)}) else ()
 
 
 def first_estimator(given: Collection[str]) -> str | None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from calprobe.analysis.asked.results import AskedRunReport, BudgetPlan, CellReport
+from calprobe.analysis.asked.results import AskedRunReport, CellReport
+from calprobe.analysis.asked.wording_results import BudgetPlan
 from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.metrics import Estimate
 

@@ -12,17 +12,10 @@ from calprobe.analysis.asked.answer_pictures import length_panels, value_panels
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.perturbation_pictures import perturbation_panels
 from calprobe.analysis.asked.reliability_curves import run_calibration
-from calprobe.analysis.asked.results import (
-    AcrossRuns,
-    AskedRunReport,
-    CellBudget,
-    CellReport,
-    SetReport,
-    SizeAndSpread,
-    SizePoint,
-)
+from calprobe.analysis.asked.results import AcrossRuns, AskedRunReport, CellReport, SetReport, SizeAndSpread, SizePoint
 from calprobe.analysis.asked.science.pictures import use_panels
 from calprobe.analysis.asked.stated.pictures import StatedPictures, stated_pictures
+from calprobe.analysis.asked.wording_results import CellBudget
 from calprobe.analysis.curves.budget_figure import BudgetPanel, draw_budgets
 from calprobe.analysis.curves.calibration import Calibration
 from calprobe.analysis.curves.calibration_figure import draw_calibration

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
-from calprobe.analysis.asked.results import AskedRunReport, OpenedCell, SetReport
+from calprobe.analysis.asked.results import AskedRunReport, SetReport
+from calprobe.analysis.chosen import known_estimators
 from calprobe.analysis.curves.calibration import METRICS, Calibration, CalibrationLine, calibration_line
 from calprobe.analysis.run_names import state
+from calprobe.cells.asked import Asked, AskedCell
 from calprobe.errors import UsageError
-from calprobe.messages import no_estimator
 from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics
 
 log = logging.getLogger(__name__)
@@ -44,8 +44,7 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
                 name = f"{run.label}, {line.run}" if len(runs) > 1 else line.run
                 name += state(limited=found_run.limited, partial=run.partial)
                 lines.append(replace(line, run=name, model=name))
-    if unknown := [name for name in estimators or () if name not in known]:
-        raise UsageError(no_estimator("this curve", unknown, list(known)))
+    known_estimators("this curve", estimators or (), known)
     if below:
         rule = f"fewer than {options.threshold:.0%} of the stated confidences could be read"
         if not lines:
@@ -66,12 +65,12 @@ def _named(lines: Sequence[CalibrationLine]) -> Calibration:
     return Calibration(tuple(lines), "questions" if all(line.questions is None for line in lines) else "replies")
 
 
-def _cells(run: AskedRunReport, name: str) -> dict[str, OpenedCell]:
-    return {cell.cell.variant: cell for cell in run.cells if cell.cell.set == name}
+def _cells(run: AskedRunReport, name: str) -> dict[str, AskedCell]:
+    return {cell.table.variant: cell for cell in run.cells if cell.table.set == name}
 
 
 def _lines(
-    own: SetReport, cells: Mapping[str, OpenedCell], options: AskedOptions, wanted: Sequence[str] | None = None
+    own: SetReport, cells: Mapping[str, AskedCell], options: AskedOptions, wanted: Sequence[str] | None = None
 ) -> Iterator[CalibrationLine]:
     """The curves of a set, all of the same variants and of the same rows: see `_shown` and `_kept`.
 
@@ -90,12 +89,12 @@ def _lines(
             yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, bins, questions)
 
 
-def _with_scale(cell: OpenedCell) -> list[str]:
+def _with_scale(cell: AskedCell) -> list[str]:
     """The estimators that a reliability diagram can be of: an uncertainty has no scale."""
     return [name for name in cell.confidences if cell.estimators[name].scale == "probability"]
 
 
-def _shown(own: SetReport, cells: Mapping[str, OpenedCell], names: Sequence[str]) -> list[str]:
+def _shown(own: SetReport, cells: Mapping[str, AskedCell], names: Sequence[str]) -> list[str]:
     """The variants of the usual form under which each of the stated confidences to be drawn is read well enough."""
     stated = [found.variants for found in own.means if found.estimator in names]
     usual = [name for name in cells if name not in own.format_changes]
@@ -111,7 +110,7 @@ def _below(own: SetReport, options: AskedOptions, wanted: Sequence[str] | None) 
                 yield f"{own.name}, {variant} ({found.estimator} {rate:.3f})"
 
 
-def pooled(cells: Sequence[OpenedCell], name: str, together: Sequence[str] = ()) -> tuple[np.ndarray, ...]:
+def pooled(cells: Sequence[AskedCell], name: str, together: Sequence[str] = ()) -> tuple[np.ndarray, ...]:
     """The confidences of several cells, their correctness and their questions, end to end.
 
     Of the rows that could be read under each of the estimators `together`, too, that their cell has.
@@ -120,12 +119,12 @@ def pooled(cells: Sequence[OpenedCell], name: str, together: Sequence[str] = ())
     confidence = np.concatenate([own.confidence[kept] for own, kept in found]) if found else np.empty(0)
     correct = np.concatenate([own.correct[kept] for own, kept in found]) if found else np.empty(0, np.bool_)
     rows = (
-        cell.cell.rows[place] for cell, (_, kept) in zip(cells, found, strict=True) for place in np.flatnonzero(kept)
+        cell.table.rows[place] for cell, (_, kept) in zip(cells, found, strict=True) for place in np.flatnonzero(kept)
     )
     return confidence, correct, np.array([row.question.root for row in rows], np.str_)
 
 
-def _kept(opened: OpenedCell, name: str, together: Sequence[str]) -> np.ndarray:
+def _kept(opened: AskedCell, name: str, together: Sequence[str]) -> np.ndarray:
     """The rows with that confidence and the others; of label probabilities, which all samples share, the first one."""
     kept = opened.confidences[name].read.copy()
     for other in together:
@@ -134,7 +133,7 @@ def _kept(opened: OpenedCell, name: str, together: Sequence[str]) -> np.ndarray:
     if name == NORMALISED:
         seen: set[tuple[str, int]] = set()
         for place in np.flatnonzero(kept):
-            row = opened.cell.rows[place]
+            row = opened.table.rows[place]
             kept[place] = (row.question.id, row.paraphrase) not in seen
             seen.add((row.question.id, row.paraphrase))
     return kept

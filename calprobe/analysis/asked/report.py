@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import AcrossRuns, AskedRunReport
-from calprobe.analysis.asked.results_json import report_json
 from calprobe.analysis.asked.stated.reliability import reliability_metrics
 from calprobe.analysis.asked.stated.results import StatedStudy
 from calprobe.metrics import Metric
@@ -69,4 +68,5 @@ class AskedReport:
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe report --json`, a key for each run, and `across` for several. NaN is None."""
-        return report_json(self.runs, self.across)
+        across = {} if self.across is None else {"across": self.across.to_json()}
+        return {run.label: run.to_json() for run in self.runs} | across

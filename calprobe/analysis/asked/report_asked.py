@@ -8,9 +8,7 @@ from dataclasses import replace
 from calprobe.analysis.asked.across import across_runs, shift_summaries
 from calprobe.analysis.asked.cell_report import metrics_of, report_cell
 from calprobe.analysis.asked.disclosing import disclosure
-from calprobe.analysis.asked.opened import Asked, ReadSet, format_changes, read_sets, usual_variants
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
-from calprobe.analysis.asked.readers import check_used
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.analysis.asked.science.answer_study import answer_study
@@ -18,6 +16,8 @@ from calprobe.analysis.asked.science.label_study import label_study
 from calprobe.analysis.asked.set_report import OpenedSet, report_set
 from calprobe.analysis.asked.slices import Values, cell_slices, covariate_values, set_groups
 from calprobe.analysis.asked.stated.study import stated_run
+from calprobe.cells.asked import Asked, ReadSet, format_changes, read_sets, usual_variants
+from calprobe.cells.cell_readers import check_used
 from calprobe.errors import UsageError
 
 
@@ -76,19 +76,10 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
 
 
 def _set(read: ReadSet, asked: Asked, options: AskedOptions, values: Values | None) -> SetReport:
-    reports = {variant: report_cell(cell, read.answers[variant], options) for variant, cell in read.cells.items()}
+    reports = {variant: report_cell(cell, options) for variant, cell in read.cells.items()}
     if options.by is not None and values is not None:
         groups = set_groups(read, options.by, values)
         slices = {variant: cell_slices(cell, groups, options) for variant, cell in read.cells.items()}
         reports = {variant: replace(own, slices=slices[variant]) for variant, own in reports.items()}
-    opened = OpenedSet(
-        read.name,
-        read.questions,
-        read.claims,
-        read.cells,
-        reports,
-        read.answers,
-        format_changes(asked, read.cells),
-        usual_variants(asked, read.cells),
-    )
+    opened = OpenedSet(read, reports, format_changes(asked, read.cells), usual_variants(asked, read.cells))
     return report_set(opened, options)

@@ -1,23 +1,26 @@
-"""What a report says of asked runs, as plain frozen data: cells, sets, runs."""
+"""What a report says of asked runs, as plain frozen data with its JSON: cells, sets, runs.
+
+The JSON's keys are those that scripts depend on (docs/reference/files.md).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from calprobe.analysis.asked.disclosure import Disclosure
 from calprobe.analysis.asked.exact_matches import ExactMatches
-from calprobe.analysis.asked.extent import AskedExtent
 from calprobe.analysis.asked.lengths import StageLengths
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.science.label_results import LabelStudy
 from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.results import StatedRun
-from calprobe.confidence.asked import Cell
-from calprobe.confidence.asked.read_cell import Read
-from calprobe.confidence.asked.types import AskedConfidence
-from calprobe.confidence.estimator import Estimator, Scale
-from calprobe.confidence.samples import WordingShare
+from calprobe.analysis.asked.wording_results import CellBudget, CellWording, QuestionItself, SampleCounts
+from calprobe.analysis.json_values import number_json, value_json
+from calprobe.cells.asked import AskedCell
+from calprobe.cells.asked_extent import AskedExtent, limited_json
+from calprobe.confidence.estimator import Scale
 from calprobe.metrics import Difference, Estimate
 from calprobe.metrics.uncertainty_map import UncertaintyMaps
 from calprobe.runs.manifest_records import ModelSize
@@ -28,6 +31,8 @@ Counts = Mapping[str, int]
 @dataclass(frozen=True, slots=True)
 class Accuracy:
     """How often the answers are right that one reader has read."""
+
+    JSON: ClassVar = "n=asked unread reasons flags rules accuracy_of_read=of_read graded_by abstained"
 
     value: Estimate  # of all rows asked, an answer that was not read being wrong
     of_read: Estimate  # of the rows with an answer alone
@@ -53,6 +58,8 @@ class Accuracy:
 class CellEstimator:
     """One estimator of a cell: its metrics over the rows that it could be read of."""
 
+    JSON: ClassVar = "n=rows chance reasons brier_bounds scale rarer mass bounded"
+
     rows: int  # with a confidence
     coverage: Estimate  # their share of the rows asked: of a stated confidence the parse rate
     reasons: Counts  # rows without a confidence, by reason
@@ -72,6 +79,11 @@ class CellEstimator:
 class Overconfidence:
     """A stated confidence against accuracy and against label confidence, on the rows that have both."""
 
+    JSON: ClassVar = (
+        "n=rows accuracy label ece_gap ece_gap_all_rows=ece_gap_all distinct_values=distinct mode mode_share"
+        " accuracy_of_unread=accuracy_unread"
+    )
+
     rows: int
     accuracy: Difference  # mean stated confidence minus accuracy of the answers
     label: Difference | None  # minus the mean of `label`; None without label probabilities
@@ -87,6 +99,8 @@ class Overconfidence:
 class OffLabel:
     """The mass at the first position that is on no label."""
 
+    JSON: ClassVar = "all_labels_seen=all_seen mass_seen"
+
     mean: Estimate
     above_half: Estimate  # the share of rows with more than half off the labels
     all_seen: float  # the share of rows with all labels in the window; 1 with the complete softmax
@@ -95,92 +109,10 @@ class OffLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class CellWording:
-    """The share of the wording in one cell, of one way to put answers as points."""
-
-    points: str  # laplacian: eigenvectors of judged pairs; one_hot: equal answers
-    share: WordingShare
-    p: float  # by permutation; NaN where none was asked for
-
-
-@dataclass(frozen=True, slots=True)
-class Wordings:
-    """Answers to the question itself or to its other wordings, over the questions that have both."""
-
-    samples: float  # of a question, mean
-    accuracy: Estimate  # mean over questions of the share of right answers
-    # Two samples of the question itself, or one of it and one of another wording: how often they give the same answer.
-    agreement: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionItself:
-    """The question as it stands in its set, apart from its other wordings."""
-
-    questions: int
-    itself: Wordings
-    others: Wordings
-    accuracy: Difference  # others minus itself, question by question
-    agreement: Difference
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetPlan:
-    """How many wordings of a question are asked, and how often each."""
-
-    wordings: int  # n_p
-    samples: int  # n_s
-
-    def __str__(self) -> str:
-        return f"({self.wordings}, {self.samples})"
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetAuroc:
-    """How well an uncertainty orders answers under one plan."""
-
-    plan: BudgetPlan
-    measure: str
-    reading: str  # pooled, majority, greedy
-    value: Estimate  # mean over the draws, with an interval over questions
-    deviation: float  # standard deviation over the draws; NaN of one
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetShare:
-    """The share of the wording under one plan: means over the draws by field of WordingShare, and deviations."""
-
-    plan: BudgetPlan
-    points: str
-    means: Mapping[str, float]
-    deviations: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class CellBudget:
-    """Plans of one number of answers, drawn from the replies of one cell."""
-
-    answers: int  # m, of each question
-    draws: int  # of each plan
-    questions: int  # that allow every plan
-    plans: tuple[BudgetPlan, ...]  # by number of wordings
-    aurocs: tuple[BudgetAuroc, ...]
-    shares: tuple[BudgetShare, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SampleCounts:
-    """Samples of a question, in the mean over the questions; requests that failed are none."""
-
-    mean: float
-    least: int
-    most: int
-    answered: float  # mean of those with an answer
-
-
-@dataclass(frozen=True, slots=True)
 class KindReport:
     """The questions of one kind, where a cell has several."""
+
+    JSON: ClassVar = "n=rows chance accuracy estimators"
 
     rows: int
     chance: float
@@ -220,6 +152,35 @@ class CellReport:
         """The reader that confidences go by."""
         return next(iter(self.accuracy))
 
+    def to_json(self) -> dict[str, Any]:
+        """The cell's object under `variants`; what only some runs have is there only then."""
+        off = self.off_label
+        return {
+            "n": self.rows,
+            "failed": self.failed,
+            "failed_by_stage": dict(self.failures),
+            "failed_by_reason": dict(self.failure_reasons),
+            "chance": number_json(self.chance),
+            "accuracy": {reader: value_json(accuracy.value) for reader, accuracy in self.accuracy.items()},
+            "readings": value_json(self.accuracy),
+            "coverage": {name: value_json(estimator.coverage) for name, estimator in self.estimators.items()},
+            "off_label": None if off is None else value_json(off.mean),
+            "off_label_above_half": None if off is None else value_json(off.above_half),
+            "window": value_json(off),
+            "estimators": {name: value_json(estimator.metrics) for name, estimator in self.estimators.items()},
+            "confidences": value_json(self.estimators),
+            "maps": value_json(self.maps),
+            "shift": value_json(self.shift),
+            "overconfidence": value_json(self.overconfidence),
+            "budget": {str(budget.answers): budget.to_json() for budget in self.budgets},
+            "lengths": {lengths.stage: value_json(lengths) for lengths in self.lengths},
+            "samples": value_json(self.samples),
+            "question_itself": value_json(self.itself),
+            "wording": {one.points: value_json(one.share) | {"p": number_json(one.p)} for one in self.wording},
+            **({"kinds": value_json(self.kinds)} if self.kinds else {}),
+            **({} if self.slices is None else self.slices.to_json()),
+        }
+
     @property
     def few_values(self) -> bool:
         """Whether any of its confidences has few values."""
@@ -229,6 +190,8 @@ class CellReport:
 @dataclass(frozen=True, slots=True)
 class Spread:
     """The largest minus the smallest accuracy over variants."""
+
+    JSON: ClassVar = "variants n=rows by_chance accuracy chance"
 
     value: Estimate
     by_chance: float  # the mean spread if all variants were equally good
@@ -241,6 +204,11 @@ class Spread:
 @dataclass(frozen=True, slots=True)
 class Repair:
     """A variant whose answers the first reader misses, read by another."""
+
+    JSON: ClassVar = (
+        "variant reader n=rows first_char=first repaired reference recovered right_to_wrong wrong_to_right"
+        " previously_right against_baseline no_marker=unread_by_other right_without_marker=right_of_those"
+    )
 
     variant: str
     reader: str
@@ -261,6 +229,8 @@ class Repair:
 class Drop:
     """What a change of the form of answers costs under one reader."""
 
+    JSON: ClassVar = "variant reader baseline paired relative"
+
     variant: str
     reader: str
     baseline: str  # the first of the other variants
@@ -271,6 +241,8 @@ class Drop:
 @dataclass(frozen=True, slots=True)
 class MeanOverVariants:
     """Means over the variants in which enough of a stated confidence could be read."""
+
+    JSON: ClassVar = "variants left_out accuracy ece_label ece ece_gap over_accuracy over_label"
 
     estimator: str
     variants: tuple[str, ...]  # those that count
@@ -306,10 +278,26 @@ class SetReport:
         every = dict.fromkeys(reader for cell in self.cells.values() for reader in cell.accuracy)
         return tuple(reader for reader in every if reader not in self.hidden)
 
+    def to_json(self) -> dict[str, Any]:
+        """The set's object under `sets`."""
+        return {
+            "questions": self.questions,
+            **({"claims": self.claims} if self.claims else {}),
+            "variants": value_json(self.cells),
+            "format_changes": list(self.format_changes),
+            "spread": {reader: value_json(spread.value) for reader, spread in self.spread.items()},
+            "spread_of": value_json(self.spread),
+            "drops": value_json(self.drops),
+            "repairs": value_json(self.repairs),
+            "means": {mean.estimator: value_json(mean) for mean in self.means},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class ShiftSummary:
     """Normalisation shifts over some cells: a description of these, no sample of others."""
+
+    JSON: ClassVar = "cells mean median max=largest above_0.05=above_005 above_0.20=above_020"
 
     of: str  # a variant, or all
     cells: int
@@ -318,28 +306,6 @@ class ShiftSummary:
     largest: float
     above_005: float  # share of the cells
     above_020: float
-
-
-@dataclass(frozen=True)
-class OpenedCell:
-    """A cell with what was computed of its rows, for figures, frames and exports."""
-
-    read: Read
-    estimators: Mapping[str, Estimator]
-    confidences: Mapping[str, AskedConfidence]
-    maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # of those that a map has made
-
-    @property
-    def cell(self) -> Cell:
-        """Its rows."""
-        return self.read.cell
-
-    def at(self, places: Sequence[int]) -> OpenedCell:
-        """The rows at these places alone, with the confidences that they have among all rows."""
-        if len(places) == len(self.cell):
-            return self
-        found = {name: own.at(places) for name, own in self.confidences.items()}
-        return OpenedCell(self.read.at(places), self.estimators, found, self.maps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +320,7 @@ class AskedRunReport:
     sets: Mapping[str, SetReport]
     shifts: tuple[ShiftSummary, ...]
     disclosure: Disclosure
-    cells: tuple[OpenedCell, ...] = field(default=(), repr=False, compare=False)
+    cells: tuple[AskedCell, ...] = field(default=(), repr=False, compare=False)
     stated: StatedRun | None = None  # of a run that asks for confidences by several prompts
     labels: LabelStudy | None = None  # of a run that asks for label probabilities alone
     answers: AnswerStudy | None = None  # of a run that samples answers with conclusions behind them
@@ -379,10 +345,30 @@ class AskedRunReport:
         for own in self.sets.values():
             yield from own.cells.values()
 
+    def to_json(self) -> dict[str, Any]:
+        """The run's object in `calprobe report --json`; studies are there where the run has them."""
+        studies = {"stated": self.stated, "label_study": self.labels, "answer_study": self.answers}
+        return {
+            "model": self.model,
+            "kind": "asked",
+            "parameters": None if self.size is None else self.size.parameters,
+            "parameters_without_embeddings": None if self.size is None else self.size.others,
+            "questions": self.questions,
+            "partial": self.partial,
+            "limited": limited_json(self.extent),
+            "extent": value_json(self.extent),
+            "sets": value_json(self.sets),
+            "shifts": shifts_json(self.shifts),
+            "disclosure": self.disclosure.to_json(),
+            **{key: study.to_json() for key, study in studies.items() if study is not None},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
     """Recovered shares over several cells, averaged in two ways."""
+
+    JSON: ClassVar = "cells ratio_of_means mean_of_ratios"
 
     set: str
     reader: str
@@ -395,10 +381,22 @@ class Recovered:
 class SizePoint:
     """One run of a model of known size: its spread over variants."""
 
+    JSON: ClassVar = "run model spread parameters parameters_without_embeddings"
+
     run: str  # its label
     model: str
     size: ModelSize
     spread: Estimate
+
+    @property
+    def parameters(self) -> int:
+        """Of the model."""
+        return self.size.parameters
+
+    @property
+    def parameters_without_embeddings(self) -> int | None:
+        """Without those of token embeddings and head; None where the run does not know."""
+        return self.size.others
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,6 +405,10 @@ class SizeAndSpread:
 
     Correlations are NaN with fewer than four runs.
     """
+
+    JSON: ClassVar = (
+        "runs rho p=p_value rho_without_embeddings=rho_others rho_without_a_family=without_a_family unknown points"
+    )
 
     set: str
     reader: str
@@ -417,6 +419,11 @@ class SizeAndSpread:
     rho_others: Estimate  # by parameters without token embeddings and head; NaN where one of the runs does not know
     # The least and the largest rho with one family of models left out; NaN where fewer than four runs are left.
     without_a_family: tuple[float, float]
+
+    @property
+    def runs(self) -> int:
+        """Number of points."""
+        return len(self.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,3 +439,18 @@ class AcrossRuns:
     def shown_sizes(self) -> tuple[SizeAndSpread, ...]:
         """Sizes and spreads of the readers that tables and figures show."""
         return tuple(own for own in self.sizes if own.reader not in self.hidden)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `calprobe report --json` says under `across`."""
+        recovered: dict[str, dict[str, Any]] = {}
+        for share in self.recovered:
+            recovered.setdefault(share.set, {})[share.reader] = value_json(share)
+        sizes: dict[str, dict[str, Any]] = {}
+        for size in self.sizes:
+            sizes.setdefault(size.set, {})[size.reader] = value_json(size)
+        return {"shifts": shifts_json(self.shifts), "recovered": recovered, "size_and_spread": sizes}
+
+
+def shifts_json(shifts: Iterable[ShiftSummary]) -> dict[str, Any]:
+    """By what they are over."""
+    return {summary.of: value_json(summary) for summary in shifts}

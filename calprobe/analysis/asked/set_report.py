@@ -11,51 +11,45 @@ import numpy.typing as npt
 from calprobe.analysis.asked.cell_report import NORMALISED, ece_of, mean_of
 from calprobe.analysis.asked.exact_matches import exact_matches
 from calprobe.analysis.asked.options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER, AskedOptions
-from calprobe.analysis.asked.results import CellReport, Drop, MeanOverVariants, OpenedCell, Repair, SetReport, Spread
+from calprobe.analysis.asked.results import CellReport, Drop, MeanOverVariants, Repair, SetReport, Spread
 from calprobe.arrays import Floats
-from calprobe.confidence.asked import Answers
-from calprobe.confidence.asked.cell import paired
+from calprobe.cells.asked import AskedCell, ReadSet
+from calprobe.cells.cell import Labels, shared_places
 from calprobe.metrics import Difference, Estimate, bootstrap_of_means, mean_draws, spread, spread_by_chance
-
-Clusters = npt.NDArray[np.str_] | None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedSet:
-    """A set's cells, opened and reported, with the answers under each reader."""
+    """A set's cells, opened and reported."""
 
-    name: str
-    questions: int
-    claims: int  # about the options of these questions; 0: they are asked themselves
-    cells: Mapping[str, OpenedCell]  # by variant
-    reports: Mapping[str, CellReport]
-    answers: Mapping[str, Mapping[str, Answers]]  # by variant, then by reader
+    read: ReadSet
+    reports: Mapping[str, CellReport]  # by variant
     format_changes: tuple[str, ...]
     others: tuple[str, ...]  # variants with the usual form of answer and order of options; the first is the baseline
 
     @property
-    def readers(self) -> tuple[str, ...]:
-        """Every reader that any variant is read by."""
-        return tuple(dict.fromkeys(reader for known in self.answers.values() for reader in known))
+    def cells(self) -> Mapping[str, AskedCell]:
+        """By variant."""
+        return self.read.cells
 
 
 def report_set(opened: OpenedSet, options: AskedOptions) -> SetReport:
     """The numbers of one set."""
     return SetReport(
-        name=opened.name,
-        questions=opened.questions,
-        claims=opened.claims,
+        name=opened.read.name,
+        questions=opened.read.questions,
+        claims=opened.read.claims,
         cells=opened.reports,
         format_changes=opened.format_changes,
         usual=opened.others,
-        spread={name: found for name in opened.readers if (found := _spread(opened, name, options)) is not None},
+        spread={name: found for name in opened.read.readers if (found := _spread(opened, name, options)) is not None},
         drops=tuple(_drops(opened, options)),
         repairs=tuple(_repairs(opened, options)),
         means=tuple(_means(opened, options)),
         exact=exact_matches(
-            opened.answers[name][cell.reader] for name, cell in opened.reports.items() if cell.accuracy
+            opened.cells[name].answers[cell.reader] for name, cell in opened.reports.items() if cell.accuracy
         ),
-        hidden=tuple(name for name in opened.readers if not options.shows(name)),
+        hidden=tuple(name for name in opened.read.readers if not options.shows(name)),
     )
 
 
@@ -65,14 +59,14 @@ class _Paired:
 
     correct: Floats  # [variants, rows]
     places: tuple[list[int], ...]  # of these rows in each variant
-    clusters: Clusters
+    clusters: Labels | None
 
 
 def _pair(opened: OpenedSet, pairs: Sequence[tuple[str, str]]) -> _Paired:
     """Correctness [variants, rows] of each (variant, reader), of rows that all of them have a reply of."""
-    cells = [opened.cells[variant].cell for variant, _ in pairs]
-    answers = [opened.answers[variant][reader] for variant, reader in pairs]
-    every = paired(cells)
+    cells = [opened.cells[variant].units for variant, _ in pairs]
+    answers = [opened.cells[variant].answers[reader] for variant, reader in pairs]
+    every = shared_places(cells)
     asked = [own.asked[there].tolist() for own, there in zip(answers, every, strict=True)]
     kept = [at for at, known in enumerate(zip(*asked, strict=True)) if all(known)]
     places = [[there[at] for at in kept] for there in every]
@@ -87,11 +81,11 @@ def _pair(opened: OpenedSet, pairs: Sequence[tuple[str, str]]) -> _Paired:
 
 def _spread(opened: OpenedSet, reader: str, options: AskedOptions) -> Spread | None:
     """Under one reader; None with fewer than two variants that it reads."""
-    variants = tuple(name for name in opened.others if reader in opened.answers[name])
+    variants = tuple(name for name in opened.others if reader in opened.cells[name].answers)
     if len(variants) < 2:
         return None
     found = _pair(opened, [(name, reader) for name in variants])
-    chance = opened.cells[variants[0]].cell.chance[found.places[0]]
+    chance = opened.cells[variants[0]].units.chance[found.places[0]]
     return Spread(
         value=spread(found.correct, options.resampling, found.clusters, percentile=options.by_paper),
         by_chance=spread_by_chance(found.correct, options.resampling, found.clusters),
@@ -104,9 +98,9 @@ def _spread(opened: OpenedSet, reader: str, options: AskedOptions) -> Spread | N
 
 def _drops(opened: OpenedSet, options: AskedOptions) -> Iterator[Drop]:
     for variant in opened.format_changes if opened.others else ():
-        for reader in opened.readers:
-            names = [name for name in opened.others if reader in opened.answers[name]]
-            if reader not in opened.answers[variant] or not names:
+        for reader in opened.read.readers:
+            names = [name for name in opened.others if reader in opened.cells[name].answers]
+            if reader not in opened.cells[variant].answers or not names:
                 continue
             two = _pair(opened, [(names[0], reader), (variant, reader)])
             several = _pair(opened, [(name, reader) for name in (*names, variant)])
@@ -121,7 +115,7 @@ def _drops(opened: OpenedSet, options: AskedOptions) -> Iterator[Drop]:
             )
 
 
-def _difference(values: Floats, clusters: Clusters, options: AskedOptions) -> Difference:
+def _difference(values: Floats, clusters: Labels | None, options: AskedOptions) -> Difference:
     if not len(values):
         return Difference(float("nan"))
     return mean_draws(values, options.resampling, clusters).difference()
@@ -130,8 +124,8 @@ def _difference(values: Floats, clusters: Clusters, options: AskedOptions) -> Di
 def _repairs(opened: OpenedSet, options: AskedOptions) -> Iterator[Repair]:
     """What each other reader makes of the variants that change the form, beside first_char."""
     for variant in opened.format_changes if opened.others else ():
-        known = opened.answers[variant]
-        others = [(name, FIRST_CHAR) for name in opened.others if FIRST_CHAR in opened.answers[name]]
+        known = opened.cells[variant].answers
+        others = [(name, FIRST_CHAR) for name in opened.others if FIRST_CHAR in opened.cells[name].answers]
         for reader in known if FIRST_CHAR in known and others else ():
             if reader != FIRST_CHAR:
                 yield _repair(opened, (variant, reader), others, options)
@@ -173,7 +167,7 @@ def _repair(
 
 def _unread(opened: OpenedSet, variant: str) -> npt.NDArray[np.bool_]:
     """The rows of which the markers give no answer."""
-    known = opened.answers[variant]
+    known = opened.cells[variant].answers
     marked = next(known[name] for name in (LAST_MARKER, FIRST_MARKER, FIRST_CHAR) if name in known)
     return ~marked.extracted
 
@@ -202,7 +196,7 @@ def _means(opened: OpenedSet, options: AskedOptions) -> Iterator[MeanOverVariant
         )
 
 
-def _eces(cell: OpenedCell, name: str) -> tuple[float, float]:
+def _eces(cell: AskedCell, name: str) -> tuple[float, float]:
     """ECE of `label` and of the stated confidence, on the rows that have both."""
     stated, label = cell.confidences[name], cell.confidences.get(NORMALISED)
     if label is None:

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calprobe.analysis.asked.cell_report import estimates_of, mean_over, metrics_of
-from calprobe.analysis.asked.opened import Asked, ReadSet
+from calprobe.analysis.asked.cell_report import mean_over, metrics_of
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.slice_results import AskedSlice, CellSlices, SliceEstimator
 from calprobe.analysis.covariates import (
     OF_FACTS,
@@ -22,8 +20,10 @@ from calprobe.analysis.covariates import (
     as_numbers,
     groups_of,
 )
+from calprobe.analysis.estimates import estimates_of
 from calprobe.analysis.slices import METRICS
 from calprobe.analysis.trends import trends
+from calprobe.cells.asked import Asked, AskedCell, ReadSet
 from calprobe.errors import UsageError
 from calprobe.metrics.ranking import AUROC
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
@@ -83,7 +83,7 @@ def _ids(label: str, questions: Sequence[tuple[str, str]], covariate: Covariate)
 
 def set_groups(read: ReadSet, covariate: Covariate, values: Values) -> SetGroups:
     """The groups of the questions that have an answer under any variant; numbers are cut at quantiles over these."""
-    rows = (row for cell in read.cells.values() for row in cell.cell.rows)
+    rows = (row for cell in read.cells.values() for row in cell.table.rows)
     questions = list(dict.fromkeys(row.question.root for row in rows))
     own = {name: values[read.name, name] for name in questions}
     names = np.array(questions, object)
@@ -91,17 +91,17 @@ def set_groups(read: ReadSet, covariate: Covariate, values: Values) -> SetGroups
     return SetGroups(covariate, own, tuple((group, frozenset(names[group.kept].tolist())) for group in groups))
 
 
-def cell_slices(opened: OpenedCell, found: SetGroups, options: AskedOptions) -> CellSlices:
+def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> CellSlices:
     """A cell's numbers in each group that it has answers of, and their trend."""
-    questions = [row.question.root for row in opened.cell.rows]
+    questions = [row.question.root for row in opened.table.rows]
     values = [found.values[name] for name in questions]
     samples = {
-        name: (own.confidence, own.correct)
-        for name, own in opened.confidences.items()
-        if opened.estimators[name].scale == "probability"
+        name: opened.cell.sample(name)
+        for name, estimator in opened.estimators.items()
+        if estimator.scale == "probability"
     }
     numbers = as_numbers(values) if found.covariate.numeric else None
-    clusters = opened.cell.clusters
+    clusters = None if opened.units.clusters is None else opened.units.group
     return CellSlices(
         found.covariate,
         tuple(_slices(opened, questions, found, options)),
@@ -111,7 +111,7 @@ def cell_slices(opened: OpenedCell, found: SetGroups, options: AskedOptions) -> 
 
 
 def _slices(
-    opened: OpenedCell, questions: Sequence[str], found: SetGroups, options: AskedOptions
+    opened: AskedCell, questions: Sequence[str], found: SetGroups, options: AskedOptions
 ) -> Iterator[AskedSlice]:
     for group, members in found.groups:
         places = [place for place, name in enumerate(questions) if name in members]
@@ -120,15 +120,15 @@ def _slices(
             yield _slice(group.name, opened.at(places), ends, options)
 
 
-def _slice(name: str, part: OpenedCell, ends: tuple[float, float] | None, options: AskedOptions) -> AskedSlice:
+def _slice(name: str, part: AskedCell, ends: tuple[float, float] | None, options: AskedOptions) -> AskedSlice:
     shown = [own for own in metrics_of(replace(options, ace_bins=options.slice_bins)) if own.name in SHOWN]
-    metrics = estimates_of(part, shown, options.resampling)
+    metrics = estimates_of(part.cell, shown, options.resampling, smooth=False)
     answers = part.read.answers
     return AskedSlice(
         name=name,
-        rows=len(part.cell),
-        questions=len({row.question.root for row in part.cell.rows}),
-        chance=float(part.cell.chance.mean()),
+        rows=len(part.table),
+        questions=len({row.question.root for row in part.table.rows}),
+        chance=float(part.units.chance.mean()),
         accuracy=mean_over(part, answers.correct, answers.asked, options),
         estimators={
             own: SliceEstimator(

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from calprobe.analysis.asked.results import CellWording, OpenedCell, QuestionItself, Wordings
+from calprobe.analysis.asked.wording_results import CellWording, QuestionItself, Wordings
 from calprobe.arrays import Floats
-from calprobe.confidence.asked import Cell
+from calprobe.cells.asked import AskedCell
+from calprobe.confidence.asked import ReplyTable
 from calprobe.confidence.asked.question_measures import POINTS
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import exact_wording_share, split_variance, wording_p_value, wording_share
@@ -17,14 +18,14 @@ from calprobe.metrics import Difference, Estimate, Resampling, bootstrap_mean, m
 EXACT = "exact"  # label probabilities under each wording in place of samples
 
 
-def cell_wording(opened: OpenedCell, resampling: Resampling, with_original: bool = False) -> tuple[CellWording, ...]:
+def cell_wording(opened: AskedCell, resampling: Resampling, with_original: bool = False) -> tuple[CellWording, ...]:
     """The shares of a cell; none where no question has samples of two wordings.
 
     Questions without an answer, or of which a pair was not judged, are left out. Where label probabilities are known,
     one share is of them: what that of equal answers converges to with more samples at temperature 1. The question's
     own text is no wording of it, unless `with_original`.
     """
-    original = with_original or is_family(opened.cell)
+    original = with_original or is_family(opened.table)
     several = of_several_wordings(own if original else of_paraphrases(own) for own in opened.read.samples)
     found = []
     for name, of in POINTS.items() if several else ():
@@ -40,13 +41,13 @@ def cell_wording(opened: OpenedCell, resampling: Resampling, with_original: bool
     return tuple(found)
 
 
-def question_itself(opened: OpenedCell, resampling: Resampling) -> QuestionItself | None:
+def question_itself(opened: AskedCell, resampling: Resampling) -> QuestionItself | None:
     """The question's own text, wording 0, apart from the others; None without both, and in families of variants.
 
     Agreement is of pairs: where no wording matters, both numbers have one mean. Samples without an answer agree with
     none.
     """
-    if is_family(opened.cell):
+    if is_family(opened.table):
         return None  # the question as it is stands for none of the wordings
     known = [own for own in opened.read.samples if 0 < np.count_nonzero(own.wordings) < len(own.wordings)]
     if not known:
@@ -87,7 +88,7 @@ def _difference(sides: Floats, resampling: Resampling) -> Difference:
     return mean_draws(known, resampling).difference() if len(known) else Difference(float("nan"))
 
 
-def is_family(cell: Cell) -> bool:
+def is_family(cell: ReplyTable) -> bool:
     """Whether variants of one family are the wordings of the cell."""
     return any(row.first.variant != cell.variant for row in cell.rows)
 
@@ -103,12 +104,12 @@ def of_several_wordings(samples: Iterable[SampledQuestion]) -> list[SampledQuest
     return [own for own in samples if own.read and len(set(own.wordings.tolist())) > 1]
 
 
-def label_distributions(opened: OpenedCell, with_original: bool = False) -> Iterator[Floats]:
+def label_distributions(opened: AskedCell, with_original: bool = False) -> Iterator[Floats]:
     """Of each question with label probabilities under two wordings or more: these, raw, [wordings, labels].
 
     Its own text is none of them, unless `with_original`.
     """
-    cell = opened.cell
+    cell = opened.table
     if not any(row.first.label_scores is not None for row in cell.rows):
         return
     masses = opened.read.first

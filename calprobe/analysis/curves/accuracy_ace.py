@@ -37,7 +37,8 @@ from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.named_points import write_names
 from calprobe.analysis.plots.names import run_names
 from calprobe.analysis.plots.style import FAINT, INK
-from calprobe.analysis.scored_run import Runs, ScoredRun
+from calprobe.cells.opening import Runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Estimator, Headline, headline
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, bootstrap_many, spearman

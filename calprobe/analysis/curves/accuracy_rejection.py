@@ -10,8 +10,9 @@ import numpy as np
 
 from calprobe.analysis.curves.curve import DEFAULT_CURVE_OPTIONS, LEAD, Columns, CurveOptions, Curves, Line, lines_of
 from calprobe.analysis.curves.inputs import Reported, chosen_estimators, lead_of, read_runs
-from calprobe.analysis.scored_run import Runs, ScoredRun
 from calprobe.arrays import Floats
+from calprobe.cells.opening import Runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Confidence, Estimator, Headline, headline
 from calprobe.confidence.estimators import AVERAGES
 from calprobe.metrics import (

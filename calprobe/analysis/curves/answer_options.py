@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calprobe.analysis.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.analysis.scored_run import Labels, RunLike, cluster_labels, read_scores
 from calprobe.arrays import Floats, Ints, check_count
+from calprobe.cells.cell import Labels
+from calprobe.cells.opening import RunLike
+from calprobe.cells.scored import cluster_labels, read_scores
 from calprobe.confidence import (
     Distributions,
     base_confidence,

@@ -29,8 +29,9 @@ from calprobe.analysis.curves.inputs import (
     predictions,
     read_runs,
 )
-from calprobe.analysis.scored_run import Runs, ScoredRun
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.opening import Runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Estimator, Headline, headline
 from calprobe.metrics import (
     Bins,

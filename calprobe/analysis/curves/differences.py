@@ -12,8 +12,8 @@ from calprobe.analysis.plots import frame
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.names import fitted_names, shortened
 from calprobe.analysis.plots.style import FAINT, INK, SeriesStyle, series_styles, style_at
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.run_names import last_names, state
+from calprobe.cells.run_facts import RunFacts
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -30,8 +30,10 @@ from calprobe.analysis.plots.groups import run_rows
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.names import run_names
 from calprobe.analysis.plots.style import FAINT, SeriesStyle, style_at
-from calprobe.analysis.scored_run import Instances, Runs, ScoredRun
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.cell import Units
+from calprobe.cells.opening import Runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import Estimate, bootstrap, wilson_interval
@@ -110,14 +112,14 @@ def exposure_lines(run: ScoredRun, exposures: ExposureCounts, options: CurveOpti
     return [_line(run, estimator, confidences[estimator.name], counts, options) for estimator in chosen]
 
 
-def counts_of(label: str, instances: Instances, exposures: ExposureCounts) -> Ints:
+def counts_of(label: str, instances: Units, exposures: ExposureCounts) -> Ints:
     """How often each instance of the run is in the training data, [instances]. Raises as `exposure`."""
-    places = zip(instances.relation.tolist(), instances.instance.tolist(), strict=True)
+    places = zip(instances.group.tolist(), instances.id.tolist(), strict=True)
     known = ((exposures.get(name, ()), at) for name, at in places)
     counts = [own[at] if at < len(own) else None for own, at in known]
     if None in counts:
         at = counts.index(None)
-        fact = f"{instances.relation[at]}, instance {instances.instance[at]}"
+        fact = f"{instances.group[at]}, instance {instances.id[at]}"
         raise UsageError(f"{label}: no exposure count for {fact}; name a run of facts with counts (tiny-clm, tiny-mlm)")
     found = np.array(counts, dtype=np.int64)
     if (found < 0).any():

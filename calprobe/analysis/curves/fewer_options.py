@@ -8,8 +8,8 @@ from calprobe.analysis.curves.answer_options import MEASURED, answer_option_curv
 from calprobe.analysis.curves.inputs import Values
 from calprobe.analysis.curves.options import option_counts
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import ScoredRun
 from calprobe.arrays import check_count
+from calprobe.cells.scored import ScoredRun
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from calprobe.analysis.curves.curve import CurveOptions
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import Runs, ScoredRun, open_scored_runs
+from calprobe.cells.opening import Runs, open_scored_runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator

@@ -17,7 +17,8 @@ from calprobe.analysis.curves.curve import (
 )
 from calprobe.analysis.curves.inputs import Reported, Values, lead_of, metrics_named, predictions, read_runs
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.scored_run import Runs, ScoredRun
+from calprobe.cells.opening import Runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Estimator
 from calprobe.errors import UsageError
 from calprobe.metrics import Difference, Estimate, bootstrap_many, holm, paired_differences

@@ -24,8 +24,9 @@ from calprobe.analysis.plots.groups import distinct, run_styles
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.names import run_names
 from calprobe.analysis.plots.style import INK, SeriesStyle, series_styles
-from calprobe.analysis.scored_run import Runs, ScoredRun
 from calprobe.arrays import Ints
+from calprobe.cells.opening import Runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 

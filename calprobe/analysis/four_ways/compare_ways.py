@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-from calprobe.analysis.asked.folder import asked_runs
-from calprobe.analysis.asked.opened import Asked, read_sets
-from calprobe.analysis.asked.readers import check_used
-from calprobe.analysis.choice import known_estimators, known_names
+from calprobe.analysis.chosen import known_estimators, known_names
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_numbers import Drawn
+from calprobe.analysis.estimates import few_values_of
 from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.numbers import (
@@ -30,18 +26,17 @@ from calprobe.analysis.four_ways.ranked import Offered, Ranked
 from calprobe.analysis.four_ways.records import asked_record, scored_record
 from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
-from calprobe.analysis.four_ways.ways import View, Way, letter_of, numbered
-from calprobe.analysis.run_facts import content_of
-from calprobe.analysis.scored_run import Runs, open_scored_runs
+from calprobe.analysis.four_ways.ways import Way, letter_of, numbered
+from calprobe.cells.asked import Asked, read_sets
+from calprobe.cells.cell import Units
+from calprobe.cells.cell_readers import check_used
+from calprobe.cells.opening import AskedRuns, Runs, asked_runs, open_scored_runs
+from calprobe.cells.run_facts import content_of
 from calprobe.errors import UsageError
 from calprobe.metrics import Metric, standard_metrics
-from calprobe.metrics.error_shown import error_shown, has_few_values
+from calprobe.metrics.error_shown import error_shown
 from calprobe.metrics.metric import is_resampled
 from calprobe.questions.types import Question
-from calprobe.runs import AskedRun
-
-AskedLike = AskedRun | str | Path
-AskedRuns = AskedLike | Sequence[AskedLike] | Mapping[str, AskedLike]  # a mapping gives names to its runs
 
 
 def compare_ways(scored: Runs, asked: AskedRuns, options: FourWaysOptions = DEFAULT_FOUR_WAYS) -> FourWays:
@@ -65,8 +60,7 @@ def compare_ways(scored: Runs, asked: AskedRuns, options: FourWaysOptions = DEFA
     is the share of the facts ranked right that are answered right.
     """
     opened = [Ranked.of(run) for run in open_scored_runs(scored, options.compare.scores)]
-    replies = asked_runs([asked] if isinstance(asked, AskedRun | str | Path) else asked)
-    return compare_opened(opened, replies, options)
+    return compare_opened(opened, asked_runs(asked), options)
 
 
 def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: FourWaysOptions) -> FourWays:
@@ -78,10 +72,10 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
     cells, left_out = _cells(ranked, asked, options)
     found = _Ways.of(ranked, cells, options)
     facts = tuple(_fact(ranked, key) for key in found.joined.keys)
-    drawn = Drawn.of(np.array([fact.relation for fact in facts], np.str_), options.compare)
-    ways = found.ways
+    drawn, ways = found.drawn, found.ways
     views = [view for way in ways for view in way.views]
-    few_values = any(map(partial(_has_few_values, options=options), views))
+    ace_bins = options.compare.scores.ace_bins
+    few_values = any(few_values_of(way.cell, name, ace_bins) for way in ways for name in way.cell.estimators)
     metrics = _metrics(options, METRICS)
     of_differences = _metrics(options, ("accuracy", "brier", error_shown(few_values=few_values), "auroc"))
     resampled = [metric for metric in of_differences if is_resampled(metric)]
@@ -95,7 +89,7 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
             lacking=found.joined.lacking,
             left_out=(*left_out, *found.without_options),
             ways=tuple(way_numbers(way, drawn) for way in ways),
-            views=view_numbers(views, metrics, drawn),
+            views=tuple(view_numbers(ways, metrics, options.compare.scores.resampling)),
             pairs=tuple(view_pair(pair, resampled, drawn) for pair in pairs),
             correlations=rank_correlations(views, drawn),
             two_by_two=two_by_twos(ways, facts, drawn),
@@ -112,6 +106,7 @@ class _Ways:
     """All ways to answer the facts that all runs have."""
 
     joined: Joined
+    drawn: Drawn  # how the facts are resampled
     ways: tuple[Way, ...]
     without_options: tuple[str, ...]  # a clause for each ranking of options that there is not
 
@@ -122,23 +117,27 @@ class _Ways:
         sides = [own.holding() for own in ranked]
         sides += [own.holding(faults) for own, faults in zip(cells, differing, strict=True)]
         joined = join(sides)
+        relation = np.array([key[0] for key in joined.keys], np.str_)
+        drawn = Drawn.of(relation, options.compare)
+        lines = np.array([key[1] for key in joined.keys], np.int64)
+        facts = Units(relation, lines, np.zeros(len(lines), np.int64), drawn.clusters)
         offers = list(_offers(cells, joined.keys))
         kinds = {own.run.label: [each for each in offers if own.knows(each.values())] for own in ranked}
         # Rankings come first, so the letters of replies follow their number.
         first = len(ranked) + sum(map(len, kinds.values()))
         ways = []
         for own in ranked:
-            ways.append(own.way(joined.keys, of_scores[own.run.label]))
+            ways.append(own.way(facts, of_scores[own.run.label]))
             for offer in kinds[own.run.label]:
                 letters = [letter_of(first + at) for at, cell in enumerate(cells) if _offer(cell, joined.keys) == offer]
-                ways.append(own.way_among(joined.keys, of_scores[own.run.label], Offered(", ".join(letters), offer)))
-        ways += [cell.way(joined.keys, of_replies) for cell in cells]
+                ways.append(own.way_among(facts, of_scores[own.run.label], Offered(", ".join(letters), offer)))
+        ways += [cell.way(facts, of_replies) for cell in cells]
         lacking = tuple(
             f"{own.run.label}: its candidates, or options of questions, are not known in words: it ranks all candidates"
             for own in ranked
             if len(kinds[own.run.label]) < len(offers)
         )
-        return cls(joined, numbered(ways), lacking)
+        return cls(joined, drawn, numbered(ways), lacking)
 
 
 def _offers(cells: Iterable[Replies], keys: Sequence[Key]) -> Iterator[dict[Key, Question]]:
@@ -204,7 +203,7 @@ def _cells(
             sets.append(own)
         cells, without = facts_asked(run, sets)
         left_out += without
-        readers += [reader for own, variant in cells for reader in own.answers[variant]]
+        readers += [reader for own, variant in cells for reader in own.cells[variant].answers]
         variants += [variant for _, variant in cells]
         if options.variants is not None:
             cells = [(own, variant) for own, variant in cells if variant in options.variants]
@@ -237,11 +236,6 @@ def _names(
     chosen = {own.run.label: tuple(name for name in names if name in own.run.estimators) for own in ranked}
     said = tuple(name for name in names if name in of_replies)
     return {label: own or usual[label] for label, own in chosen.items()}, said or None
-
-
-def _has_few_values(view: View, options: FourWaysOptions) -> bool:
-    """Whether a confidence has fewer different values than ACE has bins; no uncertainty has."""
-    return view.scale == "probability" and has_few_values(view.confidence[view.read], options.compare.scores.ace_bins)
 
 
 def _metrics(options: FourWaysOptions, defaults: Sequence[str]) -> tuple[Metric, ...]:

@@ -119,7 +119,7 @@ class FourWays(Corrected):
             columns |= {f"{way.letter}_said": list(way.said), f"{way.letter}_correct": way.correct}
         for view in (numbers.view for numbers in self.views):
             name = f"{view.number}_{view.name}"
-            columns |= {name: view.confidence, f"{name}_correct": view.correct}
+            columns |= {name: view.confidence.confidence, f"{name}_correct": view.confidence.correct}
         return pd.DataFrame(columns)
 
     def to_json(self) -> dict[str, Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 from calprobe.analysis.compare_numbers import Drawn
 from calprobe.analysis.compare_results import by_chance_of
+from calprobe.analysis.estimates import estimates_of, mean_estimate
 from calprobe.analysis.four_ways.results import FEW, RankCorrelation, ViewNumbers, ViewPair, WayNumbers
-from calprobe.analysis.four_ways.ways import Mask, View, Way
-from calprobe.analysis.meaningful import as_confidence, of_scale
-from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling, bootstrap_many, bootstrap_mean
+from calprobe.analysis.four_ways.ways import View, Way
+from calprobe.analysis.meaningful import meaningful
+from calprobe.confidence.types import Mask
+from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling
 from calprobe.metrics.bootstrap import Predictions, draw_samples
 from calprobe.metrics.correlation import correlation
 from calprobe.metrics.intervals import interval
@@ -28,41 +30,25 @@ def way_numbers(way: Way, drawn: Drawn) -> WayNumbers:
 
 def share(values: Mask, drawn: Drawn, kept: Mask | None = None) -> Estimate:
     """The share of the facts kept of which something holds, with its interval; NaN without any."""
-    own = values if kept is None else values[kept]
-    if not len(own):
-        return Estimate(float("nan"))
-    clusters = drawn.clusters if kept is None or drawn.clusters is None else drawn.clusters[kept]
-    return bootstrap_mean(own.astype(float), drawn.options.scores.resampling, clusters)
+    return mean_estimate(values, kept, drawn.options.scores.resampling, drawn.clusters)
 
 
-def view_numbers(views: Sequence[View], metrics: Sequence[Metric], drawn: Drawn) -> tuple[ViewNumbers, ...]:
+def view_numbers(ways: Iterable[Way], metrics: Sequence[Metric], resampling: Resampling) -> Iterator[ViewNumbers]:
     """Each view's metrics over the facts that have its confidence; views of the same facts see the same resamples."""
-    groups: dict[tuple[bytes, tuple[str, ...]], list[View]] = {}
-    for view in views:
-        names = tuple(metric.name for metric in meaningful(metrics, view))
-        groups.setdefault((view.read.tobytes(), names), []).append(view)
-    found: dict[int, Mapping[str, Estimate]] = {}
-    for (_, names), own in groups.items():
-        kept = own[0].read
-        if not kept.any():
-            found |= {view.number: dict.fromkeys(names, Estimate(float("nan"))) for view in own}
-            continue
-        samples = {str(view.number): sample_of(view, kept) for view in own}
-        chosen = [metric for metric in metrics if metric.name in names]
-        clusters = None if drawn.clusters is None else drawn.clusters[kept]
-        made = bootstrap_many(chosen, samples, drawn.options.scores.resampling, clusters)
-        found |= {view.number: made[str(view.number)] for view in own}
-    return tuple(ViewNumbers(view, int(view.read.sum()), found[view.number]) for view in views)
+    for way in ways:
+        estimates = estimates_of(way.cell, metrics, resampling)
+        for view in way.views:
+            yield ViewNumbers(view, int(view.confidence.read.sum()), estimates[view.name])
 
 
 def view_pair(pair: Pair, metrics: Sequence[Metric], drawn: Drawn) -> ViewPair:
     """The metrics that have a meaning for both, and their differences, first minus second."""
     first, second = pair
-    kept = first.read & second.read
+    kept = first.confidence.read & second.confidence.read
     if not kept.any():
         return ViewPair(first, second, 0, ())
-    shown = [metric for metric in meaningful(metrics, first) if metric in meaningful(metrics, second)]
-    samples: dict[str, Predictions] = {"first": sample_of(first, kept), "second": sample_of(second, kept)}
+    shown = meaningful(meaningful(metrics, first.estimator), second.estimator)
+    samples: dict[str, Predictions] = {"first": first.sample(kept), "second": second.sample(kept)}
     clusters = None if drawn.clusters is None else drawn.clusters[kept]
     # A handful of facts that all agree would be significant on every resample.
     resampling = drawn.options.scores.resampling if kept.sum() >= FEW else Resampling(0)
@@ -118,13 +104,3 @@ def rank_correlations(views: Sequence[View], drawn: Drawn) -> tuple[RankCorrelat
         rho = own.of_ranks if own.instances >= FEW else Estimate(float("nan"))
         found.append(RankCorrelation(first, second, own.instances, rho))
     return tuple(found)
-
-
-def meaningful(metrics: Iterable[Metric], view: View) -> tuple[Metric, ...]:
-    """Those of the metrics that judge what a view says."""
-    return tuple(metric for metric in of_scale(metrics, view.scale) if metric.name not in view.lacks)
-
-
-def sample_of(view: View, kept: Mask) -> Predictions:
-    """Confidence and correctness of the facts kept; of an uncertainty its order."""
-    return as_confidence(view.confidence[kept], view.scale), view.correct[kept]

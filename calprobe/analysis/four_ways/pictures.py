@@ -78,10 +78,10 @@ def _lines(found: FourWays, title: str) -> Iterator[CalibrationLine]:
     ace_bins = found.options.scores.ace_bins
     metrics = [metric for metric in standard_metrics(ace_bins) if metric.name in METRICS]
     for own in found.views:
-        view, kept = own.view, own.view.read
-        if view.scale != "probability" or not kept.any():
+        view, kept = own.view, own.view.confidence.read
+        if view.estimator.scale != "probability" or not kept.any():
             continue
-        sample = view.confidence[kept], view.correct[kept]
+        sample = view.sample(kept)
         values = bootstrap_many(metrics, {view.title: sample}, Resampling(0))[view.title]
         name = f"{view.title} ({view.way})"
         # Twenty bins of a few facts would be a fact each.

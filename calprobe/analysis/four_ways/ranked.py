@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from calprobe.analysis.four_ways.facts import Fact, Holding, Key
-from calprobe.analysis.four_ways.ways import View, Way
-from calprobe.analysis.scored_run import ScoredRun
-from calprobe.arrays import Floats, Ints
+from calprobe.analysis.four_ways.ways import Way
+from calprobe.arrays import Floats
+from calprobe.cells.cell import Units
+from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Confidence, Distributions, base_confidence
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimators import SHARED
@@ -36,12 +36,10 @@ class Ranked:
         folder = None if run.recorded is None else run.recorded.path
         return cls(run, texts_if_known(run.manifest, folder))
 
-    @cached_property
-    def places(self) -> dict[Key, int]:
+    @property
+    def places(self) -> Mapping[Key, int]:
         """The place of each fact among the run's instances."""
-        found = self.run.instances
-        keys = zip(found.relation.tolist(), found.instance.tolist(), strict=True)
-        return {key: place for place, key in enumerate(keys)}
+        return self.run.instances.places
 
     def holding(self) -> Holding:
         """The facts that are scored."""
@@ -88,17 +86,18 @@ class Ranked:
         """Whether the options of questions can be told from their texts, and the candidates."""
         return self.texts.known and all(all(question.options) for question in questions)
 
-    def way(self, keys: Sequence[Key], names: Sequence[str]) -> Way:
+    def way(self, facts: Units, names: Sequence[str]) -> Way:
         """The ranking of all candidates. The first of the names gives the answers."""
-        places = np.array([self.places[key] for key in keys], np.int64)
-        found = {name: self.run.confidence(name) for name in names}
-        return self._made(found, places, keys, "", self.run.widths[places])
+        places = np.array([self.places[key] for key in facts.places], np.int64)
+        found = {name: self.run.confidence(name).at(places) for name in names}
+        return self._made(found, replace(facts, n_options=self.run.widths[places]))
 
-    def way_among(self, keys: Sequence[Key], names: Sequence[str], offered: Offered) -> Way:
+    def way_among(self, facts: Units, names: Sequence[str], offered: Offered) -> Way:
         """The ranking of the options alone: the same scores, their softmax over these.
 
         An estimator of candidates that all facts of a relation share has its probabilities from all of these.
         """
+        keys = list(facts.places)
         table = self._among(keys, offered.questions, self.run.table.scores)
         distributions = Distributions.from_table(table, self.run.closed_set.ties)
         found = {
@@ -108,7 +107,7 @@ class Ranked:
             for name in names
         }
         widths = np.array([len(offered.questions[key].options) for key in keys], np.int64)
-        return self._made(found, np.arange(len(keys)), keys, offered.of, widths, offered.questions)
+        return self._made(found, replace(facts, n_options=widths), offered)
 
     def _of_shared(self, name: str, keys: Sequence[Key], questions: Mapping[Key, Question]) -> Confidence:
         """The options' shares of what an estimator of all candidates gives them."""
@@ -142,40 +141,24 @@ class Ranked:
             own_candidates=frozenset(relation for relation, _ in keys),
         )
 
-    def _made(
-        self,
-        found: Mapping[str, Confidence],
-        places: Ints,
-        keys: Sequence[Key],
-        of: str,
-        widths: Ints,
-        questions: Mapping[Key, Question] | None = None,
-    ) -> Way:
-        first = next(iter(found))
-        prediction = found[first].prediction[places]
-        said = zip(keys, prediction.tolist(), strict=True)
+    def _made(self, found: Mapping[str, Confidence], facts: Units, offered: Offered | None = None) -> Way:
+        by, first = next(iter(found.items()))
+        estimators = {name: self.run.estimators[name] for name in found}
+        said = zip(facts.places, first.prediction.tolist(), strict=True)
         return Way(
-            kind="ranking of options" if of else "ranking",
-            run=self.run.label,
-            model=self.run.model,
-            variant="",
-            by=first,
-            chance=float((1 / widths).mean()),
-            said=tuple(self._said(key, place, questions) for key, place in said),
-            place=prediction,
-            correct=found[first].correct[places],
-            views=tuple(self._view(name, own, places) for name, own in found.items()),
-            of=of,
+            kind="ranking" if offered is None else "ranking of options",
+            cell=replace(self.run.cell, units=facts, estimators=estimators, confidences=found),
+            by=by,
+            said=tuple(self._said(key, place, offered) for key, place in said),
+            place=first.prediction,
+            correct=first.correct,
+            of="" if offered is None else offered.of,
         )
 
-    def _said(self, key: Key, place: int, questions: Mapping[Key, Question] | None) -> str | None:
+    def _said(self, key: Key, place: int, offered: Offered | None) -> str | None:
         if place == NO_PREDICTION:
             return None
-        return self.texts.label(*key, place) if questions is None else questions[key].options[place]
-
-    def _view(self, name: str, found: Confidence, places: Ints) -> View:
-        own = self.run.estimators[name]
-        return View(name, own.definition, own.scale, found.confidence[places], found.correct[places], own.lacks)
+        return self.texts.label(*key, place) if offered is None else offered.questions[key].options[place]
 
     @property
     def usual(self) -> tuple[str, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.asked.extent import limited_json, state_of
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.four_ways.ranked import Ranked
 from calprobe.analysis.four_ways.results import RunRecord
+from calprobe.cells.asked import Asked
+from calprobe.cells.asked_extent import limited_json, state_of
 from calprobe.messages import counted
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from calprobe.analysis.compare_results import Contrast
 from calprobe.analysis.four_ways.ways import View, Way
-from calprobe.analysis.run_facts import RunFacts
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Difference, Estimate
 
 FEW = 10  # facts below which intervals and p-values say little: of a relation, and of what two confidences share

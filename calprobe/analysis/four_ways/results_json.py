@@ -27,8 +27,8 @@ def way_json(own: WayNumbers) -> dict[str, Any]:
     return {
         "kind": way.kind,
         "run": way.run,
-        "model": way.model,
-        "variant": way.variant or None,
+        "model": way.cell.model,
+        "variant": way.cell.variant or None,
         "options_of": way.of.split(", ") if way.of else None,
         "by": way.by,
         "chance": number_json(way.chance),
@@ -44,10 +44,10 @@ def view_json(own: ViewNumbers) -> dict[str, Any]:
     return {
         "way": view.way,
         "estimator": view.name,
-        "definition": view.definition,
-        "scale": view.scale,
+        "definition": view.estimator.definition,
+        "scale": view.estimator.scale,
         "n": own.facts,
-        "coverage": own.facts / len(own.view.correct),
+        "coverage": own.facts / len(own.view.confidence.correct),
         "metrics": {name: estimate_json(value) for name, value in own.metrics.items()},
     }
 
@@ -119,8 +119,8 @@ def facts_json(
             },
             "views": {
                 str(own.view.number): {
-                    "confidence": number_json(own.view.confidence[place]),
-                    "correct": bool(own.view.correct[place]),
+                    "confidence": number_json(own.view.confidence.confidence[place]),
+                    "correct": bool(own.view.confidence.correct[place]),
                 }
                 for own in views
             },

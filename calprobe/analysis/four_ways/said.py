@@ -12,16 +12,18 @@ from functools import cached_property
 
 import numpy as np
 
-from calprobe.analysis.asked.opened import Asked, ReadSet, format_changes
 from calprobe.analysis.asked.overall import ANSWER, LABELS
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.four_ways.facts import Holding, Key
-from calprobe.analysis.four_ways.ways import Mask, View, Way
+from calprobe.analysis.four_ways.ways import Way
 from calprobe.arrays import Ints
-from calprobe.confidence.asked import Answers, AskedConfidence
+from calprobe.cells.asked import Asked, AskedCell, ReadSet, format_changes
+from calprobe.cells.cell import Cell, Units
+from calprobe.confidence import Confidence
+from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, of_majority, representative
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimator import Estimator
+from calprobe.confidence.types import Mask
 from calprobe.messages import shortened
 from calprobe.questions.facts import fact_of
 from calprobe.questions.types import Question
@@ -40,14 +42,14 @@ class Replies:
     several: bool  # whether the run has other variants or sets with facts
 
     @property
-    def opened(self) -> OpenedCell:
+    def opened(self) -> AskedCell:
         """The cell."""
         return self.found.cells[self.variant]
 
     @property
     def answers(self) -> Answers:
         """Under the reader that confidences go by."""
-        return next(iter(self.found.answers[self.variant].values()))
+        return self.opened.read.answers
 
     @property
     def label(self) -> str:
@@ -57,11 +59,11 @@ class Replies:
     @property
     def sampled(self) -> bool:
         """Whether facts have several answers."""
-        return self.opened.cell.clusters is not None
+        return self.opened.units.clusters is not None
 
     def questions(self) -> dict[Key, Question]:
         """The questions that have a row."""
-        found = ((fact_of(row.question.id), row.question) for row in self.opened.cell.rows)
+        found = ((fact_of(row.question.id), row.question) for row in self.opened.table.rows)
         return {key: question for key, question in found if key is not None}
 
     def holding(self, differing: Mapping[Key, str]) -> Holding:
@@ -74,7 +76,7 @@ class Replies:
 
     def rows(self, answers: Answers) -> dict[Key, int]:
         """The row of each fact's answer under a reader; of an unread most frequent one, that of the first sample."""
-        rows = self.opened.cell.rows
+        rows = self.opened.table.rows
         if not self.sampled:
             places = np.flatnonzero(answers.asked).tolist()
         else:
@@ -103,31 +105,27 @@ class Replies:
             usual = usual - {*LABELS} | {ANSWER}
         return tuple(name for name in self.estimators if name in usual) or tuple(self.estimators)
 
-    def way(self, keys: Sequence[Key], names: Sequence[str] | None) -> Way:
+    def way(self, facts: Units, names: Sequence[str] | None) -> Way:
         """The answers to these facts, with the confidences of these names; None: the usual ones."""
-        answers, cell = self.answers, self.opened.cell
+        answers, keys = self.answers, list(facts.places)
         rows = self._places(answers, keys)
         is_choice = self.is_choice
         shown = self.usual if names is None else [name for name in names if name in self.estimators]
         return Way(
             kind="choice" if is_choice else "open",
-            run=self.run.label,
-            model=self.run.model,
-            variant=self.variant,
+            cell=self._cell(replace(facts, n_options=self.opened.cell.units.n_options[rows]), rows, shown),
             by=answers.reader,
-            chance=float(cell.chance[rows].mean()) if is_choice else float("nan"),
             said=tuple(self._said(answers, at) for at in rows.tolist()),
             place=answers.prediction[rows] if is_choice else np.full(len(rows), NO_PREDICTION),
             correct=answers.correct[rows],
-            views=tuple(self._view(name, rows) for name in shown),
-            readers={name: self._right(own, keys) for name, own in self.found.answers[self.variant].items()},
+            readers={name: self._right(own, keys) for name, own in self.opened.answers.items()},
             sampled=self.sampled,
         )
 
     @property
     def is_choice(self) -> bool:
         """Whether every question has options."""
-        return all(row.question.kind == "choice" for row in self.opened.cell.rows)
+        return all(row.question.kind == "choice" for row in self.opened.table.rows)
 
     def _places(self, answers: Answers, keys: Sequence[Key]) -> Ints:
         own = self.rows(answers)
@@ -139,24 +137,26 @@ class Replies:
         return np.array([key in own and bool(answers.correct[own[key]]) for key in keys], np.bool_)
 
     def _said(self, answers: Answers, at: int) -> str | None:
-        question, place = self.opened.cell.rows[at].question, int(answers.prediction[at])
+        question, place = self.opened.table.rows[at].question, int(answers.prediction[at])
         if place != NO_PREDICTION:
             return question.options[place] or question.labels[place]
         value = answers.readings[at].value
         return None if value is None else shortened(f"{value:g}" if isinstance(value, float) else value, LONGEST)
 
-    def _view(self, name: str, rows: Ints) -> View:
-        own = self.estimators[name]
-        found, places = self._confidence(name), rows
+    def _cell(self, facts: Units, rows: Ints, names: Sequence[str]) -> Cell:
+        """The cell of the facts with these estimators."""
+        places = rows
         if self.sampled:  # what is computed of all samples together stands at the first of them
             first: dict[str, int] = {}
-            ids = [row.question.id for row in self.opened.cell.rows]
+            ids = [row.question.id for row in self.opened.table.rows]
             for at in np.flatnonzero(self.answers.asked).tolist():
                 first.setdefault(ids[at], at)
             places = np.array([first[ids[at]] for at in rows.tolist()], np.int64)
-        return View(name, own.definition, own.scale, found.confidence[places], found.correct[places])
+        estimators = {name: replace(self.estimators[name], name=name) for name in names}
+        confidences = {name: self._confidence(name).at(places) for name in names}
+        return replace(self.opened.cell, units=facts, estimators=estimators, confidences=confidences)
 
-    def _confidence(self, name: str) -> AskedConfidence:
+    def _confidence(self, name: str) -> Confidence:
         opened, own = self.opened, self.estimators[name]
         if own.name in opened.confidences and (not self.sampled or own.name.endswith(MAJORITY)):
             return opened.confidences[own.name]
@@ -168,12 +168,12 @@ def facts_asked(run: Asked, sets: Sequence[ReadSet]) -> tuple[list[tuple[ReadSet
     cells, left_out = [], []
     for own in sets:
         for variant, cell in own.cells.items():
-            rows = cell.cell.rows
+            rows = cell.table.rows
             if not rows:
                 left_out.append(f"{run.label}, {own.name}, {variant}: no replies")
             elif not any(fact_of(row.question.id) for row in rows):
                 left_out.append(f"{run.label}, {own.name}, {variant}: no facts of a probe")
-            elif cell.cell.judges_options:
+            elif cell.table.judges_options:
                 left_out.append(f"{run.label}, {own.name}, {variant}: verdicts on options, not answers to facts")
             else:
                 cells.append((own, variant))

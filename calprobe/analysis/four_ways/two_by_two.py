@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,8 +11,9 @@ from calprobe.analysis.compare_numbers import Drawn
 from calprobe.analysis.four_ways.facts import Fact
 from calprobe.analysis.four_ways.numbers import fair_rankings, share
 from calprobe.analysis.four_ways.results import FEW, RelationGap, TwoByTwo
-from calprobe.analysis.four_ways.ways import Mask, Way
-from calprobe.analysis.meaningful import as_confidence
+from calprobe.analysis.four_ways.ways import Way
+from calprobe.cells.cell import sample_of
+from calprobe.confidence.types import Mask
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, holm, mcnemar, mean_draws
 from calprobe.metrics.paired_shares import paired_share_difference
 from calprobe.metrics.ranking import AUROC
@@ -62,7 +64,7 @@ def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn
 
 def _foretold(ranking: Way, answers: Mask, drawn: Drawn) -> Estimate:
     view = ranking.views[0]
-    sample = as_confidence(view.confidence, view.scale), answers
+    sample = sample_of(replace(view.confidence, correct=answers), scale=view.estimator.scale)
     made = bootstrap_many([AUROC], {view.name: sample}, drawn.options.scores.resampling, drawn.clusters)
     return made[view.name][AUROC.name]
 

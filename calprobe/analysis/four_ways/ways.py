@@ -1,44 +1,44 @@
-"""A way of answering facts, and the confidences in it: plain arrays over the facts that all runs have."""
+"""A way of answering facts, and the confidences in it: a cell of the facts that all runs have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.estimator import Scale
+from calprobe.cells.cell import Cell, sample_of
+from calprobe.confidence import Confidence, Estimator
+from calprobe.confidence.types import Mask
+from calprobe.metrics.bootstrap import Predictions
 
 WayKind = Literal["ranking", "ranking of options", "choice", "open"]
-Mask = npt.NDArray[np.bool_]  # [facts]
 DONE = {"ranking": "ranks all", "ranking of options": "ranks options of {}", "choice": "chooses", "open": "says"}
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One confidence, in each fact's answer. Its name is that of its estimator."""
+    """What an estimator says of each fact's answer."""
 
-    name: str
-    definition: str
-    scale: Scale
-    confidence: Floats  # [facts]; NaN where none could be read; of an uncertainty larger is less sure
-    correct: Mask  # [facts], of the answer that it speaks of
-    lacks: frozenset[str] = frozenset()  # names of metrics that have no meaning for it
-    number: int = 0  # 1, 2, .. over all ways
-    way: str = ""  # letter of its way
+    estimator: Estimator
+    confidence: Confidence  # [facts]
+    number: int  # 1, 2, .. over all ways
+    way: str  # letter of its way
 
     @property
-    def read(self) -> Mask:
-        """Which facts have a confidence."""
-        return ~np.isnan(self.confidence)
+    def name(self) -> str:
+        """Its estimator's."""
+        return self.estimator.name
 
     @property
     def sureness(self) -> Floats:
-        """Larger is surer, whatever the scale."""
-        return -self.confidence if self.scale == "uncertainty" else self.confidence
+        """Larger is surer, whatever the scale, [facts]; NaN where none could be read."""
+        return self.confidence.sureness(self.estimator.scale)
+
+    def sample(self, kept: Mask) -> Predictions:
+        """What metrics take, of the facts kept."""
+        return sample_of(self.confidence, kept, self.estimator.scale)
 
     @property
     def title(self) -> str:
@@ -51,19 +51,35 @@ class Way:
     """One run's way to answer: its ranking, or its replies under a variant."""
 
     kind: WayKind
-    run: str  # label
-    model: str
-    variant: str  # of replies
+    cell: Cell  # of the facts, with the confidences that are shown
     by: str  # the estimator or reader that answers
-    chance: float  # what a blind guess would be right with; NaN where answers are free
     said: tuple[str | None, ...]  # [facts], the answers; None: not read, or not known in words
     place: Ints  # [facts], of the answer among the options, or the candidates; -1: none
     correct: Mask  # [facts]
-    views: tuple[View, ...]
     of: str = ""  # ranking of options: letters of the ways whose options they are
     letter: str = ""  # A, B, .. over all ways
+    before: int = 0  # views of the ways before
     readers: Mapping[str, Mask] = field(default_factory=dict)  # of replies -> [facts], right by each
     sampled: bool = False  # whether the answer is the most frequent of several
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """What each estimator says."""
+        confidences = self.cell.confidences.items()
+        return tuple(
+            View(self.cell.estimators[name], confidence, number, self.letter)
+            for number, (name, confidence) in enumerate(confidences, self.before + 1)
+        )
+
+    @property
+    def run(self) -> str:
+        """The label of its run."""
+        return self.cell.run
+
+    @property
+    def chance(self) -> float:
+        """What a blind guess would be right with; NaN where answers are free."""
+        return float(self.cell.units.chance.mean()) if self.kind != "open" else float("nan")
 
     @property
     def is_ranking(self) -> bool:
@@ -83,18 +99,15 @@ class Way:
         if self.kind == "ranking of options":
             return f"{self.run}: ranks the options of {self.of}"
         how = "chooses an option" if self.kind == "choice" else "answers freely"
-        return f"{self.run}, {self.variant}: {how}"
+        return f"{self.run}, {self.cell.variant}: {how}"
 
 
 def numbered(ways: Iterable[Way]) -> tuple[Way, ...]:
     """The ways, with letters in their order, and numbers for the views of all of them."""
-    found, number = [], 0
+    found, before = [], 0
     for place, way in enumerate(ways):
-        letter, views = letter_of(place), []
-        for view in way.views:
-            number += 1
-            views.append(replace(view, number=number, way=letter))
-        found.append(replace(way, letter=letter, views=tuple(views)))
+        found.append(replace(way, letter=letter_of(place), before=before))
+        before += len(way.cell.estimators)
     return tuple(found)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from calprobe.analysis.html.views import Definition
-from calprobe.analysis.results import EstimatorReport
 from calprobe.metrics import Metric
+from calprobe.words import Correction
 
 _PAPER = "Kissling et al. 2026"
 _BETTER = {"smaller": "Smaller is better.", "larger": "Larger is better.", None: ""}
@@ -17,9 +18,10 @@ BEAR_SCORE = Definition(
     "mean over the paraphrases of the accuracy of base; called BEAR score for BEAR in its authors' own templates alone",
     f"{_PAPER}, table 3",
 )
+ACCURACY = Definition("m-accuracy", "accuracy", "share of rows with a right answer; an answer not read is incorrect")
 COVERAGE = Definition("m-coverage", "coverage", "share of the instances that the estimator answers")
 CHANCE = Definition("m-chance_accuracy", "chance", "accuracy of guessing: mean over the instances of 1/K, K candidates")
-
+CHANCE_OF_QUESTIONS = replace(CHANCE, text="accuracy of guessing: mean over the questions of 1/K, K options")
 
 DIFFERENCE = Definition("q-difference", "A - B", "the first value minus the second, on the same resamples")
 P_VALUE = Definition("q-p", "p", "two-sided, of no difference, from the paired bootstrap")
@@ -54,9 +56,17 @@ def of_metric(metric: Metric) -> Definition:
     return Definition(f"m-{metric.name}", metric.title, text, metric.source)
 
 
-def of_estimator(estimator: EstimatorReport) -> Definition:
+def of_estimator(name: str, definition: str, source: str = "") -> Definition:
     """An estimator's definition."""
-    return Definition(f"e-{estimator.name}", estimator.name, f"{estimator.definition}.", estimator.source)
+    return Definition(f"e-{name}", name, f"{definition}.", source)
+
+
+def of_differences(
+    correction: Correction, margin: float | None = None, title: str = DIFFERENCE.title
+) -> tuple[Definition, ...]:
+    """What a difference is, its p-values under the correction, and equivalence where it is tested, within a margin."""
+    corrected = HOLM if correction == "holm" else MAX_T
+    return (replace(DIFFERENCE, title=title), P_VALUE, corrected, *([] if margin is None else [EQUIVALENCE]))
 
 
 def distinct(definitions: Iterable[Definition]) -> tuple[Definition, ...]:

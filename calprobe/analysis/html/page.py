@@ -1,4 +1,4 @@
-"""The page as one HTML file: templates filled, style and script inside, and a policy that lets nothing else load."""
+"""The page as one HTML file: the template filled, style and script inside, and a policy that lets nothing else load."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import base64
 import hashlib
 import math
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Self
 
 import jinja2
 from markupsafe import Markup, escape
 
 from calprobe.analysis.html.definitions import definition_key
-from calprobe.analysis.html.views import PageView
+from calprobe.analysis.html.views import Page
 from calprobe.analysis.palette import COLOURS, DARK_COLOURS, MAX_SERIES
 from calprobe.analysis.tables import Cell, Table, best_cells, value_of
 from calprobe.analysis.tables.cell_text import cell_interval, cell_text
@@ -23,31 +21,17 @@ from calprobe.analysis.tables.types import headings
 
 # A dash for each place in the palette, so that lines differ in more than colour; the first is solid.
 DASHES = ("", "7 2.5", "2 2", "8 2 2 2", "4.5 2", "8 2 2 2 2 2", "12 3", "2 4")
-
-
 UNDEFINED = "–"
 
 
-@dataclass(frozen=True, slots=True)
-class Inline:
-    """What stands in the page itself, and the hash by which the page's policy knows it."""
-
-    text: Markup
-    hash: str
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """A style sheet or a script of our own. It is not escaped: nothing that anyone else wrote may be in it."""
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        return cls(Markup(text), f"sha256-{digest}")
-
-
-def render(template: str, page: PageView) -> str:
-    """The page's HTML. Equal views give equal bytes; what is not valid Unicode is written as \\udcff."""
+def render(page: Page) -> str:
+    """The page's HTML. Equal pages give equal bytes; what is not valid Unicode is written as \\udcff."""
     from calprobe.version import __version__
 
-    style, script = Inline.of(stylesheet()), Inline.of(_packaged("page.js"))
-    html = _environment().get_template(template).render(page=page, style=style, script=script, version=__version__)
+    # Neither of the two is escaped: nothing that anyone else wrote may be in them.
+    style, script = Markup(stylesheet()), Markup(_packaged("page.js"))
+    template = _environment().get_template("page.html.j2")
+    html = template.render(page=page, style=style, script=script, version=__version__)
     return html.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -63,6 +47,11 @@ def stylesheet() -> str:
         if dash:
             rules.append(f".s{place} .line {{ stroke-dasharray: {dash}; }}")
     return "\n".join([*rules, _packaged("style.css")])
+
+
+def digest(text: str) -> str:
+    """The hash by which the page's policy knows what stands in the page itself."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def value_text(cell: Cell) -> str:
@@ -106,8 +95,17 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    readers = (best_cells, breakable, cell_interval, definition_key, headings, labels_repeat, value_text, word_columns)
-    environment.globals |= {reader.__name__: reader for reader in readers}
+    of_tables = (
+        best_cells,
+        breakable,
+        cell_interval,
+        definition_key,
+        headings,
+        labels_repeat,
+        value_text,
+        word_columns,
+    )
+    environment.globals |= {function.__name__: function for function in (digest, *of_tables)}
     return environment
 
 

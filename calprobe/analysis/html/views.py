@@ -1,12 +1,16 @@
-"""What the page is made of: text ready to be shown, as plain frozen data. The templates escape all of it."""
+"""What a page is made of, as plain frozen data in the order in which it is read. The template escapes all of it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from calprobe.analysis.number_text import interval, number
 from calprobe.analysis.tables import Table
+from calprobe.messages import counted
+from calprobe.metrics import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,74 +54,116 @@ class BigNumber:
     definition: str  # key of one
     lesser: bool = False  # not the run's own, but what it is held against
 
-
-@dataclass(frozen=True, slots=True)
-class WordingView:
-    """What the paraphrases change."""
-
-    title: str
-    facts: tuple[tuple[str, str], ...]
+    @classmethod
+    def of(cls, name: str, estimate: Estimate, definition: str) -> BigNumber:
+        """An estimate, with its interval as the note."""
+        return cls(name, number(estimate.value), interval(estimate), definition)
 
 
 @dataclass(frozen=True, slots=True)
-class RunView:
-    """One run."""
+class RunHead:
+    """What a run is, how much of it there is, and the numbers that it is known by."""
 
-    anchor: str
+    place: int  # among the runs
     label: str
     state: str  # complete, or PARTIAL or LIMITED and how much of it
-    partial: bool  # whether anything of the probe is left out
     how: str
-    lines: tuple[str, ...]
+    lines: tuple[str, ...] = ()
     numbers: tuple[BigNumber, ...] = ()
-    tables: tuple[Table, ...] = ()
-    figures: tuple[FigureView, ...] = ()
-    errors: Table | None = None  # its surest
-    wording: WordingView | None = None
-    slices: tuple[Table, ...] = ()
+
+    @property
+    def partial(self) -> bool:
+        """Whether anything is left out; questions that are held back as examples are not."""
+        return not self.state.startswith("complete")
 
 
 @dataclass(frozen=True, slots=True)
-class PairView:
-    """Two runs side by side."""
+class Heading:
+    """A heading within a section."""
 
-    table: Table
-    figure: FigureView | None
+    text: str | Markup  # see `with_name`
 
 
 @dataclass(frozen=True, slots=True)
-class SectionView:
-    """A part of an overview: one task, or what is over all."""
+class Facts:
+    """Names, each with what is said of it."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Details that the reader opens."""
+
+    summary: str
+    parts: tuple[Part, ...]
+
+
+# A text is a paragraph; figures in a tuple stand side by side, as many as the window is wide.
+Part = str | Heading | Facts | Table | FigureView | tuple[FigureView, ...] | RunHead | Folded
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page that its contents lead to."""
 
     anchor: str
     title: str
-    tables: tuple[Table, ...]
-    lines: tuple[str, ...] = ()  # before the tables
+    parts: tuple[Part, ...]
+    heading: str | None = None  # None: the title
+    mark: str = ""  # its class in the style sheet: `many` runs, a `warning`
+    lead: str = ""  # what is to be read first
     link: str = ""  # to a page of its own
-    figures: tuple[FigureView, ...] = ()  # of the details
-    details: tuple[Table, ...] = ()  # that the reader opens
-    warning: bool = False  # whether the title is a warning
 
 
 @dataclass(frozen=True, slots=True)
-class PageView:
-    """The page."""
+class Page:
+    """A page; definitions and how it was made stand at the end of each."""
 
     title: str
     subtitle: str
-    contents: tuple[tuple[str, str], ...]  # anchor and name of each section
-    runs: tuple[RunView, ...]
-    notes: tuple[str, ...]
+    sections: tuple[Section, ...]
     definitions: tuple[Definition, ...]
-    made: tuple[tuple[str, str], ...]  # options, versions
-    manifests: tuple[tuple[str, str], ...]  # label, JSON
-    summary: Table | None = None  # of several runs, a row for each
-    figures: tuple[FigureView, ...] = ()  # over all runs
-    pairs: tuple[PairView, ...] = ()  # of a comparison
-    across: tuple[Table, ...] = ()  # of several runs: models and averages; of asked ones all that is across them
-    sections: tuple[SectionView, ...] = ()  # of an overview
+    made: tuple[tuple[str, str], ...]  # options
+    manifests: tuple[tuple[str, str], ...] = ()  # label, JSON
 
     @property
     def keys(self) -> frozenset[str]:
         """The definitions that the page has."""
         return frozenset(definition.key for definition in self.definitions)
+
+
+def by_run(parts: Mapping[str, Iterable[Part]]) -> tuple[Part, ...]:
+    """The parts of each run, by its label, under its name where there are several runs."""
+    shown = {label: of_run for label, own in parts.items() if (of_run := tuple(own))}
+    heads = {label: [Heading(with_name("{}", label))] if len(parts) > 1 else [] for label in shown}
+    return tuple(part for label, of_run in shown.items() for part in (*heads[label], *of_run))
+
+
+def side_by_side(figures: Iterable[FigureView]) -> tuple[Part, ...]:
+    """The figures as one part of a section; none without figures."""
+    return (shown,) if (shown := tuple(figures)) else ()
+
+
+def filled(*sections: Section) -> tuple[Section, ...]:
+    """The sections that have something to show."""
+    return tuple(section for section in sections if section.parts)
+
+
+def with_name(text: str, *names: str) -> Markup:
+    """A text with names in place of each `{}`; they stay text, whoever gave them and in whatever direction they run.
+
+    >>> with_name("A {}", "<b>")
+    Markup('A <bdi>&lt;b&gt;</bdi>')
+    """
+    return Markup(text.replace("{}", "<bdi>{}</bdi>")).format(*names)
+
+
+def few(names: Iterable[str], what: str) -> str:
+    """One name or two, or how many there are; each counts once.
+
+    >>> few(["a", "b", "a"], "model"), few("abc", "model")
+    ('a and b', '3 models')
+    """
+    distinct = list(dict.fromkeys(names))
+    return " and ".join(distinct) if len(distinct) < 3 else counted(len(distinct), what)

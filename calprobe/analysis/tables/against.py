@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from calprobe.analysis.paper_figures import BesidePaper, Figure, RunAgainst
 from calprobe.analysis.prose import heading, size_and_state
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.tables.labels import TableName, of_run
 from calprobe.analysis.tables.layout import UNRANKED, Layout, quantity
 from calprobe.analysis.tables.types import Row, Table
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Difference
 
 PAPER_TABLES = {

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.run_names import last_names
+from calprobe.cells.run_facts import RunFacts
 
 
 def about(run: RunFacts) -> dict[str, str]:

@@ -41,8 +41,8 @@ class Layout(Generic[Record]):
     The heads of rows are made of the records, or given with them where a record does not know what it belongs to.
 
     >>> layout = Layout[str]("Words", "words", "word", Row, (cells("letters", "n", len),))
-    >>> layout.table(["yes", "no"]).rows[1].cells
-    (2,)
+    >>> [row.cells for row in layout.table(["yes", "no"]).rows]
+    [(3,), (2,)]
     """
 
     caption: str  # one sentence

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from calprobe.analysis.catalogue import Catalogue, CataloguedRun
 from calprobe.analysis.headlines import RunHeadline
 from calprobe.analysis.number_text import ranges
-from calprobe.analysis.run_names import model_name
 from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, quantity
 from calprobe.analysis.tables.types import Cell, Row, Table
+from calprobe.cells.run_facts import model_name
 from calprobe.messages import counted
 from calprobe.runs import ModelRecord
 from calprobe.runs.listing import ListedRun

@@ -19,12 +19,12 @@ from calprobe.analysis.prose import (
     slice_size,
     trend_note,
 )
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.tables.labels import TableName, of_run
 from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, cells
 from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.analysis.trends import LEAST, Trend
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Estimate
 
 OF_RELATIONS = (

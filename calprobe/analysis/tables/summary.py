@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from calprobe.analysis.prose import heading, left_out, mean_accuracy_name, score_notes
 from calprobe.analysis.results import EstimatorReport, Report, RunReport
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.run_names import last_names
 from calprobe.analysis.tables.labels import about
 from calprobe.analysis.tables.layout import Cells, Layout, cells, filled
 from calprobe.analysis.tables.types import LAST, Better, Column, Row, Table
+from calprobe.cells.run_facts import RunFacts
 from calprobe.confidence import Headline, headline
 from calprobe.metrics import Estimate
 from calprobe.metrics.error_shown import chance_shown, columns_shown, with_chance
@@ -72,9 +72,7 @@ def _columns(report: Report) -> Iterator[Cells[RunReport]]:
             yield _of_estimator(name, "coverage", "coverage", 9)
 
 
-def _of_estimator(
-    name: str, metric: str, heading: str, priority: int, better: Better | None = None
-) -> Cells[RunReport]:
+def _of_estimator(name: str, metric: str, title: str, priority: int, better: Better | None = None) -> Cells[RunReport]:
     """The column of a metric, or of the coverage, of each run's estimator of that name."""
 
     def cell(run: RunReport) -> Estimate | None:
@@ -83,7 +81,7 @@ def _of_estimator(
             return None
         return estimator.coverage if metric == "coverage" else estimator.metrics.get(metric)
 
-    return cells(name, metric, cell, better, heading=heading, keys={"estimator": name}, priority=priority)
+    return cells(name, metric, cell, better, heading=title, keys={"estimator": name}, priority=priority)
 
 
 def _coverage(run: RunReport, column: Column) -> float:

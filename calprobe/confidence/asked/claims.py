@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from calprobe.answers.token_claims import ccp_pairs
-from calprobe.confidence.asked.cell import ANSWER, Cell, Row
+from calprobe.confidence.asked.reply_table import ANSWER, ReplyTable, Row
 from calprobe.confidence.asked.sampled import EMPTY, Meanings
-from calprobe.confidence.asked.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, WayToRead
+from calprobe.confidence.asked.types import WayToRead
 from calprobe.confidence.samples import ClaimProbability, ccp
+from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST
 
 NO_ALTERNATIVES = "no alternatives of its tokens"
 Claim = tuple[ClaimProbability | None, str]  # and why it is not known
 
 
-def claim_probabilities(cell: Cell, meanings: Meanings | None, way: WayToRead) -> tuple[Claim, ...]:
+def claim_probabilities(table: ReplyTable, meanings: Meanings | None, way: WayToRead) -> tuple[Claim, ...]:
     """Of each row's answer, [rows], in the context and with as many alternatives as the way to read has."""
-    return tuple(_claim(cell.set, row, meanings, way) for row in cell.rows)
+    return tuple(_claim(table.set, row, meanings, way) for row in table.rows)
 
 
 def _claim(set_name: str, row: Row, meanings: Meanings | None, way: WayToRead) -> Claim:

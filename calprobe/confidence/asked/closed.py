@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats
-from calprobe.confidence.asked.cell import STATED, Cell, Row
 from calprobe.confidence.asked.readings import Answers
-from calprobe.confidence.asked.types import MODE, NOT_ASKED, OK, REQUEST, SPREAD, AskedConfidence, WayToRead
+from calprobe.confidence.asked.reply_table import STATED, ReplyTable, Row
+from calprobe.confidence.asked.types import WayToRead
+from calprobe.confidence.types import MODE, NOT_ASKED, OK, REQUEST, SPREAD, Confidence
 from calprobe.runs.replies import Reply
 
 
@@ -29,33 +30,33 @@ class ClosedReadings:
     status: npt.NDArray[np.str_]  # [rows], ok, or why it is not known
 
 
-def closed_readings(cell: Cell, name: str, way: WayToRead, condition: str = "") -> ClosedReadings:
+def closed_readings(table: ReplyTable, name: str, way: WayToRead, condition: str = "") -> ClosedReadings:
     """The distributions over what the stated prompt of that name could be replied, row by row.
 
     Args:
-        cell: the replies.
+        table: the replies.
         name: of a stated prompt.
         way: says what each reply stands for.
         condition: what stood in the place of the model's answer, see `calprobe.runs.stages`; empty: nothing.
     """
     stage = f"{STATED}{name}" + (f"@{condition}" if condition else "")
     values: dict[tuple[str, ...], Floats] = {}
-    found = [_reading(row, stage, name, way, values) for row in cell.rows]
+    found = [_reading(row, stage, name, way, values) for row in table.rows]
     numbers = np.array([own for own, _ in found], np.float64).reshape(len(found), 4)
     expected, mode, spread, mass = numbers.T
     return ClosedReadings(expected, mode, spread, mass, np.array([status for _, status in found], np.str_))
 
 
-def expected_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -> AskedConfidence:
+def expected_confidence(table: ReplyTable, name: str, answers: Answers, way: WayToRead) -> Confidence:
     """The expected value of what the model would state, with the correctness of its answer."""
-    found = closed_readings(cell, name, way)
+    found = closed_readings(table, name, way)
     more = {MODE: found.mode, SPREAD: found.spread}
-    return AskedConfidence(answers.prediction, found.expected, answers.correct, found.status, found.mass, more)
+    return Confidence(answers.prediction, found.expected, answers.correct, found.status, mass=found.mass, more=more)
 
 
-def has_closed(cell: Cell, name: str) -> bool:
+def has_closed(table: ReplyTable, name: str) -> bool:
     """Whether any row has probabilities of all replies to the stated prompt of that name."""
-    replies = (row.replies.get(f"{STATED}{name}") for row in cell.rows)
+    replies = (row.replies.get(f"{STATED}{name}") for row in table.rows)
     return any(reply is not None and reply.label_scores is not None for reply in replies)
 
 

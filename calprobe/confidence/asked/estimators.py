@@ -11,18 +11,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from calprobe.confidence.asked.cell import ANSWER, FINAL, LABEL, P_TRUE, Cell
 from calprobe.confidence.asked.closed import expected_confidence, has_closed
 from calprobe.confidence.asked.labels import own_confidence, paper_confidence
 from calprobe.confidence.asked.p_true import of_option, p_true, p_true_raw
 from calprobe.confidence.asked.question_measures import MEASURES
 from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.asked.reply_table import ANSWER, FINAL, LABEL, P_TRUE, ReplyTable
 from calprobe.confidence.asked.sample_readings import exact_frequency, frequency, of_replies
 from calprobe.confidence.asked.sampled import mean_logprob
 from calprobe.confidence.asked.stated import stated_confidence
 from calprobe.confidence.asked.token_estimators import ccp, ccp_mean, perplexity, sequence, token_entropy
-from calprobe.confidence.asked.types import AskedConfidence
 from calprobe.confidence.estimator import Entry, Estimator
+from calprobe.confidence.types import Confidence
 
 AUDIT, KADAVATH = "arXiv 2605.02038", "Kadavath et al. 2022"
 FADEEVA, FOMICHEVA = "Fadeeva et al. 2024", "Fomicheva et al. 2020"
@@ -30,25 +30,25 @@ FADEEVA, FOMICHEVA = "Fadeeva et al. 2024", "Fomicheva et al. 2020"
 
 def evidence_of(read: Read) -> frozenset[str]:
     """What a cell has of what estimators may need, by the words of `Estimator.needs`."""
-    cell, meanings = read.cell, read.meanings
-    is_closed = all(row.question.kind != "open" for row in cell.rows)
+    table, meanings = read.table, read.meanings
+    is_closed = all(row.question.kind != "open" for row in table.rows)
     known = {
-        "labels": _any(cell, "label_scores", LABEL, ANSWER),
-        "places of labels": _knows_places(cell),
-        "final labels": _any(cell, "label_scores", FINAL),
-        "p_true": cell.has(P_TRUE),
-        "verdicts": cell.judges_options,
-        "written replies": _any(cell, "logprobs", ANSWER)
-        and (cell.is_sampled or any(row.question.kind != "choice" for row in cell.rows)),
-        "alternatives": _any(cell, "alternatives", ANSWER),
+        "labels": _any(table, "label_scores", LABEL, ANSWER),
+        "places of labels": _knows_places(table),
+        "final labels": _any(table, "label_scores", FINAL),
+        "p_true": table.has(P_TRUE),
+        "verdicts": table.judges_options,
+        "written replies": _any(table, "logprobs", ANSWER)
+        and (table.is_sampled or any(row.question.kind != "choice" for row in table.rows)),
+        "alternatives": _any(table, "alternatives", ANSWER),
         "claims": meanings is not None and meanings.has_claims(read.way.claims),
-        "samples": cell.is_sampled,
-        "wordings": len({row.paraphrase for row in cell.rows}) > 1,
-        "repeats": len({(row.question.id, row.paraphrase) for row in cell.rows}) < len(cell),
+        "samples": table.is_sampled,
+        "wordings": len({row.paraphrase for row in table.rows}) > 1,
+        "repeats": len({(row.question.id, row.paraphrase) for row in table.rows}) < len(table),
         "relations": is_closed or (meanings is not None and meanings.has_relations),
         "contradictions": is_closed or (meanings is not None and meanings.has_contradictions),
         "embeddings": meanings is not None and meanings.has_embeddings,
-        "logprobs": any(not np.isnan(mean_logprob(row)[0]) for row in cell.rows),
+        "logprobs": any(not np.isnan(mean_logprob(row)[0]) for row in table.rows),
     }
     return frozenset(word for word, is_there in known.items() if is_there)
 
@@ -72,47 +72,47 @@ def _is_wanted(estimator: Estimator, names: Collection[str]) -> bool:
     return not estimator.on_request or any(f"{name}.".startswith(f"{estimator.name}.") for name in names)
 
 
-def _any(cell: Cell, field: str, *stages: str) -> bool:
+def _any(table: ReplyTable, field: str, *stages: str) -> bool:
     """Whether any row has something in its reply at one of these stages."""
-    replies = (row.replies.get(stage) for row in cell.rows for stage in stages)
+    replies = (row.replies.get(stage) for row in table.rows for stage in stages)
     return any(reply is not None and bool(getattr(reply, field)) for reply in replies)
 
 
-def _knows_places(cell: Cell) -> bool:
+def _knows_places(table: ReplyTable) -> bool:
     """Whether any reply says at which of its tokens its label probabilities are."""
-    replies = (row.replies.get(ANSWER) for row in cell.rows)
+    replies = (row.replies.get(ANSWER) for row in table.rows)
     known = ((reply.token_ids, reply.label_scores) for reply in replies if reply is not None)
     return any(scores is not None and (ids is not None or scores.starts is not None) for ids, scores in known)
 
 
-def _first(read: Read, *, normalised: bool) -> AskedConfidence:
+def _first(read: Read, *, normalised: bool) -> Confidence:
     if read.way.compat:
-        return read.answers.of_asked(paper_confidence(read.cell, read.first, read.answers, normalised))
-    return own_confidence(read.cell, read.first, normalised)
+        return read.answers.of_asked(paper_confidence(read.table, read.first, read.answers, normalised))
+    return own_confidence(read.table, read.first, normalised)
 
 
 def _of_stated_prompts(entry: Entry, read: Read) -> Iterator[Estimator]:
     """Of each prompt that asks for a confidence: what it states, read of the option, and its expected value."""
-    for prompt in read.cell.stated:
+    for prompt in read.table.stated:
         stated, expected = _stated(prompt), _expected(prompt)
         yield entry.bound(stated, prompt, f"that the model states when asked by {prompt}, of the answer that was read")
-        if read.cell.judges_options:
+        if read.table.judges_options:
             definition = f"as stated_{prompt}, read as said of the option: 1 minus it where the verdict is No"
             of_verdict = entry.bound(of_option(stated), f"{prompt}.option")
             yield replace(of_verdict, definition=definition, source="")
-        if has_closed(read.cell, prompt):
+        if has_closed(read.table, prompt):
             definition = (
                 f"expected value of what the model would state when asked by {prompt}, over all replies of the scale"
             )
             yield replace(entry.bound(expected, f"{prompt}.expected"), definition=definition, source="")
 
 
-def _stated(prompt: str) -> Callable[[Read], AskedConfidence]:
-    return lambda read: read.answers.of_asked(stated_confidence(read.cell, prompt, read.answers, read.way))
+def _stated(prompt: str) -> Callable[[Read], Confidence]:
+    return lambda read: read.answers.of_asked(stated_confidence(read.table, prompt, read.answers, read.way))
 
 
-def _expected(prompt: str) -> Callable[[Read], AskedConfidence]:
-    return lambda read: read.answers.of_asked(expected_confidence(read.cell, prompt, read.answers, read.way))
+def _expected(prompt: str) -> Callable[[Read], Confidence]:
+    return lambda read: read.answers.of_asked(expected_confidence(read.table, prompt, read.answers, read.way))
 
 
 _CLAIMS = "claim-conditioned probability: that the reply's tokens say what they say, and not the contrary"
@@ -144,7 +144,7 @@ ENTRIES: tuple[Entry, ...] = (
             "label_answer",
             "as label, at the position where the answer that was read was generated",
             "label",
-            lambda read: own_confidence(read.cell, read.at_answer, normalised=True),
+            lambda read: own_confidence(read.table, read.at_answer, normalised=True),
             needs=frozenset({"places of labels"}),
         )
     ),
@@ -153,7 +153,7 @@ ENTRIES: tuple[Entry, ...] = (
             "label_final",
             "as label, behind the reply and a cue for the final answer",
             "label",
-            lambda read: own_confidence(read.cell, read.final, normalised=True),
+            lambda read: own_confidence(read.table, read.final, normalised=True),
             needs=frozenset({"final labels"}),
         )
     ),

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked.cell import ANSWER, FINAL, LABEL, Cell, Row
 from calprobe.confidence.asked.readings import Answers
-from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
+from calprobe.confidence.asked.reply_table import ANSWER, FINAL, LABEL, ReplyTable, Row
 from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.confidence.types import NOT_ASKED, OK, REQUEST, Confidence
 from calprobe.runs.replies import LabelScores, Reply
 
 NO_LABEL, NOT_SEEN = "no label in the window", "letter not in the window"
@@ -62,16 +62,16 @@ class LabelMasses:
         return covered
 
 
-def first_masses(cell: Cell, window: int | None = None) -> LabelMasses:
+def first_masses(table: ReplyTable, window: int | None = None) -> LabelMasses:
     """At the first position that was generated."""
-    found = [_of_stage(row, LABEL if LABEL in row.replies else ANSWER) for row in cell.rows]
-    return _masses(cell, [_place_of_first(*own) for own in found], window)
+    found = [_of_stage(row, LABEL if LABEL in row.replies else ANSWER) for row in table.rows]
+    return _masses(table, [_place_of_first(*own) for own in found], window)
 
 
-def answer_masses(cell: Cell, answers: Answers, window: int | None = None) -> LabelMasses:
+def answer_masses(table: ReplyTable, answers: Answers, window: int | None = None) -> LabelMasses:
     """Where the letter was generated that a reader has read."""
     places: list[_Place] = []
-    for row, reading, place in zip(cell.rows, answers.readings, answers.prediction.tolist(), strict=True):
+    for row, reading, place in zip(table.rows, answers.readings, answers.prediction.tolist(), strict=True):
         reply = row.replies.get(ANSWER)
         if reply is None or reply.label_scores is None:
             places.append((None, 0, REQUEST if ANSWER in row.failed else NOT_ASKED))
@@ -80,12 +80,12 @@ def answer_masses(cell: Cell, answers: Answers, window: int | None = None) -> La
         else:
             at = place_of_label(reply, place, reading.start)
             places.append((None, 0, NO_PLACE) if at is None else (reply.label_scores, at, OK))
-    return _masses(cell, places, window)
+    return _masses(table, places, window)
 
 
-def final_masses(cell: Cell, window: int | None = None) -> LabelMasses:
+def final_masses(table: ReplyTable, window: int | None = None) -> LabelMasses:
     """Behind the final cue."""
-    return _masses(cell, [_place_of_first(*_of_stage(row, FINAL)) for row in cell.rows], window)
+    return _masses(table, [_place_of_first(*_of_stage(row, FINAL)) for row in table.rows], window)
 
 
 def place_of_label(reply: Reply, label: int, start: int) -> int | None:
@@ -144,9 +144,9 @@ def _place_of_first(reply: Reply | None, status: str) -> _Place:
     return (scores, 0, OK) if reply is not None and reply.begins_with_labels else (None, 0, NO_PLACE)
 
 
-def _masses(cell: Cell, places: Sequence[_Place], window: int | None) -> LabelMasses:
-    width = max((len(row.question.labels) for row in cell.rows), default=0)
-    mass, seen = np.zeros((len(cell), width)), np.zeros((len(cell), width), np.bool_)
+def _masses(table: ReplyTable, places: Sequence[_Place], window: int | None) -> LabelMasses:
+    width = max((len(row.question.labels) for row in table.rows), default=0)
+    mass, seen = np.zeros((len(table), width)), np.zeros((len(table), width), np.bool_)
     status = [own for _, _, own in places]
     for at, (scores, place, _) in enumerate(places):
         if scores is None:
@@ -158,7 +158,7 @@ def _masses(cell: Cell, places: Sequence[_Place], window: int | None) -> LabelMa
         mass[at, : len(there)] = np.where(there, np.exp(scores.logprobs[place]), 0.0)
         if not there.any():
             status[at] = NO_LABEL
-    counts = np.array([len(row.question.labels) for row in cell.rows], np.int64)
+    counts = np.array([len(row.question.labels) for row in table.rows], np.int64)
     return LabelMasses(np.minimum(mass, 1.0), seen, np.array(status, np.str_), counts)
 
 
@@ -171,13 +171,13 @@ def off_label_mass(masses: LabelMasses) -> Floats:
     return np.where(known, np.clip(1.0 - masses.total, 0.0, 1.0), np.nan)
 
 
-def own_confidence(cell: Cell, masses: LabelMasses, normalised: bool) -> AskedConfidence:
+def own_confidence(table: ReplyTable, masses: LabelMasses, normalised: bool) -> Confidence:
     """The most probable label, paired with its own correctness; raw, or normalised over the labels seen."""
     prediction = masses.largest
-    return _confidence(masses, prediction, _right(cell, prediction), normalised)
+    return _confidence(masses, prediction, _right(table, prediction), normalised)
 
 
-def paper_confidence(cell: Cell, masses: LabelMasses, answers: Answers, normalised: bool) -> AskedConfidence:
+def paper_confidence(table: ReplyTable, masses: LabelMasses, answers: Answers, normalised: bool) -> Confidence:
     """The mass of the letter that a reader has read, paired with that letter's correctness, as the audit's paper.
 
     A letter that is not in the window has confidence 0. A row without any label in the window has confidence 0 too, and
@@ -190,22 +190,20 @@ def paper_confidence(cell: Cell, masses: LabelMasses, answers: Answers, normalis
     unseen = asked & (masses.at(prediction) == 0)
     status = np.where(unseen & (masses.status == OK), NOT_SEEN, masses.status)
     correct = answers.correct & (masses.status != NO_LABEL)
-    return AskedConfidence(prediction, np.where(unseen, 0.0, found.confidence), correct, status)
+    return Confidence(prediction, np.where(unseen, 0.0, found.confidence), correct, status)
 
 
-def _confidence(
-    masses: LabelMasses, prediction: Ints, correct: npt.NDArray[np.bool_], normalised: bool
-) -> AskedConfidence:
+def _confidence(masses: LabelMasses, prediction: Ints, correct: npt.NDArray[np.bool_], normalised: bool) -> Confidence:
     with np.errstate(invalid="ignore", divide="ignore"):
         found = masses.at(prediction) / (masses.total if normalised else 1.0)
     read = masses.known & (prediction != NO_PREDICTION)
     confidence = np.where(read, np.clip(found, 0.0, 1.0), np.nan)
-    return AskedConfidence(prediction, confidence, correct & (prediction != NO_PREDICTION), masses.status)
+    return Confidence(prediction, confidence, correct & (prediction != NO_PREDICTION), masses.status)
 
 
-def _right(cell: Cell, prediction: Ints) -> npt.NDArray[np.bool_]:
+def _right(table: ReplyTable, prediction: Ints) -> npt.NDArray[np.bool_]:
     """Whether the prediction is the right option; of a question without one, the grade that the reply came with."""
-    pairs = zip(cell.rows, prediction.tolist(), strict=True)
+    pairs = zip(table.rows, prediction.tolist(), strict=True)
     return np.array([_is_right(row, place) for row, place in pairs], np.bool_)
 
 

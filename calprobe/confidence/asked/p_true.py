@@ -8,21 +8,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calprobe.confidence.asked.cell import P_TRUE, Row
 from calprobe.confidence.asked.read_cell import Read
-from calprobe.confidence.asked.types import HIGH, LOW, NOT_ASKED, OK, REQUEST, AskedConfidence, Reading
+from calprobe.confidence.asked.reply_table import P_TRUE, Row
+from calprobe.confidence.asked.types import Reading
+from calprobe.confidence.types import HIGH, LOW, NOT_ASKED, OK, REQUEST, Confidence
 from calprobe.runs.replies import Reply
 
 NOT_SEEN, BOUND = "neither reply in the window", "one reply below the window, a bound"
-Compute = Callable[[Read], AskedConfidence]
+Compute = Callable[[Read], Confidence]
 
 
-def p_true(read: Read) -> AskedConfidence:
+def p_true(read: Read) -> Confidence:
     """Normalised over the two replies, with the mass that both have; NaN where a window shows neither."""
     return _of(read, normalised=True)
 
 
-def p_true_raw(read: Read) -> AskedConfidence:
+def p_true_raw(read: Read) -> Confidence:
     """Raw; what it lacks of the normalised one is on other replies."""
     return _of(read, normalised=False)
 
@@ -33,7 +34,7 @@ def of_option(compute: Compute) -> Compute:
     A question about "your conclusion" can be read either way. A confidence c in the option is 1 - c in the verdict No.
     """
 
-    def computed(read: Read) -> AskedConfidence:
+    def computed(read: Read) -> Confidence:
         found = compute(read)
         rejects = np.array([reading.value == row.question.labels[1] for reading, row in _pairs(read)], np.bool_)
         turned = replace(found, confidence=np.where(rejects, 1 - found.confidence, found.confidence))
@@ -47,19 +48,19 @@ def of_option(compute: Compute) -> Compute:
 
 
 def _pairs(read: Read) -> Iterator[tuple[Reading, Row]]:
-    yield from zip(read.answers.readings, read.cell.rows, strict=True)
+    yield from zip(read.answers.readings, read.table.rows, strict=True)
 
 
-def _of(read: Read, *, normalised: bool) -> AskedConfidence:
-    found = [_reading(row, normalised) for row in read.cell.rows]
+def _of(read: Read, *, normalised: bool) -> Confidence:
+    found = [_reading(row, normalised) for row in read.table.rows]
     return read.answers.of_asked(
-        AskedConfidence(
+        Confidence(
             read.answers.prediction,
             np.array([own.value for own in found], np.float64),
             read.answers.correct,
             np.array([own.status for own in found], np.str_),
-            np.array([own.both for own in found], np.float64) if normalised else None,
-            {
+            mass=np.array([own.both for own in found], np.float64) if normalised else None,
+            more={
                 LOW: np.array([own.low for own in found], np.float64),
                 HIGH: np.array([own.high for own in found], np.float64),
             },

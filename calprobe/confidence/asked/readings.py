@@ -16,9 +16,9 @@ from calprobe.answers.grading import ABSTENTION, IMPORTED, GradeRules, with_cont
 from calprobe.answers.readers import CONCLUDES, CONCLUSIONS
 from calprobe.answers.types import GIVEN as GIVEN
 from calprobe.arrays import Ints
-from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL, Cell, Row
-from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
+from calprobe.confidence.asked.reply_table import ANSWER, FINAL, GREEDY, GREEDY_FINAL, ReplyTable, Row
 from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.confidence.types import NOT_ASKED, OK, REQUEST, Confidence
 from calprobe.questions.types import Question
 from calprobe.runs.grades import StoredGrade
 
@@ -60,7 +60,7 @@ class Answers:
             tuple(self.grades[place] for place in own) if self.grades else (),
         )
 
-    def of_asked(self, found: AskedConfidence) -> AskedConfidence:
+    def of_asked(self, found: Confidence) -> Confidence:
         """Confidences that go by these answers, without those of rows that this reader has no reply of."""
         status = np.array([own.status for own in self.readings], np.str_)
         return found.known_where(self.asked, status)
@@ -96,18 +96,18 @@ class Answers:
         return dict(Counter(own.rule for own in self.readings if _was_read(own)).most_common())
 
 
-def read_answers(cell: Cell, reader: str, rules: GradeRules | None = None) -> Answers:
+def read_answers(table: ReplyTable, reader: str, rules: GradeRules | None = None) -> Answers:
     """Read every row of a cell. A reply that came with its grade has no reading of its own.
 
     Args:
-        cell: the replies.
+        table: the replies.
         reader: a name in `calprobe.answers.READERS`, or GIVEN, ARGMAX, DEFAULT, CONCLUDED.
         rules: of grades that are not stored; None: the usual ones.
     Raises:
         UsageError: no such reader, or one that does not read answers to questions of this kind.
     """
-    readings = tuple(_reading(row, reader) for row in cell.rows)
-    pairs = list(zip(cell.rows, readings, strict=True))
+    readings = tuple(_reading(row, reader) for row in table.rows)
+    pairs = list(zip(table.rows, readings, strict=True))
     grades = tuple(_grade(row, own, reader, rules) for row, own in pairs)
     return Answers(
         reader,

@@ -21,33 +21,33 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked.cell import GREEDY, GREEDY_FINAL
 from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.asked.reply_table import GREEDY, GREEDY_FINAL
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.asked.token_estimators import DECIMALS, of_rows
-from calprobe.confidence.asked.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimator import Entry, Estimator
 from calprobe.confidence.samples import frequencies
+from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, Confidence
 
-Compute = Callable[[Read], AskedConfidence]
+Compute = Callable[[Read], Confidence]
 NO_ANSWER, OTHER = "no answer", NOT_ASKED
 MAJORITY, GREEDY_READING = ".majority", ".greedy"
 READINGS = ("", MAJORITY, GREEDY_READING)
 
 
-def frequency(read: Read) -> AskedConfidence:
+def frequency(read: Read) -> Confidence:
     """The share of the samples that give the same answer, each sample with its own correctness."""
     return _frequency(read, lambda own: own.classes)
 
 
-def exact_frequency(read: Read) -> AskedConfidence:
+def exact_frequency(read: Read) -> Confidence:
     """The share of the samples that give the same string."""
     return _frequency(read, lambda own: own.exact)
 
 
-def _frequency(read: Read, of: Callable[[SampledQuestion], Ints]) -> AskedConfidence:
-    values = np.full(len(read.cell), np.nan)
+def _frequency(read: Read, of: Callable[[SampledQuestion], Ints]) -> Confidence:
+    values = np.full(len(read.table), np.nan)
     for own in read.samples:
         classes = of(own)
         values[own.rows] = np.where(classes >= 0, frequencies(classes, len(classes)), np.nan)
@@ -57,8 +57,8 @@ def _frequency(read: Read, of: Callable[[SampledQuestion], Ints]) -> AskedConfid
 def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
     """A question's uncertainty, of each of its samples."""
 
-    def compute(read: Read) -> AskedConfidence:
-        values, status = np.full(len(read.cell), np.nan), [OK] * len(read.cell)
+    def compute(read: Read) -> Confidence:
+        values, status = np.full(len(read.table), np.nan), [OK] * len(read.table)
         for own in read.samples:
             # Equal up to rounding is a tie: eigenvalues of c perfect clusters add up to c, and to its neighbours.
             values[own.rows] = value = round(measure(own), DECIMALS) + 0.0 if own.read else np.nan
@@ -75,7 +75,7 @@ def of_majority(compute: Compute) -> Compute:
     It stands at the question's first sample, so that questions of two runs can be paired.
     """
 
-    def reading(read: Read) -> AskedConfidence:
+    def reading(read: Read) -> Confidence:
         found, rows = read.once(compute), _Rows.of(read)
         for own in read.samples:
             first, place = int(own.rows[0]), representative(own)
@@ -110,11 +110,11 @@ class _Rows:
 
     @classmethod
     def of(cls, read: Read) -> _Rows:
-        n = len(read.cell)
+        n = len(read.table)
         return cls(np.full(n, NO_PREDICTION), np.full(n, np.nan), np.zeros(n, np.bool_), [OTHER] * n)
 
-    def confidence(self) -> AskedConfidence:
-        return AskedConfidence(self.prediction, self.values, self.correct, np.array(self.status, np.str_))
+    def confidence(self) -> Confidence:
+        return Confidence(self.prediction, self.values, self.correct, np.array(self.status, np.str_))
 
 
 def representative(own: SampledQuestion) -> int | None:
@@ -131,9 +131,9 @@ def of_greedy(compute: Compute) -> Compute:
     One row a question, and in a family of variants one for each member that has a greedy answer.
     """
 
-    def reading(read: Read) -> AskedConfidence:
+    def reading(read: Read) -> Confidence:
         found, rows = read.once(compute), _Rows.of(read)
-        for place, row in enumerate(read.cell.rows):
+        for place, row in enumerate(read.table.rows):
             right = read.greedy_is_right[place]
             if right is not None:
                 rows.values[place], rows.correct[place] = found.confidence[place], right
@@ -148,14 +148,14 @@ def of_greedy(compute: Compute) -> Compute:
 def of_replies(entry: Entry, read: Read) -> Iterator[Estimator]:
     """A confidence in each reply, and where questions have several, of the most frequent answer."""
     yield from _readings(
-        entry, [(MAJORITY, "of the most frequent answer", of_majority)] if read.cell.is_sampled else []
+        entry, [(MAJORITY, "of the most frequent answer", of_majority)] if read.table.is_sampled else []
     )
 
 
 def of_questions(entry: Entry, read: Read) -> Iterator[Estimator]:
     """An uncertainty of a question, against its most frequent answer, and where there is one its greedy answer."""
     readings = [(MAJORITY, "against the most frequent answer", of_majority)]
-    if read.cell.has(GREEDY):
+    if read.table.has(GREEDY):
         readings.append((GREEDY_READING, "against one greedy answer", of_greedy))
     yield from _readings(entry, readings)
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from calprobe.answers.said import equal_answers, said
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked.cell import ANSWER, Cell, Row
 from calprobe.confidence.asked.readings import Answers
+from calprobe.confidence.asked.reply_table import ANSWER, ReplyTable, Row
 from calprobe.confidence.samples import (
     Strings,
     affinity,
@@ -205,23 +205,23 @@ class SampledQuestion:
         return self.strings.classes(greedy_classes(equal))
 
 
-def sampled_questions(cell: Cell, answers: Answers, meanings: Meanings | None) -> tuple[SampledQuestion, ...]:
+def sampled_questions(table: ReplyTable, answers: Answers, meanings: Meanings | None) -> tuple[SampledQuestion, ...]:
     """The questions of a cell with their samples, in the cell's order.
 
     A request that failed is no sample: nothing is known of what the model would have said.
     """
     places: dict[str, list[int]] = {}
     for place in np.flatnonzero(answers.asked).tolist():
-        places.setdefault(cell.rows[place].question.id, []).append(place)
-    return tuple(_sampled(cell, answers, own, meanings) for own in places.values())
+        places.setdefault(table.rows[place].question.id, []).append(place)
+    return tuple(_sampled(table, answers, own, meanings) for own in places.values())
 
 
-def _sampled(cell: Cell, answers: Answers, own: Sequence[int], meanings: Meanings | None) -> SampledQuestion:
-    rows = [cell.rows[place] for place in own]
+def _sampled(table: ReplyTable, answers: Answers, own: Sequence[int], meanings: Meanings | None) -> SampledQuestion:
+    rows = [table.rows[place] for place in own]
     texts = [said(row.first, row.question, answers.readings[place]) for row, place in zip(rows, own, strict=True)]
     question = rows[0].question
     return SampledQuestion(
-        cell.set,
+        table.set,
         question,
         np.array(own, np.int64),
         np.array([row.paraphrase for row in rows], np.int64),

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from calprobe.confidence.asked.cell import Cell, Row
 from calprobe.confidence.asked.readings import Answers
-from calprobe.confidence.asked.types import NOT_ASKED, REQUEST, AskedConfidence, Reading, WayToRead
+from calprobe.confidence.asked.reply_table import ReplyTable, Row
+from calprobe.confidence.asked.types import Reading, WayToRead
+from calprobe.confidence.types import NOT_ASKED, REQUEST, Confidence
 from calprobe.runs.stages import StatedStage
 
 
-def stated_readings(cell: Cell, name: str, way: WayToRead, condition: str = "") -> tuple[Reading, ...]:
+def stated_readings(table: ReplyTable, name: str, way: WayToRead, condition: str = "") -> tuple[Reading, ...]:
     """What was read off each row's stated confidence, [rows]; `condition`: in what stood in the answer's place."""
-    return tuple(_reading(row, StatedStage(name, condition).stage, name, way) for row in cell.rows)
+    return tuple(_reading(row, StatedStage(name, condition).stage, name, way) for row in table.rows)
 
 
-def stated_confidence(cell: Cell, name: str, answers: Answers, way: WayToRead) -> AskedConfidence:
+def stated_confidence(table: ReplyTable, name: str, answers: Answers, way: WayToRead) -> Confidence:
     """The stated confidence of each row with the correctness of its answer, an answer that was not read being wrong.
 
     A statement that cannot be read is no wrong answer: the row has no confidence, and its status says why.
     """
-    readings = stated_readings(cell, name, way)
+    readings = stated_readings(table, name, way)
     values = [np.nan if own.value is None else float(own.value) for own in readings]
-    return AskedConfidence(
+    return Confidence(
         answers.prediction,
         np.array(values, np.float64),
         answers.correct,

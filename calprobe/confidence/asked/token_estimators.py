@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from calprobe.arrays import Floats
-from calprobe.confidence.asked.cell import ANSWER, Cell
 from calprobe.confidence.asked.claims import NO_ALTERNATIVES
 from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.asked.reply_table import ANSWER, ReplyTable
 from calprobe.confidence.asked.sampled import EMPTY, mean_logprob
-from calprobe.confidence.asked.types import NOT_ASKED, OK, REQUEST, AskedConfidence
 from calprobe.confidence.samples import ClaimProbability
+from calprobe.confidence.types import NOT_ASKED, OK, REQUEST, Confidence
 
 OF_ONE_REPLY = ("perplexity", "token_entropy")  # uncertainties that are no measures of a question's samples
 # Of what is computed from samples or tokens: values that are equal but for their rounding are ties.
@@ -20,48 +20,48 @@ DECIMALS = 12
 Known = tuple[Sequence[float], Sequence[str]]  # of each row, and why it is not known
 
 
-def sequence(read: Read) -> AskedConfidence:
+def sequence(read: Read) -> Confidence:
     """The length-normalised probability of each reply."""
     values, status = _mean_logprobs(read)
     return of_rows(read, np.exp(values), status)
 
 
-def perplexity(read: Read) -> AskedConfidence:
+def perplexity(read: Read) -> Confidence:
     """1 / the length-normalised probability of each reply."""
     values, status = _mean_logprobs(read)
     return of_rows(read, np.exp(np.negative(values)), status)
 
 
-def token_entropy(read: Read) -> AskedConfidence:
+def token_entropy(read: Read) -> Confidence:
     """The mean entropy of each reply's positions; of windows the least that it can be."""
-    found = [_entropy(read.cell, place) for place in range(len(read.cell))]
+    found = [_entropy(read.table, place) for place in range(len(read.table))]
     return of_rows(read, [value for value, _ in found], [status for _, status in found])
 
 
-def ccp(read: Read) -> AskedConfidence:
+def ccp(read: Read) -> Confidence:
     """The product over each reply's tokens: falls with their number."""
     return _claims(read, lambda own: own.product)
 
 
-def ccp_mean(read: Read) -> AskedConfidence:
+def ccp_mean(read: Read) -> Confidence:
     """The geometric mean over each reply's tokens."""
     return _claims(read, lambda own: own.mean)
 
 
-def of_rows(read: Read, values: Sequence[float] | Floats, status: Sequence[str]) -> AskedConfidence:
+def of_rows(read: Read, values: Sequence[float] | Floats, status: Sequence[str]) -> Confidence:
     """A number for each row with the correctness of its answer."""
     answers = read.answers
     numbers: Floats = np.asarray(np.round(np.asarray(values, np.float64), DECIMALS) + 0.0)
-    return answers.of_asked(AskedConfidence(answers.prediction, numbers, answers.correct, np.array(status, np.str_)))
+    return answers.of_asked(Confidence(answers.prediction, numbers, answers.correct, np.array(status, np.str_)))
 
 
 def _mean_logprobs(read: Read) -> Known:
-    found = [mean_logprob(row) for row in read.cell.rows]
+    found = [mean_logprob(row) for row in read.table.rows]
     return [value for value, _ in found], [status for _, status in found]
 
 
-def _entropy(cell: Cell, place: int) -> tuple[float, str]:
-    row = cell.rows[place]
+def _entropy(table: ReplyTable, place: int) -> tuple[float, str]:
+    row = table.rows[place]
     reply = row.replies.get(ANSWER)
     if reply is None:
         return float("nan"), REQUEST if ANSWER in row.failed else NOT_ASKED
@@ -71,7 +71,7 @@ def _entropy(cell: Cell, place: int) -> tuple[float, str]:
     return (float(own.astype(np.float64).mean()), OK) if len(own) else (float("nan"), EMPTY)
 
 
-def _claims(read: Read, value: Callable[[ClaimProbability], float]) -> AskedConfidence:
+def _claims(read: Read, value: Callable[[ClaimProbability], float]) -> Confidence:
     found = read.claims
     values = [np.nan if own is None else value(own) for own, _ in found]
     return of_rows(read, values, [status for _, status in found])

@@ -21,7 +21,6 @@ from calprobe.analysis import (
     compare_reductions,
     report,
 )
-from calprobe.analysis.run_facts import RunFacts
 from calprobe.analysis.tables import (
     Column,
     Row,
@@ -32,6 +31,7 @@ from calprobe.analysis.tables import (
     report_tables,
 )
 from calprobe.analysis.tables.latex_text import latex_text
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Difference, Estimate, Resampling
 
 QUICK = ReportOptions(resampling=Resampling(6))

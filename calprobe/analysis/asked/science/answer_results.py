@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
+from calprobe.analysis.json_values import value_json
 from calprobe.metrics import Estimate
 
 Metrics = Mapping[str, Estimate]  # by name
@@ -49,6 +50,8 @@ class QuestionLevel:
 class AnswerCell:
     """The questions of one kind in one set under one variant."""
 
+    JSON: ClassVar = "variant kind samples responses questions"
+
     set: str
     variant: str
     kind: Kind
@@ -70,3 +73,8 @@ class AnswerStudy:
         cells = [cell for cell in self.cells if cell.set == name]
         variants = [cell.variant for cell in cells]
         return {f"{c.variant}, {c.kind}" if variants.count(c.variant) > 1 else c.variant: c for c in cells}
+
+    def to_json(self) -> dict[str, Any]:
+        """What `calprobe report --json` says under `answer_study`: cells by set, then as `of_set` names them."""
+        sets = dict.fromkeys(cell.set for cell in self.cells)
+        return {"sets": {name: value_json(self.of_set(name)) for name in sets}}

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.science.answer_results import (
     TREATMENTS,
     AnswerCell,
@@ -23,8 +21,9 @@ from calprobe.analysis.asked.science.answer_results import (
 )
 from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.arrays import Floats
-from calprobe.confidence.asked.cell import FINAL, Row
+from calprobe.cells.asked import Asked, AskedCell
 from calprobe.confidence.asked.readings import CONCLUDED
+from calprobe.confidence.asked.reply_table import FINAL, Row
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import frequencies
@@ -40,7 +39,7 @@ ESTIMATORS = ("stated_", "p_true", "frequency", "ccp", "sequence")  # beginnings
 _DEGENERATE = 0.02  # share of Yes, or of No, below which verdicts say nothing
 
 
-def answer_study(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions) -> AnswerStudy | None:
+def answer_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> AnswerStudy | None:
     """The study of a run from its opened cells; None where no cell has conclusions behind sampled replies.
 
     Questions of different kinds under one variant are studied apart.
@@ -48,25 +47,25 @@ def answer_study(asked: Asked, cells: Sequence[OpenedCell], options: AskedOption
     own = [
         _cell(asked, opened.at(places), kind, options)
         for opened in cells
-        if opened.cell.clusters is not None and opened.cell.has(FINAL)
+        if opened.units.clusters is not None and opened.table.has(FINAL)
         for kind, places in _kinds(opened).items()
     ]
     return AnswerStudy(asked.label, asked.model, tuple(own)) if own else None
 
 
-def _kinds(opened: OpenedCell) -> dict[Kind, list[int]]:
+def _kinds(opened: AskedCell) -> dict[Kind, list[int]]:
     """The rows of each kind that is studied: all but choices that no turn asked to conclude from."""
     found: dict[Kind, list[int]] = {}
     names: Mapping[str, Kind] = {"number": "numbers", "open": "texts", "choice": "choices"}
-    for place, row in enumerate(opened.cell.rows):
+    for place, row in enumerate(opened.table.rows):
         kind: Kind = "claims" if row.question.of else names[row.question.kind]
         if kind != "choices" or opened.read.answers.reader in ("chosen", CONCLUDED):
             found.setdefault(kind, []).append(place)
     return found
 
 
-def _cell(asked: Asked, opened: OpenedCell, kind: Kind, options: AskedOptions) -> AnswerCell:
-    cell = opened.cell
+def _cell(asked: Asked, opened: AskedCell, kind: Kind, options: AskedOptions) -> AnswerCell:
+    cell = opened.table
     samples = max((len(own.rows) for own in opened.read.samples), default=0)
     sizes = Counter(question.root for own in asked.sets if own.name == cell.set for question in own.questions)
     found = list(_options(opened, sizes) if kind == "claims" else _most_frequent(opened))
@@ -78,8 +77,8 @@ def _roots(rows: Sequence[Row]) -> Names:
     return np.array([row.question.root for row in rows], np.str_)
 
 
-def _responses(opened: OpenedCell, kind: Kind, samples: int, options: AskedOptions) -> ResponseLevel:
-    cell, answers = opened.cell, opened.read.answers
+def _responses(opened: AskedCell, kind: Kind, samples: int, options: AskedOptions) -> ResponseLevel:
+    cell, answers = opened.table, opened.read.answers
     names, right, read, kept = _roots(cell.rows), answers.correct, answers.extracted, answers.asked
     claims = kind == "claims"
     true = np.array([row.question.answer == 0 for row in cell.rows], np.bool_)
@@ -103,9 +102,9 @@ def _responses(opened: OpenedCell, kind: Kind, samples: int, options: AskedOptio
     )
 
 
-def _tolerances(opened: OpenedCell, names: Names, options: AskedOptions) -> Metrics:
+def _tolerances(opened: AskedCell, names: Names, options: AskedOptions) -> Metrics:
     """The accuracy of numbers by what may be between them and the right ones."""
-    pairs = list(zip(opened.read.answers.readings, opened.cell.rows, strict=True))
+    pairs = list(zip(opened.read.answers.readings, opened.table.rows, strict=True))
     found = {}
     for name in TOLERANCES:
         rules = GradeRules(tolerance=name)
@@ -144,7 +143,7 @@ def _balanced(right: Right, true: Right, names: Names, options: AskedOptions) ->
     return bootstrap_of_means(values, mean, options.resampling, names)
 
 
-def _treated(opened: OpenedCell, name: str, way: str, samples: int, options: AskedOptions) -> Metrics:
+def _treated(opened: AskedCell, name: str, way: str, samples: int, options: AskedOptions) -> Metrics:
     """The metrics of an estimator, its rows without an answer or a confidence treated in one of the three ways.
 
     An answer that was not read is wrong. Whether another is right does not depend on its confidence. One row a
@@ -158,7 +157,7 @@ def _treated(opened: OpenedCell, name: str, way: str, samples: int, options: Ask
     filling = np.where(right, 0.0, 1.0) if way == "worst" else 0.0
     confidence = np.where(failed, filling, found.confidence)
     by = frequency_ece(samples) if name.startswith("frequency") else CENTRED_ECE
-    return _metrics(confidence[kept], right[kept], _roots(opened.cell.rows)[kept], options, by)
+    return _metrics(confidence[kept], right[kept], _roots(opened.table.rows)[kept], options, by)
 
 
 def _metrics(confidence: Floats, right: Right, names: Names | None, options: AskedOptions, centred: Metric) -> Metrics:
@@ -180,8 +179,8 @@ class _Answer:
     tied: bool = False  # drawn among several that have that share
 
 
-def _questions(opened: OpenedCell, found: Sequence[_Answer], samples: int, options: AskedOptions) -> QuestionLevel:
-    claims = opened.cell.judges_options
+def _questions(opened: AskedCell, found: Sequence[_Answer], samples: int, options: AskedOptions) -> QuestionLevel:
+    claims = opened.table.judges_options
     share = np.array([own.share for own in found], np.float64)
     normalised = np.array([own.normalised for own in found], np.float64)
     right = np.array([own.right for own in found], np.bool_)
@@ -199,7 +198,7 @@ def _questions(opened: OpenedCell, found: Sequence[_Answer], samples: int, optio
     )
 
 
-def _most_frequent(opened: OpenedCell) -> Iterator[_Answer]:
+def _most_frequent(opened: AskedCell) -> Iterator[_Answer]:
     """The most frequent answer to each question with its frequency; classes are those of equal answers."""
     for own in opened.read.samples:
         if own.majority < 0:
@@ -210,7 +209,7 @@ def _most_frequent(opened: OpenedCell) -> Iterator[_Answer]:
         yield _Answer(bool(opened.read.answers.correct[own.rows[place]]), share, tied=own.is_tied)
 
 
-def _options(opened: OpenedCell, sizes: Mapping[str, int]) -> Iterator[_Answer]:
+def _options(opened: AskedCell, sizes: Mapping[str, int]) -> Iterator[_Answer]:
     """The option of each question with most Yes; where several have as many, one of them, drawn.
 
     Questions with an option of which no sample is there (every request failed) are left out.
@@ -221,7 +220,7 @@ def _options(opened: OpenedCell, sizes: Mapping[str, int]) -> Iterator[_Answer]:
         yes = np.array([_share_of_yes(opened, own) for own in claims])
         right = [2 * int(opened.read.answers.correct[own.rows].sum()) > len(own.rows) for own in claims]
         best = np.nonzero(yes == yes.max())[0].tolist()
-        chosen = best[draw_name([claims[place].question.id for place in best], opened.cell.set, name)]
+        chosen = best[draw_name([claims[place].question.id for place in best], opened.table.set, name)]
         share, total = float(yes[chosen]), float(yes.sum())
         normalised = share / total if total else 1 / len(yes)
         yield _Answer(claims[chosen].question.answer == 0, share, normalised, all(right), tied=len(best) > 1)
@@ -234,6 +233,6 @@ def _by_question(samples: Sequence[SampledQuestion]) -> Mapping[str, list[Sample
     return found
 
 
-def _share_of_yes(opened: OpenedCell, own: SampledQuestion) -> float:
+def _share_of_yes(opened: AskedCell, own: SampledQuestion) -> float:
     """Of the samples, those without a verdict counted."""
     return float((opened.read.answers.prediction[own.rows] == 0).mean())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
+from calprobe.analysis.json_values import record_json
 from calprobe.metrics import Estimate
 
 Metrics = Mapping[str, Estimate]  # by name
@@ -35,6 +37,8 @@ class LabelUse:
 class LabelDesign:
     """One set under one prompt design."""
 
+    JSON: ClassVar = "variant rows comprehension invalid chosen labels concentration uses"
+
     set: str
     variant: str
     rows: int
@@ -50,6 +54,8 @@ class LabelDesign:
 class PermutedDesign:
     """One design with the options in every cyclic order."""
 
+    JSON: ClassVar = "variant orders rows mean_of_orders averaged same_choice uses"
+
     set: str
     variant: str
     orders: int
@@ -63,6 +69,8 @@ class PermutedDesign:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The design with the largest comprehension on one half of the questions, on the other half."""
+
+    JSON: ClassVar = "variant comprehension others rows held_out best_on_held_out"
 
     set: str
     variant: str
@@ -87,6 +95,8 @@ class HiddenRow:
 class LabelSet:
     """One set of questions under all designs."""
 
+    JSON: ClassVar = "designs permuted selection hidden"
+
     name: str
     designs: tuple[LabelDesign, ...]  # options in their own order
     permuted: tuple[PermutedDesign, ...] = ()
@@ -98,11 +108,17 @@ class LabelSet:
 class LabelStudy:
     """One run."""
 
+    JSON: ClassVar = "asked_as sets"
+
     label: str
     model: str
     asked_as: str  # base, instruct, reasoning; unknown of replies that another tool made
     sets: Mapping[str, LabelSet] = field(default_factory=dict)
     prompts: str = ""  # the name of the prompt set; empty: of an import
+
+    def to_json(self) -> dict[str, Any]:
+        """What `calprobe report --json` says under `label_study`."""
+        return record_json(self)
 
 
 # How models are asked, in the order of the study; unknown of replies that another tool made.

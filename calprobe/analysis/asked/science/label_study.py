@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.science.label_results import (
     INVALID,
     Concentration,
@@ -25,7 +23,8 @@ from calprobe.analysis.asked.science.permuted import permuted_design
 from calprobe.analysis.asked.science.selection import selection
 from calprobe.analysis.asked.science.simulation import hidden_metrics, simulated
 from calprobe.arrays import Floats
-from calprobe.confidence.asked.cell import LABEL
+from calprobe.cells.asked import Asked, AskedCell
+from calprobe.confidence.asked.reply_table import LABEL
 from calprobe.metrics import Estimate, bootstrap_many, bootstrap_mean
 from calprobe.metrics.concentration import FINE, bin_entropy, largest_bin, largest_bin_entropy, place_metrics
 from calprobe.metrics.error_shown import with_chance
@@ -39,20 +38,20 @@ OF_CHOSEN_PARTS = ("brier_reliability", "brier_resolution", "brier_uncertainty")
 OF_LABELS = ("ece_15", *with_chance("ace"), "brier", "auroc")
 
 
-def label_study(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions) -> LabelStudy | None:
+def label_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> LabelStudy | None:
     """The study of a run from its opened cells; None where the run asks for more than label probabilities."""
-    own = [cell for cell in cells if cell.cell.has(LABEL) and cell.read.first.known.any()]
+    own = [cell for cell in cells if cell.table.has(LABEL) and cell.read.first.known.any()]
     if not own:
         return None
-    names = list(dict.fromkeys(cell.cell.set for cell in own))
-    found = {name: _set(asked, name, [c for c in own if c.cell.set == name], options) for name in names}
+    names = list(dict.fromkeys(cell.table.set for cell in own))
+    found = {name: _set(asked, name, [c for c in own if c.table.set == name], options) for name in names}
     prompts = "" if asked.prompts is None else asked.prompts.name
     return LabelStudy(asked.label, asked.model, asked.asked_as, found, prompts)
 
 
-def _set(asked: Asked, name: str, cells: Sequence[OpenedCell], options: AskedOptions) -> LabelSet:
+def _set(asked: Asked, name: str, cells: Sequence[AskedCell], options: AskedOptions) -> LabelSet:
     turns = asked.turns
-    masses = {cell.cell.variant: masses_of(cell, turns.get(cell.cell.variant, 0)) for cell in cells}
+    masses = {cell.table.variant: masses_of(cell, turns.get(cell.table.variant, 0)) for cell in cells}
     plain = {variant: own for variant, own in masses.items() if not turns.get(variant)}
     designs = tuple(_design(name, variant, own, options) for variant, own in plain.items())
     orders = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.arrays import Floats, Ints
-from calprobe.confidence.asked.cell import Row
+from calprobe.cells.asked import AskedCell
+from calprobe.confidence.asked.reply_table import Row
 from calprobe.runs.replies import LabelScores
 
 TOP = 20  # the window in which the study looked for labels
@@ -85,9 +85,9 @@ class DesignMasses:
         )
 
 
-def masses_of(opened: OpenedCell, turned: int) -> DesignMasses:
+def masses_of(opened: AskedCell, turned: int) -> DesignMasses:
     """The masses of a cell. A row without any label in the window has mass 0 on each of them."""
-    cell, masses = opened.cell, opened.read.first
+    cell, masses = opened.table, opened.read.first
     kept = [at for at, row in enumerate(cell.rows) if _is_known(row)]
     rows = [cell.rows[at] for at in kept]
     counts = np.array([len(row.question.options) for row in rows], np.int64)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from calprobe.analysis.asked.stated.cells import EXPECTED
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
-from calprobe.analysis.choice import Choice
+from calprobe.analysis.chosen import Choice
 
 T = TypeVar("T")
 

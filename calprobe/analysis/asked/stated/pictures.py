@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.stated.cells import AS_SAID, StatedCell, pooled
 from calprobe.analysis.asked.stated.consistency import ALL
 from calprobe.analysis.asked.stated.fidelity import MEAN, ORIGINAL, SPLITS
-from calprobe.analysis.asked.stated.opening import stated_cell
+from calprobe.analysis.asked.stated.matrices import stated_cell
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.curves.calibration import METRICS, Calibration, calibration_line
 from calprobe.analysis.curves.calibration_figure import draw_calibration
 from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
 from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
 from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
+from calprobe.cells.asked import AskedCell
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class StatedPictures:
             yield "distribution", lambda look: draw_matrices(self.distributions, look)
 
 
-def stated_pictures(run: StatedRun, cells: Sequence[OpenedCell], options: AskedOptions) -> StatedPictures:
+def stated_pictures(run: StatedRun, cells: Sequence[AskedCell], options: AskedOptions) -> StatedPictures:
     """The figures of one run, over all of its sets; a panel more for each further variant."""
     found = [own for opened in cells if (own := stated_cell(opened, run.prompts)) is not None]
     variants = list(dict.fromkeys(own.variant for own in found))

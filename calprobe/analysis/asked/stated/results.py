@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from calprobe.analysis.asked.stated.cells import StatedPrompt
 from calprobe.analysis.asked.stated.reversal_check import Reversal
+from calprobe.analysis.json_values import number_json, record_json, value_json
 from calprobe.metrics import Difference, Estimate, Metric
 from calprobe.metrics.distinct import ValueUse
 
@@ -19,12 +20,19 @@ ScopeKind = Literal["set", "macro", "pooled"]
 class Deviation:
     """How much the confidences of a group of prompts differ, and the means of the two other qualities over them."""
 
+    JSON: ClassVar = "n=answers prompts=n_prompts msd largest share fidelity brier"
+
     prompts: tuple[str, ...]
     answers: int  # with all of them; over sets their sum
     msd: Estimate
     largest: float  # that an MSD of so many prompts can be
     fidelity: Estimate | None = None  # mean fidelity rate; None: one of the prompts has none
     brier: Estimate | None = None  # mean Brier score, likewise
+
+    @property
+    def n_prompts(self) -> int:
+        """Number of prompts."""
+        return len(self.prompts)
 
     @property
     def share(self) -> Estimate:
@@ -39,11 +47,18 @@ LEAST_ANSWERS = 10  # of a correlation that tables and figures show; JSON has al
 class PairOfPrompts:
     """How two prompts' confidences go together."""
 
+    JSON: ClassVar = "prompts n=answers pearson spearman"
+
     first: str
     second: str
     answers: int  # with both
     pearson: Estimate
     spearman: Estimate
+
+    @property
+    def prompts(self) -> tuple[str, str]:
+        """Both."""
+        return (self.first, self.second)
 
     @property
     def enough(self) -> bool:
@@ -54,6 +69,8 @@ class PairOfPrompts:
 @dataclass(frozen=True, slots=True)
 class Fidelity:
     """The confidence in the model's own answers against that in others in their place."""
+
+    JSON: ClassVar = "n=answers prompts dropped fidelity=rate ties fidelity_half=neutral"
 
     answers: int  # compared; of a mean over prompts the fewest
     dropped: int  # the other one repeats the model's own, or is right itself
@@ -71,6 +88,10 @@ class MeanConfidence:
     value: Estimate
     prompts: int = 1  # that it is a mean over
 
+    def to_json(self) -> dict[str, Any]:
+        """The mean with its interval, and what it is over."""
+        return {"n": self.answers, "prompts": self.prompts, **value_json(self.value)}
+
 
 @dataclass(frozen=True, slots=True)
 class PromptReliability:
@@ -81,6 +102,16 @@ class PromptReliability:
     metrics: Mapping[str, Estimate]
     prompts: int = 1  # that it is a mean over
     mass: float | None = None  # mean probability of all replies of the scale; None: these were not read
+
+    def to_json(self) -> dict[str, Any]:
+        """Its metrics, and what they are of; a mass where there is one."""
+        return {
+            "n": self.answers,
+            "prompts": self.prompts,
+            "coverage": number_json(self.coverage),
+            **({} if self.mass is None else {"mass": number_json(self.mass)}),
+            "metrics": value_json(self.metrics),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +124,27 @@ class PromptDifference:
     metrics: Mapping[str, Difference]
     p_holm: Mapping[str, float]  # by metric; corrected for all pairs and metrics of the scope
 
+    def to_json(self) -> dict[str, Any]:
+        """The differences by metric, each with both p-values."""
+        metrics = {
+            name: {
+                **value_json(difference),
+                "p": number_json(difference.p_value),
+                "p_holm": number_json(self.p_holm[name]),
+            }
+            for name, difference in self.metrics.items()
+        }
+        return {"prompts": [self.first, self.second], "n": self.answers, "metrics": metrics}
+
 
 @dataclass(frozen=True, slots=True)
 class StatedScope:
     """The numbers of one set, of all sets end to end, or their means over sets, under one way of reading."""
+
+    JSON: ClassVar = (
+        "n=answers consistency=deviations correlation=pairs fidelity conditions reliability values differences"
+        " reversed=reversed_prompts"
+    )
 
     variant: str
     way: str  # see `cells.WAYS`
@@ -111,6 +159,11 @@ class StatedScope:
     values: Mapping[str, ValueUse]  # by prompt; empty of means over sets
     reversals: tuple[Reversal, ...]  # likewise
     differences: tuple[PromptDifference, ...] = ()  # likewise
+
+    @property
+    def reversed_prompts(self) -> dict[str, Reversal]:
+        """The reversals by prompt."""
+        return {reversal.prompt: reversal for reversal in self.reversals}
 
     def pearson(self, first: str, second: str) -> float:
         """r of two prompts, 1 of a prompt with itself; NaN where it is undefined or of too few answers."""
@@ -135,6 +188,26 @@ class StatedRun:
     def of(self, way: str, kind: ScopeKind | None = None) -> Iterator[StatedScope]:
         """The scopes under one way of reading, of one kind or of all."""
         yield from (own for own in self.scopes if own.way == way and kind in (None, own.kind))
+
+    def to_json(self) -> dict[str, Any]:
+        """Prompts, groups, warnings, then by variant and way of reading the sets, their macro mean, and all pooled."""
+        variants: dict[str, Any] = {}
+        for scope in self.scopes:
+            ways = variants.setdefault(scope.variant, {})
+            way = ways.setdefault(scope.way, {"sets": {}, "macro": None, "pooled": None})
+            if scope.kind == "set":
+                way["sets"][scope.name] = record_json(scope)
+            else:
+                way[scope.kind] = record_json(scope)
+        return {
+            "prompts": {
+                prompt.name: {"reversed": prompt.is_reversed, "forward": prompt.forward or None}
+                for prompt in self.prompts
+            },
+            "groups": value_json(self.groups),
+            "warnings": list(self.warnings),
+            "variants": variants,
+        }
 
     @property
     def warnings(self) -> tuple[str, ...]:

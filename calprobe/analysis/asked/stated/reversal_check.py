@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,8 @@ HALF = 0.5  # turned round it is itself, and says nothing
 @dataclass(frozen=True, slots=True)
 class Reversal:
     """A reversed prompt beside the one that asks on the same scale the other way round."""
+
+    JSON: ClassVar = "forward n=answers same_number turned nearer_to_same=nearer pearson ignored"
 
     prompt: str
     forward: str

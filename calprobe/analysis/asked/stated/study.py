@@ -8,15 +8,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from calprobe.analysis.asked.opened import Asked
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.stated.cells import AS_SAID, COMPLETE, EXPECTED, StatedCell, pooled
 from calprobe.analysis.asked.stated.consistency import correlations, deviations, groups_of
 from calprobe.analysis.asked.stated.differences import prompt_differences
 from calprobe.analysis.asked.stated.drawn import Drawn, macro, over_prompts
 from calprobe.analysis.asked.stated.fidelity import MEAN, FidelityDraws, condition_means, fidelity
-from calprobe.analysis.asked.stated.opening import is_study, prompts_of, stated_cell
+from calprobe.analysis.asked.stated.matrices import is_study, prompts_of, stated_cell
 from calprobe.analysis.asked.stated.reliability import is_always, reliability, reliability_metrics
 from calprobe.analysis.asked.stated.results import (
     Deviation,
@@ -29,6 +27,7 @@ from calprobe.analysis.asked.stated.results import (
     StatedScope,
 )
 from calprobe.analysis.asked.stated.reversal_check import reversals
+from calprobe.cells.asked import Asked, AskedCell
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.distinct import value_use
@@ -51,7 +50,7 @@ class _Draws:
     reliability: Mapping[str, Mapping[str, Drawn]]
 
 
-def stated_run(asked: Asked, cells: Sequence[OpenedCell], options: AskedOptions) -> StatedRun | None:
+def stated_run(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> StatedRun | None:
     """The study of a run from its opened cells; None where the run asks nothing of it."""
     if not is_study(asked.prompts, cells):
         return None

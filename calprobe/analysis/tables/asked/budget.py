@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from calprobe.analysis.asked.results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget, SetReport
+from calprobe.analysis.asked.results import SetReport
+from calprobe.analysis.asked.wording_results import BudgetAuroc, BudgetPlan, BudgetShare, CellBudget
 from calprobe.analysis.tables.asked.wording import COLUMNS
 from calprobe.analysis.tables.layout import Cells, Layout, cells
 from calprobe.analysis.tables.types import Row, Table

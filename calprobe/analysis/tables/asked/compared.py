@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair
-from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.compare_prose import agreement_shares, contrast_notes
 from calprobe.analysis.compare_results import Contrast
 from calprobe.analysis.prose import range_note, sentence
 from calprobe.analysis.tables.comparison import numbers_layout, numbers_of, sides_named
 from calprobe.analysis.tables.types import Row, Table
+from calprobe.cells.asked_extent import state_of
 from calprobe.messages import counted
 
 OWN_ANSWERS = (

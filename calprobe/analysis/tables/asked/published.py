@@ -1,51 +1,56 @@
-"""Published figures with one's own below them, as tables."""
+"""Published tables with one's own rows below them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping
 
-from calprobe.analysis.asked.published import Beside, BesideRow, beside_published
+from calprobe.analysis.asked.beside_audit import beside_audit
+from calprobe.analysis.asked.beside_wording import beside_wording
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.science.published import SCIENCE2026, beside_science
-from calprobe.analysis.asked.stated.published import STATED2025, StatedBeside, StatedRow, beside_stated
+from calprobe.analysis.asked.science.beside_science import beside_science
+from calprobe.analysis.asked.stated.beside_stated import beside_stated
 from calprobe.analysis.asked.stated.results import StatedStudy
+from calprobe.analysis.beside import Beside, BesideRow
 from calprobe.analysis.tables.labels import table_labels
-from calprobe.analysis.tables.layout import UNRANKED, Layout, each
-from calprobe.analysis.tables.types import Row, Table
+from calprobe.analysis.tables.types import Column, Row, Table
+
+# By the name that `--against` has for a study.
+PUBLISHED: Mapping[str, Callable[[AskedReport], tuple[Beside, ...]]] = {
+    "audit2026": beside_audit,
+    "stated2025": lambda report: beside_stated(report.stated or StatedStudy((), ())),
+    "science2026": beside_science,
+    "wording2025": beside_wording,
+}
 
 
-def published_tables(report: AskedReport) -> tuple[Table, ...]:
-    """A table for each of the audit's that survives, one's own rows in groups of their own."""
-    found = beside_published(report)
-    return _tables(found, table_labels("audit2026", [own.table for own in found]), "arXiv 2605.02038")
+def published_tables(study: str, report: AskedReport) -> tuple[Table, ...]:
+    """A table for each of the study's, one's own rows in groups of their own; a row of deviations below its means."""
+    tables = PUBLISHED[study](report)
+    numbers = [beside.table for beside in tables]
+    several = len(set(numbers)) < len(numbers)
+    names = [f"{beside.table} {beside.caption}" if several else beside.table for beside in tables]
+    labels = table_labels(study, names)
+    return tuple(_table(beside, label) for beside, label in zip(tables, labels, strict=True))
 
 
-def science_tables(report: AskedReport) -> tuple[Table, ...]:
-    """The published tables of the studies of science questions, one's own rows in groups of their own."""
-    found = beside_science(report)
-    labels = table_labels(SCIENCE2026, [f"{own.table} {own.caption}" for own in found])
-    return _tables(found, labels, "the published study")
-
-
-def published_stated_tables(study: StatedStudy) -> tuple[Table, ...]:
-    """The published tables of the study of stated confidence, one's own runs in groups of their own."""
-    found = beside_stated(study)
-    return _tables(found, table_labels(STATED2025, [own.table for own in found]), "the published study")
-
-
-def _tables(found: Sequence[Beside | StatedBeside], labels: Iterable[str], of: str) -> tuple[Table, ...]:
-    return tuple(_table(beside, label, of) for beside, label in zip(found, labels, strict=True))
-
-
-def _table(beside: Beside | StatedBeside, label: str, of: str) -> Table:
-    names = beside.columns
-    layout = Layout[BesideRow | StatedRow](
-        f"{beside.caption}: {beside.table} of {of}, and one's own.",
-        label,
-        "of",
-        lambda row: Row(row.label, group=row.of, keys={"run": row.of, "row": row.label, "paper_table": beside.table}),
-        each(dict(enumerate(names)), lambda row, place: row.values[place], lambda place: {"quantity": names[place]}),
+def _table(beside: Beside, label: str) -> Table:
+    return Table(
+        caption=f"{beside.caption}: {beside.table} of {beside.of}, and one's own.",
+        label=label,
         kind="paper",
-        more=UNRANKED,
+        stub="of",
+        columns=tuple(Column(name, keys={"quantity": name}) for name in beside.columns),
+        rows=tuple(row for own in beside.rows for row in _rows(own, beside)),
+        notes=beside.notes,
+        best_within=None,
     )
-    return layout.table(beside.rows, *[f"{beside.note}."] * bool(beside.note))
+
+
+def _rows(row: BesideRow, beside: Beside) -> Iterator[Row]:
+    keys = {"run": row.of, "row": row.label, "paper_table": beside.table}
+    statistic = [{"statistic": name} for name in ("mean", "sd")] if row.over else [{}, {}]
+    yield Row(row.label, row.values, group=row.of, keys=keys | statistic[0])
+    if any(isinstance(value, float) and not math.isnan(value) for value in row.deviations):
+        label = f"  SD over {row.over}"
+        yield Row(label, row.deviations, group=row.of, keys=keys | statistic[1], of=row.label)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import get_args
 
-from calprobe.analysis.asked.extent import state_of
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, SetReport
 from calprobe.analysis.prose import error_notes
@@ -24,6 +23,7 @@ from calprobe.analysis.tables.asked.stated_runs import stated_run_tables
 from calprobe.analysis.tables.asked.wording import itself_table, wording_table
 from calprobe.analysis.tables.labels import TableName, table_labels, table_names
 from calprobe.analysis.tables.types import Table
+from calprobe.cells.asked_extent import state_of
 from calprobe.messages import counted
 from calprobe.metrics.error_shown import chance_shown, columns_shown
 from calprobe.words import AskedCompat

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from calprobe.analysis.asked.results import CellWording, QuestionItself, SetReport
+from calprobe.analysis.asked.results import SetReport
+from calprobe.analysis.asked.wording_results import CellWording, QuestionItself
 from calprobe.analysis.tables.layout import Layout, below, cells, each
 from calprobe.analysis.tables.types import Table
 from calprobe.metrics import Difference, Estimate

@@ -154,7 +154,7 @@ def _facts(found: FourWays, pair: TwoByTwo) -> Iterator[Numbers]:
                 "subject": fact.subject,
                 "right": fact.answer,
                 "ranked": pair.ranking.said[place],
-                "ranking_confidence": float(pair.ranking.views[0].confidence[place]),
+                "ranking_confidence": float(pair.ranking.views[0].confidence.confidence[place]),
                 "answered": NOTHING if said is None else shortened(said, LONGEST),
             }
             yield Numbers(Row(fact.id, group=f"{letters}: {what}, {shown}"), cells)

@@ -40,9 +40,9 @@ WAYS = Layout[WayAccuracy](
     "way",
     lambda row: Row(
         row.way.name if row.answers else f"{row.way.letter} by {row.by}",
-        group=", ".join(filter(None, (row.way.run, row.way.variant))),
+        group=", ".join(filter(None, (row.way.run, row.way.cell.variant))),
         note=f"by {row.by}" if row.answers else "",
-        keys={"run": row.way.run, "variant": row.way.variant, "way": row.way.letter, "by": row.by},
+        keys={"run": row.way.run, "variant": row.way.cell.variant, "way": row.way.letter, "by": row.by},
     ),
     (
         quantity("chance", lambda row: None if math.isnan(row.way.chance) else row.way.chance),

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
-from calprobe.analysis.asked.published import Beside, BesideRow
 from calprobe.analysis.asked.report import AskedReport
-from calprobe.analysis.asked.results import AskedRunReport, OpenedCell
+from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.science.label_results import KINDS, LabelDesign
+from calprobe.analysis.beside import Beside, BesideRow, published
+from calprobe.cells.asked import AskedCell
 from calprobe.metrics import auroc
 from calprobe.metrics.concentration import BINS, FREQUENCY_BINS, ece_of_centred_bins, ece_of_middles
 
-SCIENCE2026 = "science2026"
+SCIENCE2026 = ("science2026", "science")  # the file of its tables, and the folder that it is in
 # The study's names of its sets -> how one's own may be called.
 SETS: Mapping[str, tuple[str, ...]] = {
     "MMLU": ("mmlu",),
@@ -37,37 +34,28 @@ DESIGNS: Mapping[str, tuple[str, ...]] = {
     "sentence": ("design3", "design_3"),
     "tags": ("design4", "design_4"),
 }
-# Beginning of an estimator's name -> what the study calls it; and the bins of its ECE.
-METHODS = {"frequency": "frequency of answer", "stated": "verbalised", "p_true": "P(True)", "ccp": "CCP"}
-
-
-@cache
-def published() -> Mapping[str, Any]:
-    """The figures, as they stand in science2026.json."""
-    text = files("calprobe.analysis.asked.science").joinpath(f"{SCIENCE2026}.json").read_text("utf-8")
-    return json.loads(text)  # type: ignore[no-any-return]
 
 
 def beside_science(report: AskedReport) -> tuple[Beside, ...]:
-    """Each published table, and what the report has of the same quantity, by the study's conventions of ECE."""
-    known = published()
-    studies = [run for run in report.runs if run.labels is not None]
-    tables = [
-        _beside("Task comprehension by prompt design", known["comprehension"], _comprehension(studies)),
-        _invalid(known["invalid"], studies),
-        _beside(
-            "ECE of the most probable label by the middles of 15 bins, structured decoding",
-            known["labels"],
-            _of_sets(studies, known["labels"]["columns"], _label_ece),
-        ),
-        *(_samples(name, found, report.runs) for name, found in known["samples"].items()),
-    ]
-    return tuple(tables)
+    """Each published table, and what the report has of the same quantity."""
+    labels = [run for run in report.runs if run.labels is not None]
+    answers = [run for run in report.runs if run.answers is not None]
+    return tuple(table.below(_rows(key, table, labels, answers)) for key, table in published(*SCIENCE2026).items())
 
 
-def _beside(caption: str, found: Mapping[str, Any], own: Iterator[BesideRow]) -> Beside:
-    rows = [BesideRow("published", label, tuple(values)) for label, values in found["rows"].items()]
-    return Beside(found["table"], caption, tuple(found["columns"]), (*rows, *own))
+def _rows(
+    key: str, table: Beside, labels: Sequence[AskedRunReport], answers: Sequence[AskedRunReport]
+) -> Iterator[BesideRow]:
+    """One's own rows of a table: of runs of label probabilities, or of sampled answers."""
+    if key == "comprehension":
+        return _comprehension(labels, table.columns)
+    if key == "invalid":
+        return _invalid(labels, table.columns)
+    if key == "labels":
+        return _of_sets(labels, table.columns, _label_ece)
+    metric, _, method = key.partition("_")
+    values = {"accuracy": _accuracy, "auroc": _auroc(method), "ece": _ece(method)}
+    return _of_sets(answers, table.columns, values[metric])
 
 
 def _designs(run: AskedRunReport) -> Iterator[tuple[str, Mapping[str, LabelDesign]]]:
@@ -80,16 +68,13 @@ def _designs(run: AskedRunReport) -> Iterator[tuple[str, Mapping[str, LabelDesig
             yield f"{name}, prompts {run.labels.prompts}" if run.labels and run.labels.prompts else name, found
 
 
-def _comprehension(runs: Sequence[AskedRunReport]) -> Iterator[BesideRow]:
+def _comprehension(runs: Sequence[AskedRunReport], columns: Sequence[str]) -> Iterator[BesideRow]:
     """A row a run and set, then the means over those of base, of instruct and of reasoning models."""
     by_kind: dict[str, list[tuple[float | None, ...]]] = {}
     for run in runs:
         for name, designs in _designs(run):
             asked_as = run.labels.asked_as if run.labels is not None else ""
-            values = tuple(
-                designs[column].comprehension.value if column in designs else None
-                for column in published()["comprehension"]["columns"]
-            )
+            values = tuple(designs[column].comprehension.value if column in designs else None for column in columns)
             by_kind.setdefault(asked_as, []).append(values)
             yield BesideRow(run.label, f"{name}, {asked_as}", values)
     for kind in (kind for kind in KINDS if kind != "unknown"):
@@ -103,58 +88,43 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _invalid(found: Mapping[str, Any], runs: Sequence[AskedRunReport]) -> Beside:
+def _invalid(runs: Sequence[AskedRunReport], columns: Sequence[str]) -> Iterator[BesideRow]:
     """Shares of rows without a label in the window of 20 tokens, where the paper counts 25,316 rows."""
-    rows = [
-        BesideRow("published", label, tuple(count / found["of"] for count in counts))
-        for label, counts in found["rows"].items()
-    ]
     for run in runs:
         for name, designs in _designs(run):
             values = tuple(
                 designs[column].invalid["not_in_20"] / designs[column].rows
                 if column in designs and designs[column].rows
                 else None
-                for column in found["columns"]
+                for column in columns
             )
-            rows.append(BesideRow(run.label, name, values))
-    return Beside(found["table"], "Share of invalid answers by prompt design", tuple(found["columns"]), tuple(rows))
-
-
-def _samples(name: str, found: Mapping[str, Any], runs: Sequence[AskedRunReport]) -> Beside:
-    """Accuracy, AUROC or ECE of one method over responses."""
-    metric, _, method = name.partition("_")
-    values = {"accuracy": _accuracy, "auroc": _auroc(method), "ece": _ece(method)}
-    titles = {"accuracy": "Accuracy of responses", "auroc": "AUROC", "ece": "ECE, as the study bins it"}
-    caption = f"{titles[metric]}{f' of {METHODS[method]}' if method else ''}"
-    studied = [run for run in runs if run.answers is not None]
-    return _beside(caption, found, _of_sets(studied, found["columns"], values[metric]))
+            yield BesideRow(run.label, name, values)
 
 
 def _of_sets(
-    runs: Sequence[AskedRunReport], columns: Sequence[str], value: Callable[[OpenedCell], float | None]
+    runs: Sequence[AskedRunReport], columns: Sequence[str], value: Callable[[AskedCell], float | None]
 ) -> Iterator[BesideRow]:
     """A row for each run and variant that has any of the sets."""
     for run in runs:
-        for variant in dict.fromkeys(cell.cell.variant for cell in run.cells):
-            cells = {cell.cell.set.lower(): cell for cell in run.cells if cell.cell.variant == variant}
+        for variant in dict.fromkeys(cell.table.variant for cell in run.cells):
+            cells = {cell.table.set.lower(): cell for cell in run.cells if cell.table.variant == variant}
             there = [next((cells[own] for own in SETS[column] if own in cells), None) for column in columns]
             if any(cell is not None for cell in there):
                 yield BesideRow(run.label, variant, tuple(None if cell is None else value(cell) for cell in there))
 
 
-def _label_ece(cell: OpenedCell) -> float | None:
+def _label_ece(cell: AskedCell) -> float | None:
     found = cell.confidences.get("label")
     return None if found is None else ece_of_middles(found.confidence[found.read], found.correct[found.read])
 
 
-def _accuracy(cell: OpenedCell) -> float | None:
+def _accuracy(cell: AskedCell) -> float | None:
     right = cell.read.answers.correct
     return float(right.mean()) if len(right) else None
 
 
-def _auroc(method: str) -> Callable[[OpenedCell], float | None]:
-    def value(cell: OpenedCell) -> float | None:
+def _auroc(method: str) -> Callable[[AskedCell], float | None]:
+    def value(cell: AskedCell) -> float | None:
         name = _estimator(cell, method)
         if name is None:
             return None
@@ -164,8 +134,8 @@ def _auroc(method: str) -> Callable[[OpenedCell], float | None]:
     return value
 
 
-def _ece(method: str) -> Callable[[OpenedCell], float | None]:
-    def value(cell: OpenedCell) -> float | None:
+def _ece(method: str) -> Callable[[AskedCell], float | None]:
+    def value(cell: AskedCell) -> float | None:
         name = _estimator(cell, method)
         if name is None:
             return None
@@ -178,7 +148,7 @@ def _ece(method: str) -> Callable[[OpenedCell], float | None]:
     return value
 
 
-def _estimator(cell: OpenedCell, method: str) -> str | None:
+def _estimator(cell: AskedCell, method: str) -> str | None:
     """The first estimator of a method, as said of the verdict."""
     names = [name for name in cell.confidences if name == method or name.startswith(f"{method}_")]
     return next((name for name in names if "." not in name), None)

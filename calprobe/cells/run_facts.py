@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 
-from calprobe.analysis.json_values import cost_json
-from calprobe.analysis.run_names import model_name
 from calprobe.messages import shown
-from calprobe.runs import Manifest, Progress, ScoreTable, SourceRecord
+from calprobe.runs import Manifest, ModelRecord, Progress, ScoreTable, SourceRecord
 from calprobe.runs.run import TemplateCost
 
 
@@ -108,7 +106,7 @@ class RunFacts:
             "limited": self._limited_json(),
             "same_tokens": self.manifest.n_same_tokens,
             "candidates": list(self.candidates),  # K, which p is normalised over: smallest and largest
-            "cost": cost_json(self.progress),
+            "cost": _cost_json(self.progress),
         }
 
     def _limited_json(self) -> dict[str, Any] | None:
@@ -146,3 +144,28 @@ def questions_of(manifest: Manifest, table: ScoreTable) -> str:
 def content_of(source: SourceRecord) -> str:
     """What stands for the content of a probe or template set: the fingerprint or, in an import, the name."""
     return source.fingerprint or f"import {source.name}"
+
+
+def model_name(model: ModelRecord) -> str:
+    """An alias or hub id as it was typed; for a folder or a file the last part of its path.
+
+    >>> model_name(ModelRecord("/home/ada/models/gemma.gguf"))
+    'gemma.gguf'
+    >>> model_name(ModelRecord("openai/gpt2"))
+    'openai/gpt2'
+    """
+    # A hub id has one slash at most.
+    is_path = (
+        model.name.startswith(("/", ".", "~"))
+        or model.name.count("/") > 1
+        or "\\" in model.name
+        or model.name.lower().endswith(".gguf")
+    )
+    return PurePath(model.name.replace("\\", "/")).name or model.name if is_path else model.name
+
+
+def _cost_json(spent: Progress) -> dict[str, Any]:
+    """What scoring has cost: statements, scored tokens, seconds. None for what an import does not know."""
+    if not spent.statements:
+        return dict.fromkeys(("statements", "tokens", "seconds"))
+    return {"statements": spent.statements, "tokens": spent.tokens, "seconds": round(spent.wall_s or spent.score_s, 3)}

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from calprobe.analysis.asked.options import CONSTRAINED, AskedOptions
 from calprobe.answers import READERS, Reading, read_on_scale, read_stated, readers_of
-from calprobe.confidence.asked import Cell
-from calprobe.confidence.asked.cell import FINAL
+from calprobe.cells.reading import ReplyReading
+from calprobe.confidence.asked import ReplyTable
 from calprobe.confidence.asked.readings import ARGMAX, CONCLUDED, DEFAULT, GIVEN
+from calprobe.confidence.asked.reply_table import FINAL
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.prompts.types import PromptSet
 from calprobe.runs.replies import Reply
 
+CONSTRAINED = "constrained"  # the letter that a model was held to
 
-def readers_of_cell(cell: Cell, options: AskedOptions, concludes: bool = False) -> tuple[str, ...]:
+
+def readers_of_cell(table: ReplyTable, options: ReplyReading, concludes: bool = False) -> tuple[str, ...]:
     """The readers of a cell, the one that confidences go by first.
 
     Of choices those that the options name, as far as the cell has replies for them; else the reader of the questions'
@@ -26,28 +28,30 @@ def readers_of_cell(cell: Cell, options: AskedOptions, concludes: bool = False) 
     """
     if options.readers is not None:
         check_readers(options.readers)
-    if cell.rows and all(row.first.correct is not None for row in cell.rows):
+    if table.rows and all(row.first.correct is not None for row in table.rows):
         return (GIVEN,)
-    kinds: set[str] = {row.question.kind for row in cell.rows}
+    kinds: set[str] = {row.question.kind for row in table.rows}
     if len(kinds) > 1:
-        return (CONCLUDED,) if cell.has(FINAL) and (concludes or _are_claims(cell)) else (DEFAULT,)
-    if cell.has(FINAL) and (names := _of_conclusions(cell, kinds, options, concludes)):
+        return (CONCLUDED,) if table.has(FINAL) and (concludes or _are_claims(table)) else (DEFAULT,)
+    if table.has(FINAL) and (names := _of_conclusions(table, kinds, options, concludes)):
         return names
     wanted = [name for name in options.evaluators if kinds <= set(READERS[name].kinds)]
-    found = tuple(name for name in wanted if cell.has(READERS[name].stage))
-    if found and cell.has("answer"):
+    found = tuple(name for name in wanted if table.has(READERS[name].stage))
+    if found and table.has("answer"):
         return found
-    if not cell.has("answer"):
+    if not table.has("answer"):
         return (ARGMAX, *found)
-    return readers_of(cell.rows[0].question)[:1] if cell.rows else options.evaluators[:1]
+    return readers_of(table.rows[0].question)[:1] if table.rows else options.evaluators[:1]
 
 
-def _of_conclusions(cell: Cell, kinds: Collection[str], options: AskedOptions, concludes: bool) -> tuple[str, ...]:
+def _of_conclusions(
+    table: ReplyTable, kinds: Collection[str], options: ReplyReading, concludes: bool
+) -> tuple[str, ...]:
     """The readers of what was concluded behind replies; none of choices where a cue was behind them, and no turn."""
     names: tuple[str, ...]
     if kinds == {"choice"}:
         of_label = ("chosen", *options.evaluators) if concludes else ()
-        names = ("verdict", CONSTRAINED) if _are_claims(cell) else of_label
+        names = ("verdict", CONSTRAINED) if _are_claims(table) else of_label
     else:
         names = {"number": ("extracted", "number"), "open": ("concluded", "short")}[next(iter(kinds))]
         if kinds == {"number"} and options.by_study:
@@ -55,8 +59,8 @@ def _of_conclusions(cell: Cell, kinds: Collection[str], options: AskedOptions, c
     return tuple(name for name in options.readers if name in names) if options.readers is not None else names
 
 
-def _are_claims(cell: Cell) -> bool:
-    return all(row.question.of for row in cell.rows if row.question.kind == "choice")
+def _are_claims(table: ReplyTable) -> bool:
+    return all(row.question.of for row in table.rows if row.question.kind == "choice")
 
 
 def check_used(wanted: Sequence[str] | None, used: Collection[str]) -> None:
@@ -76,7 +80,7 @@ def check_readers(names: Sequence[str]) -> None:
             )
 
 
-def stated_reader(options: AskedOptions, prompts: PromptSet | None) -> Callable[[Reply, str], Reading]:
+def stated_reader(options: ReplyReading, prompts: PromptSet | None) -> Callable[[Reply, str], Reading]:
     """What reads a stated confidence off a reply to the stated prompt of a name.
 
     Sets with scales or groups of their own are read by the rules of each scale, others by those of the audit.

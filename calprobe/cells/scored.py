@@ -6,41 +6,24 @@ it, `open_scored_runs`, and everything in it is computed once, when it is first 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.run_facts import Recorded, RunFacts, of_folder, questions_of
-from calprobe.analysis.run_names import model_name
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.cell import Cell, Confidences, Labels, Units
+from calprobe.cells.reading import ScoreReading
+from calprobe.cells.run_facts import Recorded, RunFacts, model_name, of_folder, questions_of
 from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
 from calprobe.confidence.types import paraphrase_rows
-from calprobe.errors import UsageError
-from calprobe.metrics import Estimate, Within, bootstrap_mean
-from calprobe.runs import Manifest, Run, ScoreTable, TemplateRecord, open_scores
+from calprobe.metrics import Within
+from calprobe.runs import Manifest, Run, ScoreTable, TemplateRecord
 from calprobe.runs.run import read_table
 from calprobe.words import Ties
-
-RunLike = Run | str | Path
-Runs = RunLike | Sequence[RunLike] | Mapping[str, RunLike]  # a mapping gives names to its runs
-Labels = npt.NDArray[np.str_] | Within  # [instances]
-
-
-@dataclass(frozen=True, slots=True)
-class Instances:
-    """What was asked, an instance each: sorted by relation (as plain strings), then by line number."""
-
-    relation: npt.NDArray[np.str_]  # [instances]
-    instance: Ints  # [instances], line number in the relation's file, from 0
-    n_candidates: Ints | None  # [instances], K; None where answers are free
-
-    def __len__(self) -> int:
-        return len(self.instance)
 
 
 @dataclass(frozen=True)
@@ -68,17 +51,23 @@ class Answered:
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """A run's instances x estimators -> confidence, correct, failed (and a distribution, where there is one)."""
+    """A run of scores, or a table of scores: its cell, and the evidence that the cell is computed from."""
 
-    label: str  # as typed, or the name that it was given
+    cell: Cell  # of instances, by relation (as plain strings), then by line number
     recorded: Recorded | None  # None: a table of scores, of which nothing else is known
     relations: frozenset[str]  # those of the instances: all that are complete
-    instances: Instances
-    estimators: Mapping[str, Estimator]  # that the evidence allows, by name, in the order of reports
-    clusters: Labels | None  # [instances], the clusters that resamples go by; None: instances are drawn one by one
     questions: str  # equal for runs that were asked the same, see `questions_of`
     evidence: ClosedSet | None  # None: of another kind, or released
-    known: dict[str, Confidence] = field(default_factory=dict, repr=False, compare=False)  # what was computed
+
+    @property
+    def label(self) -> str:
+        """As typed, or the name that it was given."""
+        return self.cell.run
+
+    @property
+    def model(self) -> str:
+        """The model's name without folders, see `model_name`; of a table of scores, its label."""
+        return self.cell.model
 
     @property
     def manifest(self) -> Manifest:
@@ -86,9 +75,19 @@ class ScoredRun:
         return of_folder(self.label, self.recorded).manifest
 
     @property
-    def model(self) -> str:
-        """The model's name without folders, see `model_name`; of a table of scores, its label."""
-        return self.label if self.recorded is None else model_name(self.recorded.manifest.model)
+    def instances(self) -> Units:
+        """The units of the cell."""
+        return self.cell.units
+
+    @property
+    def clusters(self) -> Labels | None:
+        """The clusters that resamples go by, [instances]; None: instances are drawn one by one."""
+        return self.cell.units.clusters
+
+    @property
+    def estimators(self) -> Mapping[str, Estimator]:
+        """Those of the cell."""
+        return self.cell.estimators
 
     @property
     def closed_set(self) -> ClosedSet:
@@ -109,15 +108,13 @@ class ScoredRun:
 
     @property
     def widths(self) -> Ints:
-        """K, the number of candidates of each instance, [instances]. Raises ValueError where answers are free."""
-        if self.instances.n_candidates is None:
-            raise ValueError(f"{self.label}: the run's answers are free, it has no numbers of candidates")
-        return self.instances.n_candidates
+        """K, the number of candidates of each instance, [instances]; 0 where answers are free."""
+        return self.instances.n_options
 
     @cached_property
     def facts(self) -> RunFacts:
         """What was scored, in a few numbers."""
-        sizes = np.zeros(0) if self.instances.n_candidates is None else self.instances.n_candidates
+        sizes = self.widths[self.widths > 0]
         return RunFacts(
             label=self.label,
             recorded=self.recorded,
@@ -145,9 +142,7 @@ class ScoredRun:
 
     def confidence(self, estimator: str) -> Confidence:
         """What an estimator says of every instance. Raises KeyError for one that the run does not have."""
-        if estimator not in self.known:
-            self.known[estimator] = self.estimators[estimator](self.distributions)
-        return self.known[estimator]
+        return self.cell.confidences[estimator]
 
     def confidences(self, estimators: Sequence[str] | None = None) -> dict[str, Confidence]:
         """Those of several estimators, by name; None: of all."""
@@ -156,7 +151,7 @@ class ScoredRun:
     def released(self) -> ScoredRun:
         """The run with all confidences and without the evidence and distributions, which take most of the memory."""
         known = {name: replace(found, probabilities=None) for name, found in self.confidences().items()}
-        run = replace(self, evidence=None, known=known)
+        run = replace(self, evidence=None, cell=replace(self.cell, confidences=known))
         run.__dict__["right_shares"] = self.right_shares  # where cached_property keeps it
         if self.evidence is not None:
             run.__dict__["answered"] = self.answered
@@ -173,62 +168,42 @@ class ScoredRun:
             places, np.arange(len(self.instances))
         ):
             return self
-        table = _restricted(self.table, rows, places)
-        return ScoredRun(
-            label=self.label,
-            recorded=self.recorded,
-            relations=frozenset(np.unique(table.relation).tolist()),
-            instances=Instances(table.relation, table.instance, np.diff(table.offsets)),
-            estimators=_by_name(table),
-            clusters=None if self.clusters is None else self.clusters[places],
-            questions="",
-            evidence=ClosedSet(table, self.closed_set.ties),
-        )
+        evidence = ClosedSet(_restricted(self.table, rows, places), self.closed_set.ties)
+        named = self.cell.run, self.cell.model, self.cell.set
+        cell = _cell(named, evidence, None if self.clusters is None else self.clusters[places])
+        relations = frozenset(np.unique(cell.units.group).tolist())
+        return replace(self, cell=cell, relations=relations, questions="", evidence=evidence)
 
 
-def open_scored_runs(runs: Runs, options: ReportOptions) -> Iterator[ScoredRun]:
-    """The runs over their complete relations, by turns: each is read when it is taken, and its shards are let go.
-
-    Raises as `open_runs`, at once; UsageError, CalprobeError as `Run.table`, when a run is read.
-    """
-    opened = open_runs(runs)
-    return (scored_run(label, opened.pop(label), options) for label in list(opened))
-
-
-def open_runs(runs: Runs) -> dict[str, Run]:
-    """Each run by its label: the key of a mapping, else the path as it was given.
-
-    Raises UsageError for none, or one named twice; DataMissingError if there is no run at a path, CalprobeError if one
-    is damaged.
-    """
-    if isinstance(runs, Mapping):
-        labels, several = list(runs), list(runs.values())
-    else:
-        several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
-        labels = [_label(run) for run in several]
-    if not labels:
-        raise UsageError("name one run or more, each once")
-    if twice := next((label for label in labels if labels.count(label) > 1), None):
-        raise UsageError(f"{twice} is named twice: name one run or more, each once")
-    return {label: _opened(run) for label, run in zip(labels, several, strict=True)}
-
-
-def scored_run(label: str, run: Run, options: ReportOptions) -> ScoredRun:
+def scored_run(label: str, run: Run, options: ScoreReading) -> ScoredRun:
     """A run's scores under the options' reduction, over its complete relations. Raises as `Run.table`."""
     table = run.table(options.reduction, options.compat)
+    evidence = ClosedSet(table, options.ties)
+    named = label, model_name(run.manifest.model), run.manifest.probe.name
     return ScoredRun(
-        label=label,
+        cell=_cell(named, evidence, cluster_labels(table.relation, options)),
         recorded=Recorded(run.manifest, run.cut_contexts, run.progress, run.path, run.template_costs),
         relations=frozenset(run.complete_relations),
-        instances=Instances(table.relation, table.instance, np.diff(table.offsets)),
-        estimators=_by_name(table),
-        clusters=cluster_labels(table.relation, options),
         questions=questions_of(run.manifest, table),
-        evidence=ClosedSet(table, options.ties),
+        evidence=evidence,
     )
 
 
-def read_scores(source: RunLike | ScoreTable, options: ReportOptions) -> ScoreTable:
+def _cell(named: tuple[str, str, str], evidence: ClosedSet, clusters: Labels | None) -> Cell:
+    """The cell of a run, a model and a probe of these names."""
+    table = evidence.table
+    available = available_estimators(table.templates, shared=table.shares_candidates)
+    estimators = {estimator.name: estimator for estimator in available}
+    return Cell(
+        *named,
+        variant="",
+        units=Units(table.relation, table.instance, np.diff(table.offsets), clusters),
+        estimators=estimators,
+        confidences=Confidences(estimators, lambda estimator: estimator(evidence.distributions)),
+    )
+
+
+def read_scores(source: Run | str | Path | ScoreTable, options: ScoreReading) -> ScoreTable:
     """The scores that the options ask for; a table has its reduction already and stays as it is.
 
     Raises DataMissingError if there is no run at a path, CalprobeError as `Run.table`.
@@ -236,16 +211,11 @@ def read_scores(source: RunLike | ScoreTable, options: ReportOptions) -> ScoreTa
     return read_table(source, options.reduction, options.compat)
 
 
-def cluster_labels(relation: npt.NDArray[np.str_], options: ReportOptions) -> Labels | None:
+def cluster_labels(relation: npt.NDArray[np.str_], options: ScoreReading) -> Labels | None:
     """The clusters of instances of these relations, [instances]; None where instances are drawn one by one."""
     if options.cluster in (None, "instance"):
         return None
     return relation if options.cluster == "relation" else Within(relation)
-
-
-def mean_of(values: Floats, kept: npt.NDArray[np.bool_], options: ReportOptions, clusters: Labels | None) -> Estimate:
-    """The mean of a quantity in [0, 1] over the instances kept, with its interval; all arrays are [instances]."""
-    return bootstrap_mean(values[kept], options.resampling, None if clusters is None else clusters[kept])
 
 
 def right_shares(distributions: Distributions, rows: Sequence[int]) -> Floats:
@@ -268,16 +238,3 @@ def _restricted(table: ScoreTable, rows: Ints, places: Ints) -> ScoreTable:
         templates=tuple(table.templates[row] for row in rows),
         own_candidates=table.own_candidates,
     )
-
-
-def _by_name(table: ScoreTable) -> dict[str, Estimator]:
-    found = available_estimators(table.templates, shared=table.shares_candidates)
-    return {estimator.name: estimator for estimator in found}
-
-
-def _opened(run: RunLike) -> Run:
-    return run if isinstance(run, Run) else open_scores(run)
-
-
-def _label(run: RunLike) -> str:
-    return str(run.path if isinstance(run, Run) else run)

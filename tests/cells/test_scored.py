@@ -13,8 +13,9 @@ from click.testing import CliRunner
 from compared_runs import NUMBERS, SHAPES, run_of
 
 from calprobe.analysis import ReportOptions
-from calprobe.analysis.scored_run import ScoredRun, open_scored_runs
 from calprobe.arrays import Floats, Ints
+from calprobe.cells.opening import open_scored_runs
+from calprobe.cells.scored import ScoredRun
 from calprobe.cli.app import cli
 from calprobe.confidence import distributions, estimate
 from calprobe.confidence.temperature import FOLDS
@@ -98,10 +99,10 @@ def test_a_part_of_a_run_is_that_of_its_scores(run: ScoredRun) -> None:
     rows, places = np.array([2, 0]), np.array([29, 3, 4])
     part = run.restricted(rows, places)
     assert part.table.templates == (run.table.templates[2], run.table.templates[0])
-    assert part.instances.relation.tolist() == run.instances.relation[places].tolist()
+    assert part.instances.group.tolist() == run.instances.group[places].tolist()
     assert part.widths.tolist() == run.widths[places].tolist()
     assert part.clusters is not None
-    assert part.clusters.tolist() == part.instances.relation.tolist()
+    assert part.clusters.tolist() == part.instances.group.tolist()
     for place, former in enumerate(places):
         own, theirs = (slice(*table.offsets[at : at + 2]) for table, at in ((part.table, place), (run.table, former)))
         np.testing.assert_array_equal(part.table.scores[:, own], run.table.scores[rows, theirs])

@@ -3,50 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from calprobe.analysis.asked.extent import extent_of
-from calprobe.analysis.asked.opened import Asked, AskedAs
-from calprobe.analysis.run_names import model_name
-from calprobe.confidence.asked.cell import ANSWER, FINAL, GREEDY, GREEDY_FINAL
-from calprobe.errors import UsageError
+from calprobe.cells.asked import Asked, AskedAs
+from calprobe.cells.asked_extent import extent_of
+from calprobe.cells.run_facts import model_name
+from calprobe.confidence.asked.reply_table import ANSWER, FINAL, GREEDY, GREEDY_FINAL
 from calprobe.messages import counted
 from calprobe.questions.types import QuestionSet
-from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades, open_run
+from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades
 from calprobe.runs.asked_records import UNKNOWN_TOOL
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.meanings import StoredMeanings, read_meanings
 
 _GRADED_STAGES = {False: (ANSWER, GREEDY), True: (FINAL, GREEDY_FINAL)}  # whether conclusions stand behind answers
-
-
-def asked_runs(runs: Mapping[str, str | Path | AskedRun] | Iterable[str | Path | AskedRun]) -> list[Asked]:
-    """The runs by name, or by their paths as typed.
-
-    Raises UsageError for none, one named twice, or a run of scores. DataMissingError, CalprobeError as `open_run`.
-    """
-    if isinstance(runs, Mapping):
-        named = list(runs.items())
-    else:
-        named = [(str(run.path if isinstance(run, AskedRun) else run), run) for run in runs]
-    labels = [label for label, _ in named]
-    if not labels or len(set(labels)) < len(labels):
-        raise UsageError("name one run or more, each once")
-    return [asked_of(label, _opened(label, run)) for label, run in named]
-
-
-def are_asked(runs: Iterable[str | Path | AskedRun]) -> bool:
-    """Whether these are runs of replies.
-
-    Raises UsageError where some are and some are not. DataMissingError, CalprobeError as `open_run`.
-    """
-    kinds = [(str(run), isinstance(run if isinstance(run, AskedRun) else open_run(run), AskedRun)) for run in runs]
-    if len({asked for _, asked in kinds}) > 1:
-        first = {asked: name for name, asked in reversed(kinds)}
-        raise UsageError(f"{first[True]} is a run of replies, {first[False]} one of scores; report each kind by itself")
-    return any(asked for _, asked in kinds)
 
 
 def asked_of(label: str, run: AskedRun) -> Asked:
@@ -74,13 +45,6 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         asked_as=_asked_as(manifest),
         plain=frozenset() if manifest.is_import else manifest.asked_plainly,
     )
-
-
-def _opened(label: str, run: str | Path | AskedRun) -> AskedRun:
-    found = run if isinstance(run, AskedRun) else open_run(run)
-    if not isinstance(found, AskedRun):
-        raise UsageError(f"{label}: a run of scores, not of replies; report it by itself")
-    return found
 
 
 def _about(manifest: AskManifest) -> dict[str, str]:

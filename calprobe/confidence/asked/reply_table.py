@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-import numpy as np
-import numpy.typing as npt
-
-from calprobe.arrays import Floats
 from calprobe.questions.turning import turned
 from calprobe.questions.types import Question, QuestionSet
 from calprobe.runs.grades import StoredGrade
@@ -50,7 +46,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ReplyTable:
     """The answers to one set of questions under one variant, in the order of the set."""
 
     set: str
@@ -68,17 +64,6 @@ class Cell:
         """Whether any question, or any claim about an option, has several answers."""
         return len({row.question.id for row in self.rows}) < len(self.rows)
 
-    @cached_property
-    def clusters(self) -> npt.NDArray[np.str_] | None:
-        """The question of each row, [rows], if some have several rows: resamples draw questions; else None."""
-        names = [row.question.root for row in self.rows]
-        return np.array(names, np.str_) if len(set(names)) < len(names) else None
-
-    @cached_property
-    def chance(self) -> Floats:
-        """What a blind guess would be right with, [rows]: 1/K of K options, 0 where answers are free."""
-        return np.array([row.question.chance for row in self.rows], np.float64)
-
     def has(self, stage: str) -> bool:
         """Whether any row has a reply at that stage, or failed there."""
         return any(stage in row.replies or stage in row.failed for row in self.rows)
@@ -95,19 +80,19 @@ class Cell:
         found = (stated_stage(stage) for stage in stages)
         return tuple(sorted(each.prompt for each in found if each is not None and not each.condition))
 
-    def at(self, places: Sequence[int]) -> Cell:
+    def at(self, places: Sequence[int]) -> ReplyTable:
         """The cell with the rows at these places alone."""
         return replace(self, rows=tuple(self.rows[place] for place in places))
 
 
-def cells_of(
+def reply_tables(
     sets: Iterable[QuestionSet],
     replies: Iterable[Reply],
     grades: Mapping[str, StoredGrade] = MappingProxyType({}),
     turns: Mapping[str, int] = MappingProxyType({}),
     perturbations: Mapping[str, Sequence[str]] = MappingProxyType({}),
     plain: Collection[str] = (),
-) -> dict[str, dict[str, Cell]]:
+) -> dict[str, dict[str, ReplyTable]]:
     """The cells of a run, by set, then by variant; sets in their order, variants in that of their first reply.
 
     `grades` are by the key of the reply; `turns`, by variant, are how far the options of its questions were moved up;
@@ -126,37 +111,41 @@ def cells_of(
         for question, _, _ in found[name, variant]:
             if name not in known or question not in known[name]:
                 raise ValueError(f"a reply is to question {question!r} of {name!r}, which the run does not have")
-    cells: dict[str, dict[str, Cell]] = {own.name: {} for own in sets}
+    tables: dict[str, dict[str, ReplyTable]] = {own.name: {} for own in sets}
     for (name, variant), rows in found.items():
         own = known[name]
         if turns.get(variant):
             own = {key: (place, turned(question, turns[variant])) for key, (place, question) in own.items()}
-        cells[name][variant] = _cell(name, variant, rows, own, grades, plain=variant in plain)
-    for name, found_cells in cells.items():
+        tables[name][variant] = _table(name, variant, rows, own, grades, plain=variant in plain)
+    for name, found_cells in tables.items():
         for joint, members in perturbations.items():
             _join(found_cells, joint, [member for member in members if member in found_cells], known[name])
-    return {name: own for name, own in cells.items() if own}
+    return {name: own for name, own in tables.items() if own}
 
 
-def _join(cells: dict[str, Cell], name: str, members: Sequence[str], known: Mapping[str, tuple[int, Question]]) -> None:
+def _join(
+    tables: dict[str, ReplyTable], name: str, members: Sequence[str], known: Mapping[str, tuple[int, Question]]
+) -> None:
     """Put one cell in the place of some, each of which stands for wordings of its own."""
     if len(members) < 2:
         return
-    taken = [cells.pop(member) for member in members]
-    step = 1 + max((row.paraphrase for cell in taken for row in cell.rows), default=0)
+    taken = [tables.pop(member) for member in members]
+    step = 1 + max((row.paraphrase for table in taken for row in table.rows), default=0)
     rows = [
-        replace(row, paraphrase=place * step + row.paraphrase) for place, cell in enumerate(taken) for row in cell.rows
+        replace(row, paraphrase=place * step + row.paraphrase)
+        for place, table in enumerate(taken)
+        for row in table.rows
     ]
     rows.sort(key=lambda row: (known[row.question.id][0], row.paraphrase, row.sample))
     failures, reasons = Counter[str](), Counter[str]()
-    for cell in taken:
-        failures.update(cell.failures)
-        reasons.update(cell.reasons)
-    failed = sum(cell.failed for cell in taken)
-    cells[name] = Cell(taken[0].set, name, tuple(rows), failed, failures, dict(reasons.most_common()))
+    for table in taken:
+        failures.update(table.failures)
+        reasons.update(table.reasons)
+    failed = sum(table.failed for table in taken)
+    tables[name] = ReplyTable(taken[0].set, name, tuple(rows), failed, failures, dict(reasons.most_common()))
 
 
-def _cell(
+def _table(
     name: str,
     variant: str,
     rows: Mapping[tuple[str, int, int], Mapping[str, Reply]],
@@ -164,14 +153,14 @@ def _cell(
     grades: Mapping[str, StoredGrade],
     *,
     plain: bool,
-) -> Cell:
+) -> ReplyTable:
     ordered = sorted(rows, key=lambda key: (known[key[0]][0], key[1], key[2]))
     made = [_row(known[key[0]][1], key, rows[key], grades, plain=plain) for key in ordered]
     there = tuple(row for row in made if ANSWER in row.replies or LABEL in row.replies)
     failures = Counter(stage for row in made for stage in row.failed)
     reasons = Counter(reply.reason for row in made for reply in row.failed.values())
     lost = [row for row in made if ANSWER in row.failed or LABEL in row.failed]
-    return Cell(name, variant, there, len(lost), failures, dict(reasons.most_common()))
+    return ReplyTable(name, variant, there, len(lost), failures, dict(reasons.most_common()))
 
 
 def _row(
@@ -186,16 +175,3 @@ def _row(
     graded = {stage: grades[reply.key] for stage, reply in replies.items() if reply.key in grades}
     kept = {stage: reply for stage, reply in replies.items() if stage not in failed}
     return Row(question, key[1], key[2], kept, failed, graded, plain)
-
-
-def paired(cells: Sequence[Cell]) -> list[list[int]]:
-    """The places, in each cell, of the rows that all of them have: of each cell as many, of the same answers."""
-    places = [{row.key: place for place, row in enumerate(cell.rows)} for cell in cells]
-    common = [row.key for row in cells[0].rows if all(row.key in own for own in places)] if cells else []
-    return [[own[key] for key in common] for own in places]
-
-
-def all_cells(cells: Mapping[str, Mapping[str, Cell]]) -> Iterator[Cell]:
-    """Every cell of a run."""
-    for own in cells.values():
-        yield from own.values()

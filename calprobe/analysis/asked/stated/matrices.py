@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from calprobe.analysis.asked.results import OpenedCell
 from calprobe.analysis.asked.stated.cells import Bools, Matrix, StatedCell, StatedPrompt
 from calprobe.answers import read_on_scale
 from calprobe.answers.same_answer import is_right, say_the_same, text_says
 from calprobe.arrays import Floats
-from calprobe.confidence.asked import Cell
+from calprobe.cells.asked import AskedCell
+from calprobe.confidence.asked import ReplyTable
 from calprobe.confidence.asked.closed import closed_readings
 from calprobe.confidence.asked.types import Reading
 from calprobe.prompts.types import PromptSet, Stated
@@ -23,17 +23,17 @@ LEAST_PROMPTS = 3  # of a set without groups, for a study of its own: the audit 
 LENIENT = "lenient"  # the status
 
 
-def is_study(prompts: PromptSet | None, cells: Sequence[OpenedCell]) -> bool:
+def is_study(prompts: PromptSet | None, cells: Sequence[AskedCell]) -> bool:
     """Whether a run asks what this study asks: it has groups of prompts, three prompts, or replaced answers."""
     if prompts is not None and (prompts.groups or len(prompts.stated) >= LEAST_PROMPTS):
-        return any(opened.cell.stated for opened in cells)
-    return any(conditions(opened.cell) for opened in cells)
+        return any(opened.table.stated for opened in cells)
+    return any(conditions(opened.table) for opened in cells)
 
 
-def prompts_of(prompts: PromptSet | None, cells: Sequence[OpenedCell]) -> tuple[StatedPrompt, ...]:
+def prompts_of(prompts: PromptSet | None, cells: Sequence[AskedCell]) -> tuple[StatedPrompt, ...]:
     """The prompts that ask for a confidence, in the order of the prompt set; of an import by name."""
     if prompts is None:
-        names = sorted({name for opened in cells for name in opened.cell.stated})
+        names = sorted({name for opened in cells for name in opened.table.stated})
         return tuple(StatedPrompt(name) for name in names)
     found = []
     for each in prompts.stated:
@@ -43,7 +43,7 @@ def prompts_of(prompts: PromptSet | None, cells: Sequence[OpenedCell]) -> tuple[
 
 
 def stated_cell(
-    opened: OpenedCell, prompts: Sequence[StatedPrompt], texts: PromptSet | None = None
+    opened: AskedCell, prompts: Sequence[StatedPrompt], texts: PromptSet | None = None
 ) -> StatedCell | None:
     """The matrix of one cell; None where none of these prompts was asked there.
 
@@ -52,28 +52,28 @@ def stated_cell(
         prompts: that asked for a confidence; those that this cell lacks are left out.
         texts: the run's prompt set, which lenient reading needs the scales of; None: of an import.
     """
-    known = tuple(prompt for prompt in prompts if prompt.name in opened.cell.stated)
+    known = tuple(prompt for prompt in prompts if prompt.name in opened.table.stated)
     if not known:
         return None
     scales = {} if texts is None else {each.name: each for each in texts.stated}
     own = _matrix(opened, known, "", scales)
     expected, mass = _expected(opened, known, "")
     found = StatedCell(
-        set=opened.cell.set,
-        variant=opened.cell.variant,
+        set=opened.table.set,
+        variant=opened.table.variant,
         prompts=known,
         own=own,
-        asked=_asked(opened.cell, known),
+        asked=_asked(opened.table, known),
         correct=opened.read.answers.correct,
         abstained=opened.read.answers.abstained,
-        clusters=opened.cell.clusters,
-        replaced={name: _matrix(opened, known, name, scales) for name in conditions(opened.cell)},
+        clusters=None if opened.units.clusters is None else opened.units.group,
+        replaced={name: _matrix(opened, known, name, scales) for name in conditions(opened.table)},
         invalid={COUNTERFACTUAL: _invalid(opened, known, COUNTERFACTUAL)},
         expected=expected,
         mass=mass,
         expected_replaced={
             name: values
-            for name in conditions(opened.cell)
+            for name in conditions(opened.table)
             if (values := _expected(opened, known, name)[0]) is not None
         },
     )
@@ -81,22 +81,20 @@ def stated_cell(
     return found.without(unasked) if unasked.any() else found
 
 
-def conditions(cell: Cell) -> tuple[str, ...]:
+def conditions(cell: ReplyTable) -> tuple[str, ...]:
     """What stood in the place of answers while confidences were asked for, in the order of the first replies."""
     stages = dict.fromkeys(stage for row in cell.rows for stage in (*row.replies, *row.failed))
     found = (stated_stage(stage) for stage in stages)
     return tuple(dict.fromkeys(own.condition for own in found if own is not None and own.condition))
 
 
-def _matrix(
-    opened: OpenedCell, prompts: Sequence[StatedPrompt], condition: str, scales: Mapping[str, Stated]
-) -> Matrix:
+def _matrix(opened: AskedCell, prompts: Sequence[StatedPrompt], condition: str, scales: Mapping[str, Stated]) -> Matrix:
     """The confidences under one condition; NaN where nothing was asked or read."""
-    shape = len(prompts), len(opened.cell)
+    shape = len(prompts), len(opened.table)
     confidence, lenient = np.full(shape, np.nan), np.zeros(shape, np.bool_)
     for place, prompt in enumerate(prompts):
         stage = StatedStage(prompt.name, condition).stage
-        for at, row in enumerate(opened.cell.rows):
+        for at, row in enumerate(opened.table.rows):
             if (reply := row.replies.get(stage)) is None:
                 continue
             reading = opened.read.way.read_stated(reply, prompt.name)
@@ -113,16 +111,16 @@ def _leniently(reply: Reply, stated: Stated) -> Reading:
     return read_on_scale(reply.text, stated.scale, stated.expressions, cut=cut, lenient=True)
 
 
-def _asked(cell: Cell, prompts: Sequence[StatedPrompt]) -> Bools:
+def _asked(cell: ReplyTable, prompts: Sequence[StatedPrompt]) -> Bools:
     """Where there is a reply to be read, [prompts, answers]."""
     stages = [StatedStage(prompt.name).stage for prompt in prompts]
     return np.array([[stage in row.replies for row in cell.rows] for stage in stages], np.bool_)
 
 
-def _invalid(opened: OpenedCell, prompts: Sequence[StatedPrompt], condition: str) -> Bools:
+def _invalid(opened: AskedCell, prompts: Sequence[StatedPrompt], condition: str) -> Bools:
     """Answers whose replacement repeats the model's own, or is right itself, [answers]."""
     stages = [StatedStage(prompt.name, condition).stage for prompt in prompts]
-    rows = zip(opened.cell.rows, opened.read.answers.readings, strict=True)
+    rows = zip(opened.table.rows, opened.read.answers.readings, strict=True)
     found = [
         (next((row.replies[stage].given for stage in stages if stage in row.replies), None), row, own)
         for row, own in rows
@@ -139,9 +137,9 @@ def _says_the_same(given: str, question: Question, own: Reading) -> bool:
 
 
 def _expected(
-    opened: OpenedCell, prompts: Sequence[StatedPrompt], condition: str
+    opened: AskedCell, prompts: Sequence[StatedPrompt], condition: str
 ) -> tuple[Floats, Floats] | tuple[None, None]:
     """The means over the closed sets of replies and their mass, [prompts, answers]; None where no prompt has one."""
-    found = [closed_readings(opened.cell, prompt.name, opened.read.way, condition) for prompt in prompts]
-    values = np.array([own.expected for own in found]).reshape(len(prompts), len(opened.cell))
+    found = [closed_readings(opened.table, prompt.name, opened.read.way, condition) for prompt in prompts]
+    values = np.array([own.expected for own in found]).reshape(len(prompts), len(opened.table))
     return (None, None) if np.isnan(values).all() else (values, np.array([own.mass for own in found]))

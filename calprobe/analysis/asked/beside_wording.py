@@ -1,0 +1,95 @@
+"""The published tables of the study of wordings (Cox et al. 2025), with the rows of one's own runs below them.
+
+A row's deviations are over five runs there, over the draws of a plan in one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from calprobe.analysis.asked.report import AskedReport
+from calprobe.analysis.asked.results import AskedRunReport, CellReport
+from calprobe.analysis.asked.wording_results import CellBudget
+from calprobe.analysis.beside import Beside, BesideRow, published
+
+WORDING2025 = "wording2025"
+# The paper's measures -> one's own.
+MEASURES: Mapping[str, str] = {
+    "Entropy": "answer_entropy",
+    "LexiSim": "lexsim",
+    "SE": "semantic_entropy",
+    "U_EigV": "eigv",
+    "Var_Tot": "variance_total",
+    "Var_AU": "variance_within",
+    "Var_EU": "variance_between",
+}
+POINTS = "laplacian"  # what the paper takes the variance of
+SCRAMBLED = (
+    "A published rho above its baseline shows no effect of the wording: the released code of the study reshapes "
+    "projections of shape [k, m] to (n_p, n_s, k) without transposing them, so that groups mix answers of different "
+    "wordings. Answers that no wording moves give .24 .34 .42 .58 for (2, 6) (3, 4) (4, 3) (6, 2) in that way, and "
+    ".09 .18 .27 .45 = (n_p - 1) / (m - 1) rightly. That the code made the published numbers is likely, not proven"
+)
+EPSILON = (
+    "rho is a mean over questions of (between + 1e-4) / (total + 2e-4): 1/2 for a question with one answer. Read "
+    "ratio against by chance, and rho*, which is 0 where no wording matters"
+)
+
+
+def beside_wording(report: AskedReport) -> tuple[Beside, ...]:
+    """AUROC by plan, and rho by plan; one's own rows are there where `--budget` draws the plans."""
+    tables = published(WORDING2025)
+    budgets = [
+        (run, f"{own.name}, {cell.variant}", cell, budget)
+        for run in report.runs
+        for own in run.sets.values()
+        for cell in own.cells.values()
+        for budget in cell.budgets
+    ]
+    hint = () if budgets else ("One's own rows are there with --budget 6,12.",)
+    return (
+        tables["auroc"].below(_aurocs(budgets), *hint),
+        tables["rho"].below(_shares(budgets), f"{SCRAMBLED}.", f"{EPSILON}.", *hint),
+    )
+
+
+Budgets = list[tuple[AskedRunReport, str, CellReport, CellBudget]]
+
+
+def _aurocs(budgets: Budgets) -> Iterator[BesideRow]:
+    columns = published(WORDING2025)["auroc"].columns
+    own: dict[tuple[str, str, str], dict[str, tuple[float, float]]] = {}
+    draws = {(run.label, name): budget.draws for run, name, _, budget in budgets}
+    for run, name, _, budget in budgets:
+        for found in budget.aurocs:
+            measure = next((said for said, its in MEASURES.items() if its == found.measure), None)
+            if measure is not None and found.reading == "pooled":
+                known = own.setdefault((run.label, name, measure), {})
+                known[str(found.plan)] = (found.value.value, found.deviation)
+    for (label, name, measure), values in own.items():
+        if any(column in values for column in columns):
+            pairs = [values.get(column, (None, None)) for column in columns]
+            yield _row(label, f"{name}, {measure}", pairs, draws[label, name])
+
+
+def _shares(budgets: Budgets) -> Iterator[BesideRow]:
+    for run, name, _, budget in budgets:
+        total = {
+            o.plan: (o.value.value, o.deviation)
+            for o in budget.aurocs
+            if (o.measure, o.reading) == ("variance_total", "pooled")
+        }
+        for own in budget.shares:
+            if own.points == POINTS:
+                shares = {field: (own.means[field], own.deviations[field]) for field in own.means}
+                pairs = [
+                    *(total.get(own.plan, (None, None)), shares["rho"], (1 / own.plan.samples, None)),
+                    *(shares["ratio_of_sums"], shares["by_chance"], shares["unbiased"]),
+                ]
+                yield _row(run.label, f"{name} {own.plan}", pairs, budget.draws)
+
+
+def _row(of: str, label: str, pairs: Sequence[tuple[float | None, float | None]], draws: int) -> BesideRow:
+    """Means and their standard deviations over the draws."""
+    means, deviations = zip(*pairs, strict=True)
+    return BesideRow(of, label, means, deviations, f"{draws} draws")

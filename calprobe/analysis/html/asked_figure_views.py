@@ -1,0 +1,249 @@
+"""The figures of runs of replies with their legends and captions, alone and beside runs of scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from markupsafe import Markup
+
+from calprobe.analysis.asked.answer_pictures import length_panels_of_runs, value_panels_of_runs
+from calprobe.analysis.asked.pictures import Pictures, size_panels
+from calprobe.analysis.asked.report import AskedReport
+from calprobe.analysis.asked.science.pictures import design_matrices, kind_panels
+from calprobe.analysis.asked.stated.pictures import StatedPictures
+from calprobe.analysis.curves.budget_figure import BudgetPanel
+from calprobe.analysis.curves.calibration import Calibration
+from calprobe.analysis.curves.correlation_figure import Correlations
+from calprobe.analysis.curves.dumbbell_figure import Dumbbells
+from calprobe.analysis.curves.grouped_boxes import GroupedBoxes
+from calprobe.analysis.curves.grouped_dots import GroupedDots
+from calprobe.analysis.curves.matrix_figure import Matrix
+from calprobe.analysis.curves.quarters_figure import Quarters
+from calprobe.analysis.curves.share_figure import SHARES, SharePanel
+from calprobe.analysis.curves.size_figure import SizePanel, spelled_rho
+from calprobe.analysis.curves.stacked_shares import StackedShares
+from calprobe.analysis.four_ways.pictures import WayPictures
+from calprobe.analysis.html import asked_charts, stated_charts, ways_charts
+from calprobe.analysis.html.figure_views import legend, reliability
+from calprobe.analysis.html.views import Choice, FigureView
+from calprobe.analysis.run_names import states_of
+
+Panel = (
+    BudgetPanel
+    | Correlations
+    | Dumbbells
+    | GroupedBoxes
+    | GroupedDots
+    | Matrix
+    | SharePanel
+    | SizePanel
+    | StackedShares
+)
+# Kind of figure -> its title, its caption, and what a screen reader says of dots if that is not the caption. `{0.NAME}`
+# is what the panel has under this name, `{1}` its title with a capital.
+TEXTS: Mapping[str, tuple[str, str] | tuple[str, str, str]] = {
+    "readers": (
+        "Readers on {0.title}",
+        "Accuracy of the same replies under each reader of answers, with 95 % intervals; dotted: chance.",
+        "Accuracy on {0.title} under each variant, by reader of answers.",
+    ),
+    "matrices": ("{0.title}", "Variants by sets; the darker, the nearer to 1."),
+    "budgets": (
+        "Plans on {0.title}",
+        "AUROC ({0.reading}) of each uncertainty, with n_s samples of each of n_p wordings taken from the same "
+        "replies: means over draws, with 95 % intervals over questions.",
+    ),
+    "shares": (
+        "Share of the wording on {0.title}",
+        "Of samples taken from the same replies: means over draws, with bars of one standard deviation. By chance: "
+        "what the ratio is where no wording matters.",
+    ),
+    "labels": (
+        "Labels: {0.title}",
+        "Share of the probability that each label gets, normalised over the labels, and share of the questions of "
+        "which it is the right one.",
+    ),
+    "perturbed": (
+        "Perturbations: {0.title}",
+        "Accuracy of all samples of a variant, and AUROC of one uncertainty, each sample with its own correctness, "
+        "with 95 % intervals over questions. (n_p, n_s): AUROC of n_s samples of each of n_p wordings.",
+    ),
+    "values": (
+        "Values of {0.title}, by {0.of}",
+        "Of the confidences that could be read, the share of each value (of P(True): of each tenth of the scale, "
+        "by its upper end); the larger, the darker. Other: how many values have less than 5 % each.",
+    ),
+    "lengths": (
+        "{1}, by {0.group}",
+        "Boxes are between the quartiles, with a line at the median; lines reach to the least and the most.",
+    ),
+    "sizes": (
+        "Size and spread on {0.title}",
+        "Largest minus smallest accuracy over variants, against the number of parameters, embeddings included.",
+    ),
+    "kinds": (
+        "{0.title}",
+        "Each run by the prompt design that it understands best, with 95 % intervals; models of one family side by "
+        "side.",
+        "{0.title}: a dot a run, by how the model was asked.",
+    ),
+    "designs": ("{0.title}", "Mean raw probability on the labels, by run and prompt design."),
+    "overviews": (
+        "Consistency, fidelity and reliability: {0.title}",
+        "By group of prompts: mean standard deviation of its confidences (smaller is better), and means over its "
+        "prompts of the fidelity rate (larger is better) and the Brier score (smaller is better), with 95 % intervals.",
+        "MSD, fidelity rate and Brier score by group of prompts.",
+    ),
+    "correlations": (
+        "Correlation of prompts: {0.title}",
+        "Pearson's correlation of the confidences in the same answers; numbers of columns are those of the rows.",
+    ),
+    "conditions": (
+        "Confidence by condition: {0.title}",
+        "Mean over the prompts of the confidence in the model's own answer and in what was put in its place, with "
+        "95 % intervals.",
+        "Mean confidence by what stood in the place of the answer.",
+    ),
+    "distributions": (
+        "Distribution of confidences: {0.title}",
+        "Of all prompts together: the share of the stated confidences in each tenth of the scale, by what stood in "
+        "the place of the answer; a bin has its upper end.",
+    ),
+    "agreement": (
+        "Rank correlation of the confidences",
+        "Spearman's rho over the facts that have both; the darker, the farther from 0.",
+    ),
+    "relations": (
+        "{0.title}",
+        "Shares of each relation's facts, whose number stands in brackets. Thick: Holm p below 0.05.",
+    ),
+}
+
+
+def asked_figures(pictures: Pictures) -> Iterator[FigureView]:
+    """The figures of one run of replies."""
+    if pictures.stated is None:
+        yield from _reliability_by_name(
+            pictures.calibration,
+            "Reliability on {}",
+            "Accuracy against mean confidence of quantile bins, as many as the number of rows allows, and where "
+            "confidences have few values of ECE's bins; pooled over the variants that are read well enough. A stated "
+            "confidence that is nowhere read so is left out. On the dotted line the two are equal. Below: the share "
+            "of the rows in bins of equal width.",
+            "question" if pictures.calibration.of == "questions" else "row",
+        )
+    for kind in ("readers", "matrices", "budgets", "shares", "labels", "perturbed", "values", "lengths"):
+        yield from _views(kind, getattr(pictures, kind))
+    if pictures.stated is not None:
+        yield from _stated_figures(pictures.stated)
+
+
+def _stated_figures(pictures: StatedPictures) -> Iterator[FigureView]:
+    yield from _views("overviews", pictures.overviews)
+    yield from _reliability_by_name(
+        pictures.panels,
+        "Reliability by prompt",
+        "Accuracy against mean stated confidence of ACE's quantile bins, all sets together; on the dotted line the "
+        "two are equal. Below: the share of the answers in bins of equal width.",
+    )
+    for kind in ("correlations", "conditions", "distributions"):
+        yield from _views(kind, getattr(pictures, kind))
+
+
+def asked_figures_across(report: AskedReport) -> Iterator[FigureView]:
+    """The figures over all runs of replies."""
+    states = states_of(report.runs)
+    studies = [run.labels for run in report.runs if run.labels is not None]
+    yield from _views("sizes", size_panels(report.across, states))
+    yield from _views("kinds", kind_panels(studies, states))
+    yield from _views("values", value_panels_of_runs(report.runs, states))
+    yield from _views("lengths", length_panels_of_runs(report.runs, states))
+    yield from _views("designs", design_matrices(studies, states))
+
+
+def way_figures(pictures: WayPictures) -> dict[str, tuple[FigureView, ...]]:
+    """The figures of the same facts in several ways, by the section that shows them."""
+    lines = reliability(
+        pictures.calibration.lines,
+        "Reliability",
+        "Accuracy against mean confidence of quantile bins, each confidence over the facts that have it. On the "
+        "dotted line the two are equal. Below: the share of the facts in bins of equal width.",
+        "fact",
+    )
+    return {
+        "known": tuple(_quarters(pictures.quarters)),
+        "confidences": tuple(lines),
+        "agreement": tuple(_views("agreement", filter(None, [pictures.correlations]))),
+        "relations": tuple(_views("relations", pictures.dumbbells)),
+    }
+
+
+def _views(kind: str, panels: Iterable[Panel]) -> Iterator[FigureView]:
+    """A figure of each panel."""
+    title, caption, *spoken = TEXTS[kind]
+    for panel in panels:
+        capital = f"{panel.title[:1].upper()}{panel.title[1:]}"
+        below = caption.format(panel) + _more(panel)
+        svg, choices = _drawn(panel, spoken[0].format(panel) if spoken else below)
+        # A panel without a title leaves a colon.
+        heading = title.format(panel, capital).removesuffix(": ")
+        yield FigureView(heading, svg, below, choices, choosable=not isinstance(panel, Dumbbells))
+
+
+def _drawn(panel: Panel, spoken: str) -> tuple[Markup, tuple[Choice, ...]]:
+    """A panel and its legend."""
+    match panel:
+        case GroupedDots():
+            return asked_charts.grouped_dots(panel, spoken), legend(panel.legend)
+        case GroupedBoxes():
+            return asked_charts.grouped_boxes(panel), legend(panel.series)
+        case BudgetPanel():
+            return asked_charts.budget(panel), legend(panel.measures, panel.places)
+        case SharePanel():
+            return asked_charts.share(panel), legend(SHARES.values())
+        case SizePanel(series=series):
+            return asked_charts.sizes(panel), legend([one.reader for one in series], [one.place for one in series])
+        case Dumbbells():
+            return ways_charts.dumbbells(panel), legend((panel.first, panel.second))
+        case StackedShares():
+            return asked_charts.stacked_shares(panel), ()
+        case Correlations():
+            return stated_charts.correlations(panel), ()
+        case Matrix():
+            return asked_charts.matrix(panel), ()
+
+
+def _more(panel: Panel) -> str:
+    """What the caption says of this panel alone."""
+    match panel:
+        case SharePanel() if panel.exact:
+            return " Dashed: the exact shares, of label probabilities."
+        case SizePanel(series=(first, *_)):
+            return f" {spelled_rho(first.rho, first.reader, len(panel.names))}."
+        case Dumbbells() if not math.isnan(panel.chance):
+            return " Dotted: chance of the answers."
+        case _:
+            return ""
+
+
+def _quarters(several: Sequence[Quarters]) -> Iterator[FigureView]:
+    if several:
+        named = zip(several[0].names, ways_charts.PLACES, strict=True)
+        yield FigureView(
+            "Ranked right, answered right",
+            ways_charts.quarters(several),
+            "Shares of the facts in percent. Only ranked right: the model finds it the most probable and says another.",
+            tuple(Choice(name, place, ways_charts.part_key(place)) for name, place in named),
+            choosable=False,
+        )
+
+
+def _reliability_by_name(
+    calibration: Calibration, title: str, caption: str, of: str = "instance"
+) -> Iterator[FigureView]:
+    """A figure for each name that lines have; it stands in the title."""
+    allowed = f" {calibration.said}; intervals allow for it." if calibration.said else ""
+    for name in dict.fromkeys(line.run for line in calibration.lines):
+        lines = [line for line in calibration.lines if line.run == name]
+        yield from reliability(lines, title.format(name), caption + allowed, of)

@@ -1,0 +1,263 @@
+"""An asked run as analysis has it, and its cells with the answers that were read in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from calprobe.answers.grading import GradeRules
+from calprobe.cells.asked_extent import AskedExtent
+from calprobe.cells.cell import Cell, Confidences, Units
+from calprobe.cells.cell_readers import readers_of_cell, stated_reader
+from calprobe.cells.reading import ReplyReading
+from calprobe.confidence import Confidence
+from calprobe.confidence.asked import (
+    Answers,
+    ReplyTable,
+    WayToRead,
+    asked_estimators,
+    read_answers,
+    reply_tables,
+)
+from calprobe.confidence.asked.labels import NO_ANSWER
+from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.asked.reply_table import FINAL
+from calprobe.confidence.estimator import Estimator
+from calprobe.errors import UsageError
+from calprobe.messages import no_such
+from calprobe.metrics.recalibration import fit_uncertainty
+from calprobe.metrics.uncertainty_map import UncertaintyMaps
+from calprobe.prompts.types import PromptSet
+from calprobe.questions.types import QuestionSet
+from calprobe.runs.grades import StoredGrade
+from calprobe.runs.manifest_records import ModelSize
+from calprobe.runs.meanings import StoredMeanings
+from calprobe.runs.replies import Reply
+from calprobe.words import Calibrate
+
+# Of the study of science questions: tokens that label probabilities are read from, and alternatives of a token.
+STUDY_WINDOW, STUDY_ALTERNATIVES = 20, 5
+
+
+AskedAs = Literal["base", "instruct", "reasoning", "unknown"]  # plain text, chat, chat with a thought in front
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Questions and replies of a run, from its folder or made in memory."""
+
+    label: str  # as typed, or the name that it was given
+    model: str
+    sets: tuple[QuestionSet, ...]
+    replies: tuple[Reply, ...]
+    prompts: PromptSet | None = None  # None: of an import
+    extent: AskedExtent | None = None  # None: all that was asked is there
+    size: ModelSize | None = None  # of the model; None: not known
+    about: Mapping[str, str] = field(default_factory=dict)  # what else the manifest says, for the disclosure
+    grades: Mapping[str, StoredGrade] = field(default_factory=dict)  # by the key of the reply, see `calprobe grade`
+    asked_as: AskedAs = "unknown"  # how prompts reached the model; unknown of what another tool asked
+    plain: frozenset[str] = frozenset()  # variants that were asked as plain text
+    meanings: StoredMeanings | None = None  # what models say of the answers' meaning, see `calprobe grade --nli`
+
+    @property
+    def partial(self) -> bool:
+        """Whether any request has neither a reply nor a failure."""
+        return self.extent is not None and self.extent.partial
+
+    @property
+    def turns(self) -> dict[str, int]:
+        """By variant, how many places the options of its questions were moved up."""
+        return {} if self.prompts is None else {variant.name: variant.turned for variant in self.prompts.variants}
+
+    @property
+    def perturbations(self) -> dict[str, tuple[str, ...]]:
+        """By name, the variants that stand for wordings of a question."""
+        return {} if self.prompts is None else dict(self.prompts.perturbations)
+
+    def asks_for_a_conclusion(self, table: ReplyTable) -> bool:
+        """Whether a turn behind the replies of a cell asks what they conclude."""
+        variants = () if self.prompts is None else self.prompts.variants
+        names = self.perturbations.get(table.variant, (table.variant,))
+        return any(
+            wording.conclusion
+            for variant in variants
+            if variant.name in names
+            for wording in (variant, *variant.wordings.values())
+        )
+
+    def asks_for_another_form(self, table: ReplyTable) -> bool:
+        """Whether the variant of a cell asks for another form of reply; of an import: whether it has final labels."""
+        return table.has(FINAL) if self.prompts is None else table.variant in self.prompts.format_changes
+
+
+@dataclass(frozen=True)
+class AskedCell:
+    """A set under one variant: its cell, with the replies and the answers that were read off them."""
+
+    cell: Cell
+    read: Read  # under the reader that confidences go by
+    answers: Mapping[str, Answers]  # by reader, the one that confidences go by first
+    maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # by estimator, of those that a map has made
+
+    @property
+    def table(self) -> ReplyTable:
+        """The replies, a row for each answer."""
+        return self.read.table
+
+    @property
+    def units(self) -> Units:
+        """Those of the cell."""
+        return self.cell.units
+
+    @property
+    def estimators(self) -> Mapping[str, Estimator]:
+        """Those of the cell."""
+        return self.cell.estimators
+
+    @property
+    def confidences(self) -> Mapping[str, Confidence]:
+        """Those of the cell."""
+        return self.cell.confidences
+
+    def at(self, places: Sequence[int]) -> AskedCell:
+        """The rows at these places alone, with the confidences that they have among all rows."""
+        if len(places) == len(self.table):
+            return self
+        read, answers = self.read.at(places), {name: own.at(places) for name, own in self.answers.items()}
+        # Of these rows alone a question may have one.
+        return AskedCell(replace(self.cell.at(places), units=_units(read.table)), read, answers, self.maps)
+
+    def only(self, estimators: Iterable[str]) -> AskedCell:
+        """With these estimators alone."""
+        return replace(self, cell=self.cell.only(estimators))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSet:
+    """A set's cells, before any number is computed."""
+
+    name: str
+    questions: int
+    claims: int  # about the options of these questions; 0: they are asked themselves
+    cells: Mapping[str, AskedCell]  # by variant
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Every reader that any variant is read by."""
+        return tuple(dict.fromkeys(reader for cell in self.cells.values() for reader in cell.answers))
+
+
+def read_sets(asked: Asked, options: ReplyReading) -> Iterator[ReadSet]:
+    """Each set of a run that has any replies, read."""
+    way = _way(asked, options)
+    sizes = {own.name: (own.n_roots, sum(bool(question.of) for question in own.questions)) for own in asked.sets}
+    if options.window is not None:
+        _check_ranks(asked)
+    found = reply_tables(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations, asked.plain)
+    _check_variants(asked.label, options.variants, [name for tables in found.values() for name in tables])
+    for name, every in found.items():
+        tables = {own: table for own, table in every.items() if options.variants is None or own in options.variants}
+        if tables:
+            cells = {variant: _cell(table, way, asked, options) for variant, table in tables.items()}
+            yield ReadSet(name, *sizes[name], cells)
+
+
+def format_changes(asked: Asked, cells: Mapping[str, AskedCell]) -> tuple[str, ...]:
+    """The variants of a set that ask for another form of reply; none where all do."""
+    changes = tuple(variant for variant, own in cells.items() if asked.asks_for_another_form(own.table))
+    return changes if len(changes) < len(cells) else ()
+
+
+def usual_variants(asked: Asked, cells: Mapping[str, AskedCell]) -> tuple[str, ...]:
+    """The variants with the usual form of reply and order of options, which means over variants are of; all if none."""
+    left_out = {*format_changes(asked, cells), *(name for name, places in asked.turns.items() if places)}
+    return tuple(name for name in cells if name not in left_out) or tuple(cells)
+
+
+def _check_variants(label: str, wanted: Sequence[str] | None, known: Sequence[str]) -> None:
+    """Raise UsageError for a variant that is wanted and that the run has not."""
+    for name in wanted or ():
+        if name not in known:
+            raise UsageError(f"--variants: {no_such(name, dict.fromkeys(known), f'in {label}')}")
+
+
+def _way(asked: Asked, options: ReplyReading) -> WayToRead:
+    read_one, window = stated_reader(options, asked.prompts), options.window
+    if not options.by_study:
+        return WayToRead(read_one, options.by_paper, window=window)
+    ranked = all(own.label_scores is None or own.label_scores.ranks is not None for own in asked.replies)
+    return WayToRead(
+        read_one, claims="token", alternatives=STUDY_ALTERNATIVES, window=window or (STUDY_WINDOW if ranked else None)
+    )
+
+
+def _check_ranks(asked: Asked) -> None:
+    """Raise UsageError where a window cannot be applied: ranks were not counted."""
+    for reply in asked.replies:
+        scores = reply.label_scores
+        if scores is not None and scores.ranks is None:
+            raise UsageError(f"--window: {asked.label} has no ranks of labels to apply a window to; leave it out")
+
+
+def _answers(asked: Asked, table: ReplyTable, options: ReplyReading) -> dict[str, Answers]:
+    rules = GradeRules(tolerance="equal") if options.by_study else None
+    return {
+        name: read_answers(table, name, rules)
+        for name in readers_of_cell(table, options, asked.asks_for_a_conclusion(table))
+    }
+
+
+def _cell(table: ReplyTable, way: WayToRead, asked: Asked, options: ReplyReading) -> AskedCell:
+    answers = _answers(asked, table, options)
+    read = Read(table, next(iter(answers.values())), way, asked.meanings)
+    estimators = asked_estimators(read, options.forms)
+    confidences = Confidences(estimators, partial(_confidence, read, by_study=options.by_study))
+    cell = Cell(asked.label, asked.model, table.set, table.variant, _units(table), estimators, confidences)
+    made = AskedCell(cell, read, answers)
+    return made if options.calibrate is None else _calibrated(made, options.calibrate)
+
+
+def _units(table: ReplyTable) -> Units:
+    """The answers; where some questions have several, resamples draw questions."""
+    questions = np.array([row.question.root for row in table.rows], np.str_)
+    return Units(
+        questions,
+        np.fromiter((row.key for row in table.rows), object, len(table)),
+        np.array([len(row.question.options) for row in table.rows], np.int64),
+        questions if len(np.unique(questions)) < len(questions) else None,
+    )
+
+
+def _confidence(read: Read, estimator: Estimator, *, by_study: bool) -> Confidence:
+    """What an estimator says; in the study of science questions of the rows alone that have an answer."""
+    found: Confidence = estimator(read)
+    if not by_study:
+        return found
+    lacking = found.read & ~read.answers.extracted
+    confidence, why = np.where(lacking, np.nan, found.confidence), np.where(lacking, NO_ANSWER, found.status)
+    return replace(found, confidence=confidence, why=why)
+
+
+def _calibrated(asked: AskedCell, method: Calibrate) -> AskedCell:
+    """With each uncertainty without a scale as the chance of being right, too: NAME.METHOD, fitted on other questions.
+
+    Left out where fewer than two questions have it.
+    """
+    cell, estimators, confidences = asked.cell, dict(asked.estimators), dict(asked.confidences)
+    every: dict[str, UncertaintyMaps] = {}
+    for name, estimator in cell.estimators.items():
+        own, questions = confidences[name], cell.units.group
+        kept = own.read
+        if estimator.scale != "uncertainty" or len(np.unique(questions[kept])) < 2:
+            continue
+        values = np.full(len(kept), np.nan)
+        values[kept], maps = fit_uncertainty(own.confidence[kept], own.correct[kept], questions[kept], method)
+        definition = f"{estimator.definition}; as a confidence, by a map fitted on other questions ({method})"
+        made = replace(estimator, name=f"{name}.{method}", definition=definition, group="samples", scale="probability")
+        estimators[made.name], every[made.name] = made, maps
+        confidences[made.name] = Confidence(own.prediction, values, own.correct, own.status)
+    return replace(asked, cell=replace(cell, estimators=estimators, confidences=confidences), maps=every)
