@@ -37,7 +37,7 @@ WRONG_SEEDS = max(1, SEEDS // 10)
 DTYPES = ("float32", "bfloat16", "float16")
 TINY = {"ask": "tiny-chat", "score": "tiny-clm"}
 REAL = ("smollm2", "gemma3")
-N_STATEMENTS = 12
+N_STEMS, N_ENDS = 6, 12  # of a sample: beginnings, and ends of each
 
 
 @cache
@@ -64,9 +64,10 @@ def texts_of(seed: int, count: int) -> list[str]:
 
 
 def sample_of(model: LoadedModel, seed: int) -> TokenRows:
-    """Statements that share beginnings, in pairs: one as it is, and one that ends otherwise."""
-    ids = [model.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts_of(seed, N_STATEMENTS // 2)]
-    ids += [[*one[:-2], *other[-2:]] for one, other in zip(ids, ids[1:] + ids[:1], strict=True)]
+    """Statements as those of a probe: several share a beginning, and each has an end of its own."""
+    texts = texts_of(seed, N_STEMS + N_ENDS)
+    ids = [model.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+    ids = [[*stem[:-2], *end[-2:]] for stem in ids[:N_STEMS] for end in ids[N_STEMS:]]
     tokens = np.array([token for one in ids for token in one], np.int32)
     return TokenRows(tokens, np.zeros(len(tokens), np.int8), np.cumsum([0, *map(len, ids)], dtype=np.int64))
 
@@ -144,7 +145,9 @@ def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str) -> None
 @pytest.mark.parametrize(
     "error", few_of([*ERRORS, *SCORE_ERRORS], SCORE_ERRORS[:1].__contains__), ids=lambda error: error.__name__
 )
-@pytest.mark.parametrize(("name", "dtype"), [("tiny", "bfloat16"), *REAL_CASES])
+# The tiny model hardly listens to positions: an error of them moves its scores by less than bfloat16 rounds those of
+# real models, which is what the check allows. In float32 it is seen.
+@pytest.mark.parametrize(("name", "dtype"), [("tiny", "float32"), *REAL_CASES])
 def test_an_engine_with_an_error_is_always_refused(
     name: str, dtype: str, error: Callable[[Patch], None], monkeypatch: Patch
 ) -> None:
