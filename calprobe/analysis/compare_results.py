@@ -12,8 +12,7 @@ from calprobe.analysis.json_values import estimate_json, number_json
 from calprobe.analysis.options import CompareOptions
 from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Difference, Estimate, Metric, PairedDraws
-from calprobe.metrics.error_shown import ERRORS, ByChance, chance_shown
-from calprobe.metrics.intervals import Draws
+from calprobe.metrics.error_shown import ByChance
 from calprobe.words import ClusterKind, Correction
 
 SIGNIFICANT = 0.05  # corrected p-values below it are marked
@@ -71,16 +70,6 @@ class Contrast:
             found["if_calibrated"] = [estimate_json(side.size) for side in self.by_chance]
             found["p_calibrated"] = [number_json(side.p) for side in self.by_chance]
         return found if self.equivalence is None else found | {"equivalence": self.equivalence.to_json()}
-
-
-def by_chance_of(
-    metric: str, sides: tuple[Draws, Draws], questions: int, options: CompareOptions
-) -> tuple[ByChance, ByChance] | None:
-    """What chance makes of a calibration error of both sides, where it is shown beside it; None elsewhere."""
-    if metric not in ERRORS or not chance_shown(questions, options.scores.resampling):
-        return None
-    first, second = map(ByChance.of, sides)
-    return None if first is None or second is None else (first, second)
 
 
 @dataclass(frozen=True, slots=True)

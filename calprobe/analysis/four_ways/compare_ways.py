@@ -9,7 +9,8 @@ import numpy as np
 
 from calprobe.analysis.chosen import known_estimators, known_names
 from calprobe.analysis.compare_corrected import corrected
-from calprobe.analysis.compare_numbers import Drawn
+from calprobe.analysis.compare_numbers import drawn_of
+from calprobe.analysis.contrasts import Drawn
 from calprobe.analysis.estimates import few_values_of
 from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join
 from calprobe.analysis.four_ways.joint import FourWays
@@ -89,7 +90,7 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
             lacking=found.joined.lacking,
             left_out=(*left_out, *found.without_options),
             ways=tuple(way_numbers(way, drawn) for way in ways),
-            views=tuple(view_numbers(ways, metrics, options.compare.scores.resampling)),
+            views=tuple(view_numbers(ways, metrics, drawn.resampling)),
             pairs=tuple(view_pair(pair, resampled, drawn) for pair in pairs),
             correlations=rank_correlations(views, drawn),
             two_by_two=two_by_twos(ways, facts, drawn),
@@ -118,7 +119,7 @@ class _Ways:
         sides += [own.holding(faults) for own, faults in zip(cells, differing, strict=True)]
         joined = join(sides)
         relation = np.array([key[0] for key in joined.keys], np.str_)
-        drawn = Drawn.of(relation, options.compare)
+        drawn = drawn_of(relation, options.compare)
         lines = np.array([key[1] for key in joined.keys], np.int64)
         facts = Units(relation, lines, np.zeros(len(lines), np.int64), drawn.clusters)
         offers = list(_offers(cells, joined.keys))

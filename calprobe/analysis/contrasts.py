@@ -1,0 +1,141 @@
+"""Contrasts: metrics of two confidences in the same units, their differences, and how far two answers agree.
+
+Every comparison takes its numbers from here. Each kind of run says by itself which units two sides share and what is
+compared of them; p-values are corrected in `compare_corrected`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence
+from calprobe.analysis.meaningful import is_meaningful
+from calprobe.analysis.options import CompareOptions
+from calprobe.cells.cell import Labels
+from calprobe.confidence import Estimator
+from calprobe.confidence.types import Mask
+from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling, mcnemar
+from calprobe.metrics.bootstrap import Predictions, draw_samples
+from calprobe.metrics.error_shown import ERRORS, ByChance, chance_shown
+from calprobe.metrics.intervals import Draws, interval
+from calprobe.words import ClusterKind
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How differences over some units are drawn, and what they are tested for."""
+
+    options: CompareOptions
+    clusters: Labels | None  # [units], that resamples go by
+    unit: ClusterKind = "instance"
+    sampled: bool = False  # whether a cluster is the answers to one question
+
+    @property
+    def resampling(self) -> Resampling:
+        """How many resamples, and their seed."""
+        return self.options.scores.resampling
+
+    def at(self, kept: Mask) -> Drawn:
+        """The same over some of the units."""
+        return self if self.clusters is None else replace(self, clusters=self.clusters[kept])
+
+    def without_resamples(self) -> Drawn:
+        """The values alone, without intervals and p-values."""
+        return replace(
+            self, options=replace(self.options, scores=replace(self.options.scores, resampling=Resampling(0)))
+        )
+
+    def contrast(
+        self, estimator: str | None, metric: str, sides: tuple[Estimate, Estimate], draws: PairedDraws
+    ) -> Contrast:
+        """A contrast of these estimates and draws, its p-values not corrected."""
+        margin = self.options.margin
+        equivalence = None if margin is None else Equivalence(margin, draws.equivalence(margin))
+        difference, by = draws.difference(), self.options.correction or "holm"
+        return Contrast(estimator, metric, *sides, difference, equivalence=equivalence, corrected_by=by, draws=draws)
+
+    def by_chance(self, metric: str, sides: tuple[Draws, Draws], units: int) -> tuple[ByChance, ByChance] | None:
+        """What chance makes of a calibration error of both sides, where it is shown beside it; None elsewhere."""
+        if self.sampled and isinstance(self.clusters, np.ndarray):
+            units = len(np.unique(self.clusters))
+        if metric not in ERRORS or not chance_shown(units, self.resampling):
+            return None
+        first, second = map(ByChance.of, sides)
+        return None if first is None or second is None else (first, second)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Two confidences in the same units, with their correctness, as metrics take them."""
+
+    first: Predictions
+    second: Predictions
+    estimators: tuple[Estimator, ...] = ()  # of either side: a metric must have a meaning for all
+    ties: Mask | None = None  # [units] that both answer alike, see `tied_instances`; None: none
+
+    @property
+    def samples(self) -> dict[str, Predictions]:
+        """What is resampled, by name; `compared` is the second with the first's answers where both answer alike."""
+        samples = {"first": self.first, "second": self.second}
+        if self.ties is None or not self.ties.any():
+            return samples
+        (confidence, correct), (other, other_correct) = self.first, self.second
+        compared = np.where(self.ties, confidence, other), np.where(self.ties, correct, other_correct)
+        return samples | {"compared": compared}
+
+
+def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], drawn: Drawn) -> Iterator[Contrast]:
+    """The metrics of both sides that have a meaning for them, and their differences, first minus second.
+
+    Args:
+        sides: of the same units, by the name that their contrasts have as estimator.
+        metrics: those that are resampled.
+        drawn: the clusters of these units, and how to resample.
+    """
+    shown = {
+        name: [metric for metric in metrics if all(is_meaningful(metric, own) for own in pair.estimators)]
+        for name, pair in sides.items()
+    }
+    samples = {
+        f"{place} {side}": sample for place, pair in enumerate(sides.values()) for side, sample in pair.samples.items()
+    }
+    wanted = [metric for metric in metrics if any(metric in own for own in shown.values())]
+    draws = draw_samples(wanted, samples, drawn.resampling, drawn.clusters)
+    for place, (name, pair) in enumerate(sides.items()):
+        first, second = draws[f"{place} first"], draws[f"{place} second"]
+        compared = draws.get(f"{place} compared", second)
+        for metric in shown[name]:
+            errors = first[metric.name], second[metric.name]
+            estimates = interval(errors[0], metric), interval(errors[1], metric)
+            difference = PairedDraws.of(errors[0], compared[metric.name], metric)
+            contrast = drawn.contrast(name, metric.name, estimates, difference)
+            yield replace(contrast, by_chance=drawn.by_chance(metric.name, errors, len(np.asarray(pair.first[1]))))
+
+
+def agreement_of(
+    same: npt.NDArray[np.bool_], first: Mask, second: Mask, ties: Mask | None = None, *, tested: bool = True
+) -> Agreement:
+    """How two answers agree; NaN without units.
+
+    Args:
+        same: [units], whether both answers are the same.
+        first: [units], whether the first is right.
+        second: [units], whether the second is right.
+        ties: [units], those that McNemar's test takes for answered alike; None: none.
+        tested: whether units are drawn one by one, which McNemar's test is of.
+    """
+    if not len(first):
+        return Agreement(*[float("nan")] * 4)
+    alone = first & ~second, ~first & second
+    counts = [int((own if ties is None else own & ~ties).sum()) for own in alone]
+    return Agreement(
+        same_prediction=float(np.mean(same)),
+        both_right=float((first & second).mean()),
+        first_right=float(alone[0].mean()),
+        second_right=float(alone[1].mean()),
+        mcnemar_p=mcnemar(*counts) if tested else float("nan"),
+    )
