@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
-from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.analysis.json_values import record_json, value_json
 from calprobe.analysis.options import CompareOptions
 from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Difference, Estimate, Metric, PairedDraws
@@ -23,13 +23,11 @@ NAN = float("nan")
 class Equivalence:
     """Whether a difference lies within a margin: p-values of "it is as large as the margin, or larger"."""
 
+    JSON: ClassVar = "margin p=p_value p_holm"
+
     margin: float
     p_value: float
     p_holm: float = NAN
-
-    def to_json(self) -> dict[str, float | None]:
-        """The margin and both p-values; NaN is None."""
-        return {"margin": self.margin, "p": number_json(self.p_value), "p_holm": number_json(self.p_holm)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +59,21 @@ class Contrast:
 
     def to_json(self) -> dict[str, Any]:
         """Both estimates, and the difference with its p-values; NaN is None."""
-        found: dict[str, Any] = {
-            "first": estimate_json(self.first),
-            "second": estimate_json(self.second),
-            "difference": _difference_json(self.difference, self.p_holm, self.p_max_t),
-        }
+        numbers = {"first": value_json(self.first), "second": value_json(self.second)}
+        numbers["difference"] = _difference_json(self.difference, self)
         if self.by_chance is not None:
-            found["if_calibrated"] = [estimate_json(side.size) for side in self.by_chance]
-            found["p_calibrated"] = [number_json(side.p) for side in self.by_chance]
-        return found if self.equivalence is None else found | {"equivalence": self.equivalence.to_json()}
+            numbers["if_calibrated"] = [value_json(side.size) for side in self.by_chance]
+            numbers["p_calibrated"] = [value_json(side.p) for side in self.by_chance]
+        return numbers if self.equivalence is None else numbers | {"equivalence": value_json(self.equivalence)}
+
+
+def by_estimator(contrasts: Iterable[Contrast]) -> dict[str, dict[str, Contrast]]:
+    """The contrasts that are of an estimator, by its name and by metric."""
+    found: dict[str, dict[str, Contrast]] = {}
+    for contrast in contrasts:
+        if contrast.estimator is not None:
+            found.setdefault(contrast.estimator, {})[contrast.metric] = contrast
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +86,12 @@ class Agreement:
     second_right: float  # and the first wrong
     mcnemar_p: float = NAN  # of equal accuracy, exact; NaN where relations are resampled: it takes single instances
 
-    def to_json(self) -> dict[str, float | None]:
-        """The shares by name; NaN is None."""
-        return {name: number_json(getattr(self, name)) for name in self.__dataclass_fields__}
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """A pair's numbers over all of its relations, or over those of a domain."""
+
+    JSON: ClassVar = "relations instances accuracy estimators agreement unit ties failed"
 
     domain: str | None  # None: all relations
     relations: int
@@ -109,32 +111,14 @@ class Scope:
     @property
     def estimators(self) -> dict[str, dict[str, Contrast]]:
         """The other contrasts, by estimator and metric."""
-        found: dict[str, dict[str, Contrast]] = {}
-        for contrast in self.contrasts:
-            if contrast.estimator is not None:
-                found.setdefault(contrast.estimator, {})[contrast.metric] = contrast
-        return found
-
-    def to_json(self) -> dict[str, Any]:
-        """The object of a pair's `all`, or of one of its `domains`."""
-        return {
-            "relations": self.relations,
-            "instances": self.instances,
-            "accuracy": self.accuracy.to_json() if self.accuracy else None,
-            "estimators": {
-                name: {metric: contrast.to_json() for metric, contrast in metrics.items()}
-                for name, metrics in self.estimators.items()
-            },
-            "agreement": self.agreement.to_json() if self.agreement else None,
-            "unit": self.unit,
-            "ties": self.ties,
-            "failed": {name: list(counts) for name, counts in self.failed.items()},
-        }
+        return by_estimator(self.contrasts)
 
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:
     """Two runs side by side."""
+
+    JSON: ClassVar = "first second templates accuracy_of differences all=everything nearest_domain domains=by_domain"
 
     first: str  # label
     second: str
@@ -150,18 +134,10 @@ class PairComparison:
         """All relations, then the domains."""
         return (self.everything, *self.domains)
 
-    def to_json(self) -> dict[str, Any]:
-        """The pair's object in `calprobe compare --json`."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "templates": list(self.templates),
-            "accuracy_of": self.accuracy_of,
-            "differences": list(self.differences),
-            "all": self.everything.to_json(),
-            "nearest_domain": self.nearest_domain,
-            "domains": {str(scope.domain): scope.to_json() for scope in self.domains},
-        }
+    @property
+    def by_domain(self) -> dict[str, Scope]:
+        """Those of the domains, by name."""
+        return {str(scope.domain): scope for scope in self.domains}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +151,10 @@ class WithinPair:
 
     def to_json(self) -> dict[str, Any]:
         """The pair's object: `metrics` of two estimators, `estimators` of two templates."""
-        found: dict[str, Any] = {"first": self.first, "second": self.second}
+        sides = {"first": self.first, "second": self.second}
         if self.agreement is None:
-            return found | {"metrics": {contrast.metric: contrast.to_json() for contrast in self.contrasts}}
-        estimators: dict[str, dict[str, Any]] = {}
-        for contrast in self.contrasts:
-            estimators.setdefault(str(contrast.estimator), {})[contrast.metric] = contrast.to_json()
-        return found | {"estimators": estimators, "agreement": self.agreement.to_json()}
+            return sides | {"metrics": {contrast.metric: contrast.to_json() for contrast in self.contrasts}}
+        return {**sides, **value_json({"estimators": by_estimator(self.contrasts), "agreement": self.agreement})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +175,14 @@ class Grounding:
 
     def to_json(self) -> dict[str, Any]:
         """The percentages, and the slope with its p-values; NaN is None."""
-        slope = _difference_json(self.slope, self.p_holm, self.p_max_t)
-        return {"percentages": list(self.percentages), "slope": slope}
+        return {"percentages": list(self.percentages), "slope": _difference_json(self.slope, self)}
 
 
 @dataclass(frozen=True, slots=True)
 class WithinRun:
     """Contrasts within one run: of its estimators, its epistemic markers, its templates."""
+
+    JSON: ClassVar = "run=run.label unit estimators markers templates grounding failed"
 
     run: RunFacts
     unit: ClusterKind  # what was resampled
@@ -223,19 +197,6 @@ class WithinRun:
         """The pairs by what they are of, without kinds that have none."""
         found = {"estimators": self.estimators, "markers": self.markers, "templates": self.templates}
         return {kind: pairs for kind, pairs in found.items() if pairs}
-
-    def to_json(self) -> dict[str, Any]:
-        """The object of `within` in `calprobe compare --json`."""
-        return {
-            "run": self.run.label,
-            "unit": self.unit,
-            **{kind: [pair.to_json() for pair in getattr(self, kind)] for kind in KINDS},
-            "grounding": self.grounding.to_json() if self.grounding else None,
-            "failed": dict(self.failed),
-        }
-
-
-KINDS = ("estimators", "markers", "templates")
 
 
 class Corrected(ABC):
@@ -267,6 +228,8 @@ class Corrected(ABC):
 @dataclass(frozen=True, slots=True)
 class Comparison(Corrected):
     """Pairs of runs, or contrasts within one, with what was asked and the metrics in the order of their rows."""
+
+    JSON: ClassVar = "pairs unpaired tests correction within"
 
     runs: tuple[RunFacts, ...]
     pairs: tuple[PairComparison, ...]
@@ -314,14 +277,7 @@ class Comparison(Corrected):
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe compare --json`: docs/how-to/compare.md describes it. NaN is None."""
-        return {
-            "runs": {run.label: run.to_json() for run in self.runs},
-            "pairs": [pair.to_json() for pair in self.pairs],
-            "unpaired": dict(self.unpaired),
-            "tests": self.tests,
-            "correction": self.correction,
-            "within": self.within.to_json() if self.within else None,
-        }
+        return {"runs": {run.label: run.to_json() for run in self.runs}} | record_json(self)
 
 
 def _changed(part: Any, change: Callable[[Any], Any]) -> Any:
@@ -329,7 +285,7 @@ def _changed(part: Any, change: Callable[[Any], Any]) -> Any:
     return replace(part, contrasts=tuple(map(change, part.contrasts)))
 
 
-def _difference_json(difference: Difference, p_holm: float, p_max_t: float) -> dict[str, Any]:
-    found = estimate_json(Estimate(difference.value, difference.low, difference.high)) or {}
-    p_values = {"p": difference.p_value, "p_holm": p_holm, "p_max_t": p_max_t}
-    return found | {name: number_json(value) for name, value in p_values.items()}
+def _difference_json(difference: Difference, tested: Contrast | Grounding) -> dict[str, Any]:
+    p_values = {"p": difference.p_value, "p_holm": tested.p_holm, "p_max_t": tested.p_max_t}
+    numbers: dict[str, Any] = value_json(difference) | value_json(p_values)
+    return numbers

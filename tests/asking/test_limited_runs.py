@@ -14,7 +14,7 @@ from calprobe.analysis.asked.compared_figure import compared_forest
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
-from calprobe.analysis.four_ways.records import asked_record
+from calprobe.analysis.four_ways.results import RunRecord
 from calprobe.analysis.html import asked_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.overview import report_task
@@ -68,7 +68,7 @@ def test_headings_say_which_questions_were_asked(
     assert report_task(task).overview.about == f"LIMITED: {said}"
     assert task.name.startswith("mini, ")
     assert len(task.name) < 40
-    record = asked_record(asked)
+    record = RunRecord.of_replies(asked)
     assert (record.limited, record.asked_in_part) == (True, {"mini": found})
     assert record.state == f"LIMITED: {said}"
     assert "(LIMITED)" in str(compared_forest(compared))

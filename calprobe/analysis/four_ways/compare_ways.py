@@ -24,7 +24,7 @@ from calprobe.analysis.four_ways.numbers import (
 )
 from calprobe.analysis.four_ways.options import DEFAULT_FOUR_WAYS, METRICS, FourWaysOptions
 from calprobe.analysis.four_ways.ranked import Offered, Ranked
-from calprobe.analysis.four_ways.records import asked_record, scored_record
+from calprobe.analysis.four_ways.results import RunRecord
 from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
 from calprobe.analysis.four_ways.ways import Way, letter_of, numbered
@@ -83,7 +83,7 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
     pairs = every_pair(ways) if options.compare.pairs == "all" else fair_pairs(ways)
     return corrected(
         FourWays(
-            runs=(*map(scored_record, ranked), *map(asked_record, asked)),
+            runs=(*(RunRecord.of_scores(own.run) for own in ranked), *map(RunRecord.of_replies, asked)),
             probe=ranked[0].run.manifest.probe.name,
             facts=facts,
             every=found.joined.every,

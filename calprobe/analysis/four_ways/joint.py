@@ -17,15 +17,8 @@ from calprobe.analysis.four_ways.results import (
     ViewPair,
     WayNumbers,
 )
-from calprobe.analysis.four_ways.results_json import (
-    correlation_json,
-    facts_json,
-    pair_json,
-    two_by_two_json,
-    view_json,
-    way_json,
-)
 from calprobe.analysis.four_ways.ways import View, Way
+from calprobe.analysis.json_values import record_json, value_json
 from calprobe.analysis.options import CompareOptions
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.error_shown import ERRORS, chance_shown, columns_shown, with_chance
@@ -103,25 +96,38 @@ class FourWays(Corrected):
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe compare SCORED ASKED --json`: docs/reference/files.md describes it. NaN is None."""
-        return {
-            "runs": {
-                run.label: run.facts.to_json() | {"kind": "scored"}
-                if run.facts is not None
-                else {"model": run.model, "kind": "asked", "partial": run.partial, "limited": run.asked_in_part}
-                for run in self.runs
-            },
-            "probe": self.probe,
-            "n": len(self.facts),
-            "facts_of_any": self.every,
-            "lacking": [own.to_json() for own in self.lacking],
-            "left_out": list(self.left_out),
-            "unit": self.unit,
-            "tests": self.tests,
-            "correction": self.correction,
-            "ways": {own.way.letter: way_json(own) for own in self.ways},
-            "views": {str(own.view.number): view_json(own) for own in self.views},
-            "differences": [pair_json(own) for own in self.pairs],
-            "correlations": [correlation_json(own) for own in self.correlations],
-            "two_by_two": [two_by_two_json(own, self.facts) for own in self.two_by_two],
-            "facts": list(facts_json(self.facts, self.ways, self.views)),
+        content: dict[str, Any] = value_json(
+            {
+                "runs": {run.label: run for run in self.runs},
+                "probe": self.probe,
+                "n": len(self.facts),
+                "facts_of_any": self.every,
+                "lacking": self.lacking,
+                "left_out": self.left_out,
+                "unit": self.unit,
+                "tests": self.tests,
+                "correction": self.correction,
+                "ways": {own.way.letter: own for own in self.ways},
+                "views": {str(own.view.number): own for own in self.views},
+                "differences": self.pairs,
+                "correlations": self.correlations,
+                "two_by_two": [own.to_json(self.facts) for own in self.two_by_two],
+                "facts": [self._fact_json(place) for place in range(len(self.facts))],
+            }
+        )
+        return content
+
+    def _fact_json(self, place: int) -> dict[str, Any]:
+        """A fact, with each way's answer and each view's confidence."""
+        ways = {
+            way.letter: {"said": way.said[place], "correct": bool(way.correct[place])}
+            for way in (own.way for own in self.ways)
         }
+        views = {
+            str(own.view.number): {
+                "confidence": float(own.view.confidence.confidence[place]),
+                "correct": bool(own.view.confidence.correct[place]),
+            }
+            for own in self.views
+        }
+        return record_json(self.facts[place]) | {"ways": ways, "views": views}
