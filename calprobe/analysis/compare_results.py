@@ -263,14 +263,14 @@ class Comparison(Corrected):
         pairs = tuple(
             replace(
                 pair,
-                everything=_changed(pair.everything, change),
-                domains=tuple(_changed(d, change) for d in pair.domains),
+                everything=changed(pair.everything, change),
+                domains=tuple(changed(d, change) for d in pair.domains),
             )
             for pair in self.pairs
         )
         within = self.within
         if within is not None:
-            kinds = {kind: tuple(_changed(pair, change) for pair in pairs) for kind, pairs in within.kinds.items()}
+            kinds = {kind: tuple(changed(pair, change) for pair in pairs) for kind, pairs in within.kinds.items()}
             grounding = within.grounding and change(within.grounding)
             within = WithinRun(within.run, within.unit, **kinds, grounding=grounding, failed=within.failed)
         return replace(self, pairs=pairs, within=within)
@@ -280,7 +280,7 @@ class Comparison(Corrected):
         return {"runs": {run.label: run.to_json() for run in self.runs}} | record_json(self)
 
 
-def _changed(part: Any, change: Callable[[Any], Any]) -> Any:
+def changed(part: Any, change: Callable[[Any], Any]) -> Any:
     """A scope or a pair with its contrasts changed."""
     return replace(part, contrasts=tuple(map(change, part.contrasts)))
 

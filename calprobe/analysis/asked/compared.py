@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from calprobe.analysis.compare_results import Agreement, Contrast, Corrected, Grounding, by_estimator
+from calprobe.analysis.compare_results import Agreement, Contrast, Corrected, Grounding, by_estimator, changed
 from calprobe.analysis.json_values import value_json
 from calprobe.analysis.options import CompareOptions
 from calprobe.cells.asked_extent import AskedExtent, limited_json
@@ -122,16 +122,8 @@ class AskedComparison(Corrected):
 
     def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
         """The comparison with each contrast changed, in the order of `contrasts`."""
-        return replace(
-            self,
-            pairs=tuple(
-                replace(
-                    pair,
-                    cells=tuple(replace(cell, contrasts=tuple(map(change, cell.contrasts))) for cell in pair.cells),
-                )
-                for pair in self.pairs
-            ),
-        )
+        pairs = (replace(pair, cells=tuple(changed(cell, change) for cell in pair.cells)) for pair in self.pairs)
+        return replace(self, pairs=tuple(pairs))
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe compare --json`: docs/how-to/compare.md describes it. NaN is None."""

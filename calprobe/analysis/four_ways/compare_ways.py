@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calprobe.analysis.chosen import known_estimators, known_names
+from calprobe.analysis.chosen import known_estimators, known_metrics, known_names
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_numbers import drawn_of
 from calprobe.analysis.contrasts import Drawn
@@ -34,7 +34,6 @@ from calprobe.cells.cell_readers import check_used
 from calprobe.cells.opening import AskedRuns, Runs, asked_runs, open_scored_runs
 from calprobe.cells.run_facts import content_of
 from calprobe.errors import UsageError
-from calprobe.metrics import Metric, standard_metrics
 from calprobe.metrics.error_shown import error_shown
 from calprobe.metrics.metric import is_resampled
 from calprobe.questions.types import Question
@@ -77,9 +76,12 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
     views = [view for way in ways for view in way.views]
     ace_bins = options.compare.scores.ace_bins
     few_values = any(few_values_of(way.cell, name, ace_bins) for way in ways for name in way.cell.estimators)
-    metrics = _metrics(options, METRICS)
-    of_differences = _metrics(options, ("accuracy", "brier", error_shown(few_values=few_values), "auroc"))
-    resampled = [metric for metric in of_differences if is_resampled(metric)]
+    of_differences = ("accuracy", "brier", error_shown(few_values=few_values), "auroc")
+    metrics, compared = (
+        known_metrics(options.compare.metrics or names, ace_bins, resampled=False)
+        for names in (METRICS, of_differences)
+    )
+    resampled = [metric for metric in compared if is_resampled(metric)]
     pairs = every_pair(ways) if options.compare.pairs == "all" else fair_pairs(ways)
     return corrected(
         FourWays(
@@ -237,8 +239,3 @@ def _names(
     chosen = {own.run.label: tuple(name for name in names if name in own.run.estimators) for own in ranked}
     said = tuple(name for name in names if name in of_replies)
     return {label: own or usual[label] for label, own in chosen.items()}, said or None
-
-
-def _metrics(options: FourWaysOptions, defaults: Sequence[str]) -> tuple[Metric, ...]:
-    known = {metric.name: metric for metric in standard_metrics(options.compare.scores.ace_bins)}
-    return tuple(known[name] for name in known_names("--metric", options.compare.metrics or defaults, known))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from calprobe.analysis.compare_results import Contrast, Corrected, Grounding
+from calprobe.analysis.compare_results import Contrast, Corrected, Grounding, changed
 from calprobe.analysis.four_ways.facts import Fact, Lacking
 from calprobe.analysis.four_ways.options import FourWaysOptions
 from calprobe.analysis.four_ways.results import (
@@ -80,8 +80,7 @@ class FourWays(Corrected):
 
     def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
         """The result with each contrast changed, in the order of `contrasts`."""
-        pairs = tuple(replace(pair, contrasts=tuple(map(change, pair.contrasts))) for pair in self.pairs)
-        return replace(self, pairs=pairs)
+        return replace(self, pairs=tuple(changed(pair, change) for pair in self.pairs))
 
     def way(self, letter: str) -> Way:
         """The way of a letter."""
