@@ -109,6 +109,11 @@ class AskedCell:
         return self.read.table
 
     @property
+    def units(self) -> Units:
+        """Those of the cell."""
+        return self.cell.units
+
+    @property
     def estimators(self) -> Mapping[str, Estimator]:
         """Those of the cell."""
         return self.cell.estimators
@@ -122,8 +127,9 @@ class AskedCell:
         """The rows at these places alone, with the confidences that they have among all rows."""
         if len(places) == len(self.table):
             return self
-        answers = {name: own.at(places) for name, own in self.answers.items()}
-        return AskedCell(self.cell.at(places), self.read.at(places), answers, self.maps)
+        read, answers = self.read.at(places), {name: own.at(places) for name, own in self.answers.items()}
+        # Of these rows alone a question may have one.
+        return AskedCell(replace(self.cell.at(places), units=_units(read.table)), read, answers, self.maps)
 
     def only(self, estimators: Iterable[str]) -> AskedCell:
         """With these estimators alone."""
@@ -216,12 +222,13 @@ def _cell(table: ReplyTable, way: WayToRead, asked: Asked, options: ReplyReading
 
 
 def _units(table: ReplyTable) -> Units:
-    questions = [row.question for row in table.rows]
+    """The answers; where some questions have several, resamples draw questions."""
+    questions = np.array([row.question.root for row in table.rows], np.str_)
     return Units(
-        np.array([question.root for question in questions], np.str_),
+        questions,
         np.fromiter((row.key for row in table.rows), object, len(table)),
-        np.array([len(question.options) for question in questions], np.int64),
-        table.clusters,
+        np.array([len(row.question.options) for row in table.rows], np.int64),
+        questions if len(np.unique(questions)) < len(questions) else None,
     )
 
 

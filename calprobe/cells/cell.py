@@ -66,6 +66,13 @@ class Units:
         )
 
 
+def shared_places(several: Sequence[Units]) -> list[list[int]]:
+    """The places, in each, of the units that all have: as many in each, in the order of the first."""
+    first = several[0].places if several else {}
+    keys = [key for key in first if all(key in units.places for units in several)]
+    return [[units.places[key] for key in keys] for units in several]
+
+
 class Confidences(Mapping[str, Confidence]):
     """Confidences by estimator, each computed when it is first asked for."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from asked_samples import PROMPTS, question_set
 
-from calprobe.analysis.asked import opened
+from calprobe import cells
 from calprobe.analysis.asked.choice import choose_asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked
@@ -282,7 +282,7 @@ def test_claims_about_one_question_are_calibrated_in_one_fold(monkeypatch: pytes
         seen.append(questions)
         return fit_uncertainty(values, right, questions, method)
 
-    monkeypatch.setattr(opened, "fit_uncertainty", noted)
+    monkeypatch.setattr(cells.asked, "fit_uncertainty", noted)
     report_asked([asked(leans, CLAIMS)], replace(OPTIONS, calibrate="isotonic"))
     assert {each for questions in seen for each in questions.tolist()} == {f"q{at}" for at in range(12)}
 

@@ -175,7 +175,7 @@ def test_samples_of_a_question_are_drawn_together() -> None:
     opened = [next(read_sets(each, DEFAULT_ASKED)) for each in runs]
     right = [own.cells["plain"].answers["last_marker"].correct for own in opened]
     samples = {name: (own.astype(np.float64), own) for name, own in zip("ab", right, strict=True)}
-    questions = opened[0].cells["plain"].table.clusters
+    questions = opened[0].cells["plain"].units.clusters
     wanted = paired_differences([ACCURACY], samples, [("a", "b")], Resampling(50), questions)["a", "b"]
     assert cell.contrasts[0].difference == wanted["accuracy"]
     assert wanted != paired_differences([ACCURACY], samples, [("a", "b")], Resampling(50))["a", "b"]

@@ -188,8 +188,8 @@ def test_verdicts_and_p_true_are_read_and_a_confidence_may_speak_of_the_option(t
     run, _ = asked(tmp_path)
     (opened,) = report_asked([asked_of("run", run)], AskedOptions(resampling=Resampling(20))).runs[0].cells
     assert opened.read.answers.reader == "verdict"
-    assert opened.table.clusters is not None
-    assert set(opened.table.clusters.tolist()) == {"q0", "q1"}
+    assert opened.units.clusters is not None
+    assert set(opened.units.clusters.tolist()) == {"q0", "q1"}
     found = opened.confidences
     assert {"label_final", "p_true", "p_true_raw", "p_true.option", "stated_verdict", "frequency"} <= set(found)
     for place, row in enumerate(opened.table.rows):

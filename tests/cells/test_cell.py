@@ -11,7 +11,7 @@ from compared_runs import run_of
 
 from calprobe.analysis import AskedOptions, ReportOptions
 from calprobe.cells.asked import AskedCell, read_sets
-from calprobe.cells.cell import Cell, Confidences, Units, sample_of
+from calprobe.cells.cell import Cell, Confidences, Units, sample_of, shared_places
 from calprobe.cells.opening import open_scored_runs
 from calprobe.cells.table import table_cell
 from calprobe.confidence import NO_PREDICTION, Confidence, Estimator
@@ -124,6 +124,21 @@ def test_answers_are_units_of_their_questions() -> None:
     assert cell.units.clusters is not None
     assert cell.units.clusters.tolist() == ["q0", "q0", "q1"]
     assert "frequency" in cell.estimators
+
+
+def test_a_part_with_one_answer_a_question_has_no_clusters() -> None:
+    part = asked_cell().at([1, 2])
+    assert part.units.clusters is None
+    assert list(part.units.places) == [("q0", ("q0", 0, 1)), ("q1", ("q1", 0, 0))]
+    whole = asked_cell()
+    assert part.confidences["frequency"].confidence.tolist() == whole.confidences["frequency"].confidence[1:].tolist()
+
+
+def test_units_of_several_cells_are_paired() -> None:
+    first = Units(np.array(list("aabb")), np.array([0, 1, 0, 1]), np.zeros(4, np.int64), None)
+    second = first.at([3, 1, 0])
+    assert shared_places([first, second]) == [[0, 1, 3], [2, 1, 0]]
+    assert shared_places([]) == []
 
 
 def test_instances_are_units_of_their_relations(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def report_cell(opened: AskedCell, options: AskedOptions) -> CellReport:
         failed=cell.failed,
         failures=cell.failures,
         failure_reasons=cell.reasons,
-        chance=float(cell.chance.mean()) if len(cell) else float("nan"),
+        chance=float(opened.units.chance.mean()) if len(cell) else float("nan"),
         accuracy={name: report_accuracy(opened, own, options) for name, own in opened.answers.items()},
         estimators=_estimators(opened, options),
         off_label=_off_label(opened, options) if NORMALISED in opened.confidences else None,
@@ -101,7 +101,7 @@ def _kinds(opened: AskedCell, options: AskedOptions) -> dict[str, KindReport]:
         part = part.only(name for name, own in part.confidences.items() if own.asked.any())
         found[kind] = KindReport(
             rows=len(places),
-            chance=float(part.table.chance.mean()),
+            chance=float(part.units.chance.mean()),
             accuracy={name: report_accuracy(part, own, options) for name, own in part.answers.items()},
             estimators=_estimators(part, options),
         )
@@ -110,7 +110,7 @@ def _kinds(opened: AskedCell, options: AskedOptions) -> dict[str, KindReport]:
 
 def _samples(opened: AskedCell) -> SampleCounts | None:
     own = opened.read.samples
-    if opened.table.clusters is None or not own:
+    if opened.units.clusters is None or not own:
         return None
     counts = [len(each.rows) for each in own]
     answered = mean_of([each.read for each in own])
@@ -138,7 +138,7 @@ def _abstained(opened: AskedCell, answers: Answers, options: AskedOptions) -> Es
 
 def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:
     """The mean of a quantity in [0, 1] over some rows, with its interval."""
-    return mean_estimate(values, kept, options.resampling, opened.cell.units.clusters)
+    return mean_estimate(values, kept, options.resampling, opened.units.clusters)
 
 
 def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], options: AskedOptions) -> CellEstimator:
@@ -158,7 +158,7 @@ def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], 
         mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
         bounded=found.bounded,
         few_values=few_values_of(opened.cell, name, options.ace_bins),
-        chance=mean_of(opened.table.chance[read].tolist()),
+        chance=mean_of(opened.units.chance[read].tolist()),
     )
 
 
@@ -222,9 +222,7 @@ def _paired(opened: AskedCell, metric: str, first: str, second: str, options: As
         return None
     samples = {"first": sample_of(pair[0], kept), "second": sample_of(pair[1], kept)}
     chosen = [own for own in standard_metrics(options.ace_bins) if own.name == metric]
-    drawn = paired_draws(
-        chosen, samples, [("first", "second")], options.resampling, opened.cell.units.clusters_of(kept)
-    )
+    drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, opened.units.clusters_of(kept))
     draws = drawn["first", "second"][metric]
     return (PairedDraws(draws.value, draws.resampled) if options.by_paper else draws).difference()
 
@@ -250,7 +248,7 @@ def _overconfidence(opened: AskedCell, name: str, options: AskedOptions) -> Over
 def _mean_difference(opened: AskedCell, first: Floats, second: Floats, kept: Kept, options: AskedOptions) -> Difference:
     if not kept.any():
         return Difference(float("nan"))
-    return mean_draws((first - second)[kept], options.resampling, opened.cell.units.clusters_of(kept)).difference()
+    return mean_draws((first - second)[kept], options.resampling, opened.units.clusters_of(kept)).difference()
 
 
 def _gap_of_all(stated: Confidence, label: Confidence) -> float:

@@ -14,10 +14,10 @@ from calprobe.analysis.contrasts import Drawn, Sides, agreement_of, contrasts_of
 from calprobe.analysis.options import CompareOptions
 from calprobe.arrays import Ints
 from calprobe.cells.asked import AskedCell
-from calprobe.cells.cell import sample_of
+from calprobe.cells.cell import sample_of, shared_places
 from calprobe.confidence import NO_PREDICTION
 from calprobe.confidence.asked import Answers
-from calprobe.confidence.asked.reply_table import ReplyTable, paired
+from calprobe.confidence.asked.reply_table import ReplyTable
 from calprobe.metrics import ACCURACY, Metric
 from calprobe.questions.types import Question
 
@@ -69,7 +69,7 @@ class _Pair:
 
     @classmethod
     def of(cls, first: AskedCell, second: AskedCell, options: CompareOptions) -> _Pair:
-        own, other = paired([first.table, second.table])
+        own, other = shared_places([first.units, second.units])
         rows = first.table.rows, second.table.rows
         same = [
             (one, two)
@@ -77,8 +77,8 @@ class _Pair:
             if is_same_question(rows[0][one].question, rows[1][two].question)
         ]
         places = np.array(same, np.int64).reshape(-1, 2).T
-        clusters = first.table.clusters
-        drawn = Drawn(options, None if clusters is None else clusters[places[0]], sampled=clusters is not None)
+        sampled = first.units.clusters is not None
+        drawn = Drawn(options, first.units.group[places[0]] if sampled else None, sampled=sampled)
         return cls((first, second), (places[0], places[1]), drawn)
 
     def accuracy(self, reader: str) -> Iterator[Contrast]:

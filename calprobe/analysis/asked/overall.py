@@ -98,7 +98,7 @@ def overall_read(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> Overall
         if name is None:
             answers = cell.read.answers
             of = answers.reader
-            cells.append(_Cell.read(report_accuracy(cell, answers, options), mean_of(cell.table.chance.tolist())))
+            cells.append(_Cell.read(report_accuracy(cell, answers, options), mean_of(cell.units.chance.tolist())))
         elif name in cell.confidences:
             cells.append(_Cell.of(report_estimator(cell, name, metrics, options)))
     left_out = [variant for own in read for variant in own.cells if variant not in usual[own.name]]

@@ -14,10 +14,8 @@ from calprobe.analysis.asked.options import FIRST_CHAR, FIRST_MARKER, LAST_MARKE
 from calprobe.analysis.asked.results import CellReport, Drop, MeanOverVariants, Repair, SetReport, Spread
 from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell, ReadSet
-from calprobe.confidence.asked.reply_table import paired
+from calprobe.cells.cell import Labels, shared_places
 from calprobe.metrics import Difference, Estimate, bootstrap_of_means, mean_draws, spread, spread_by_chance
-
-Clusters = npt.NDArray[np.str_] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +59,14 @@ class _Paired:
 
     correct: Floats  # [variants, rows]
     places: tuple[list[int], ...]  # of these rows in each variant
-    clusters: Clusters
+    clusters: Labels | None
 
 
 def _pair(opened: OpenedSet, pairs: Sequence[tuple[str, str]]) -> _Paired:
     """Correctness [variants, rows] of each (variant, reader), of rows that all of them have a reply of."""
-    cells = [opened.cells[variant].table for variant, _ in pairs]
+    cells = [opened.cells[variant].units for variant, _ in pairs]
     answers = [opened.cells[variant].answers[reader] for variant, reader in pairs]
-    every = paired(cells)
+    every = shared_places(cells)
     asked = [own.asked[there].tolist() for own, there in zip(answers, every, strict=True)]
     kept = [at for at, known in enumerate(zip(*asked, strict=True)) if all(known)]
     places = [[there[at] for at in kept] for there in every]
@@ -87,7 +85,7 @@ def _spread(opened: OpenedSet, reader: str, options: AskedOptions) -> Spread | N
     if len(variants) < 2:
         return None
     found = _pair(opened, [(name, reader) for name in variants])
-    chance = opened.cells[variants[0]].table.chance[found.places[0]]
+    chance = opened.cells[variants[0]].units.chance[found.places[0]]
     return Spread(
         value=spread(found.correct, options.resampling, found.clusters, percentile=options.by_paper),
         by_chance=spread_by_chance(found.correct, options.resampling, found.clusters),
@@ -117,7 +115,7 @@ def _drops(opened: OpenedSet, options: AskedOptions) -> Iterator[Drop]:
             )
 
 
-def _difference(values: Floats, clusters: Clusters, options: AskedOptions) -> Difference:
+def _difference(values: Floats, clusters: Labels | None, options: AskedOptions) -> Difference:
     if not len(values):
         return Difference(float("nan"))
     return mean_draws(values, options.resampling, clusters).difference()

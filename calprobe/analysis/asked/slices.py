@@ -101,7 +101,7 @@ def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> C
         if estimator.scale == "probability"
     }
     numbers = as_numbers(values) if found.covariate.numeric else None
-    clusters = opened.table.clusters
+    clusters = None if opened.units.clusters is None else opened.units.group
     return CellSlices(
         found.covariate,
         tuple(_slices(opened, questions, found, options)),
@@ -128,7 +128,7 @@ def _slice(name: str, part: AskedCell, ends: tuple[float, float] | None, options
         name=name,
         rows=len(part.table),
         questions=len({row.question.root for row in part.table.rows}),
-        chance=float(part.table.chance.mean()),
+        chance=float(part.units.chance.mean()),
         accuracy=mean_over(part, answers.correct, answers.asked, options),
         estimators={
             own: SliceEstimator(

@@ -59,7 +59,7 @@ class Replies:
     @property
     def sampled(self) -> bool:
         """Whether facts have several answers."""
-        return self.opened.table.clusters is not None
+        return self.opened.units.clusters is not None
 
     def questions(self) -> dict[Key, Question]:
         """The questions that have a row."""

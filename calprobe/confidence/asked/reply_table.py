@@ -8,10 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-import numpy as np
-import numpy.typing as npt
-
-from calprobe.arrays import Floats
 from calprobe.questions.turning import turned
 from calprobe.questions.types import Question, QuestionSet
 from calprobe.runs.grades import StoredGrade
@@ -67,17 +63,6 @@ class ReplyTable:
     def is_sampled(self) -> bool:
         """Whether any question, or any claim about an option, has several answers."""
         return len({row.question.id for row in self.rows}) < len(self.rows)
-
-    @cached_property
-    def clusters(self) -> npt.NDArray[np.str_] | None:
-        """The question of each row, [rows], if some have several rows: resamples draw questions; else None."""
-        names = [row.question.root for row in self.rows]
-        return np.array(names, np.str_) if len(set(names)) < len(names) else None
-
-    @cached_property
-    def chance(self) -> Floats:
-        """What a blind guess would be right with, [rows]: 1/K of K options, 0 where answers are free."""
-        return np.array([row.question.chance for row in self.rows], np.float64)
 
     def has(self, stage: str) -> bool:
         """Whether any row has a reply at that stage, or failed there."""
@@ -190,10 +175,3 @@ def _row(
     graded = {stage: grades[reply.key] for stage, reply in replies.items() if reply.key in grades}
     kept = {stage: reply for stage, reply in replies.items() if stage not in failed}
     return Row(question, key[1], key[2], kept, failed, graded, plain)
-
-
-def paired(tables: Sequence[ReplyTable]) -> list[list[int]]:
-    """The places, in each cell, of the rows that all of them have: of each cell as many, of the same answers."""
-    places = [{row.key: place for place, row in enumerate(table.rows)} for table in tables]
-    common = [row.key for row in tables[0].rows if all(row.key in own for own in places)] if tables else []
-    return [[own[key] for key in common] for own in places]

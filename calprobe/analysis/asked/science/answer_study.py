@@ -46,7 +46,7 @@ def answer_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions
     own = [
         _cell(asked, opened.at(places), kind, options)
         for opened in cells
-        if opened.table.clusters is not None and opened.table.has(FINAL)
+        if opened.units.clusters is not None and opened.table.has(FINAL)
         for kind, places in _kinds(opened).items()
     ]
     return AnswerStudy(asked.label, asked.model, tuple(own)) if own else None

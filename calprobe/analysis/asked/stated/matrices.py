@@ -66,7 +66,7 @@ def stated_cell(
         asked=_asked(opened.table, known),
         correct=opened.read.answers.correct,
         abstained=opened.read.answers.abstained,
-        clusters=opened.table.clusters,
+        clusters=None if opened.units.clusters is None else opened.units.group,
         replaced={name: _matrix(opened, known, name, scales) for name in conditions(opened.table)},
         invalid={COUNTERFACTUAL: _invalid(opened, known, COUNTERFACTUAL)},
         expected=expected,
