@@ -47,8 +47,8 @@ def value_json(value: Any) -> Any:
     return record_json(value) if is_dataclass(value) else value
 
 
-def record_json(record: Any) -> dict[str, Any]:
-    """The object of a record's keys, see `value_json`; for a `to_json` that adds others.
+def record_json(record: Any, keys: str = "") -> dict[str, Any]:
+    """The object of a record's keys, or of those given, see `value_json`; for a `to_json` that adds others.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -59,6 +59,6 @@ def record_json(record: Any) -> dict[str, Any]:
     >>> record_json(Share(3, Estimate(0.5)))
     {'n': 3, 'share': {'value': 0.5, 'ci95': None}}
     """
-    named: str = getattr(record, "JSON", "") or " ".join(one.name for one in fields(record))
-    keys = [key.partition("=") for key in named.split()]
-    return {key: value_json(attrgetter(attribute or key)(record)) for key, _, attribute in keys}
+    named: str = keys or getattr(record, "JSON", "") or " ".join(one.name for one in fields(record))
+    parts = [key.partition("=") for key in named.split()]
+    return {key: value_json(attrgetter(attribute or key)(record)) for key, _, attribute in parts}

@@ -8,7 +8,6 @@ from dataclasses import replace
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, CellEstimator, CellReport, SetReport
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
-from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.choice import choose_stated
 from calprobe.analysis.asked.wording_results import BudgetAuroc, CellBudget
 from calprobe.analysis.chosen import known_estimators, known_names, only
@@ -67,7 +66,7 @@ def _cell(cell: CellReport, names: Sequence[str], metrics: Sequence[str]) -> Cel
     }
     budgets = tuple(_budget(own, names, metrics) for own in cell.budgets)
     stated, maps = only(cell.overconfidence, names), only(cell.maps, names)
-    slices = None if cell.slices is None else _slices(cell.slices, names)
+    slices = None if cell.slices is None else cell.slices.only(names)
     return replace(
         cell, estimators=estimators, kinds=kinds, overconfidence=stated, budgets=budgets, maps=maps, slices=slices
     )
@@ -77,11 +76,6 @@ def _estimators(
     found: Mapping[str, CellEstimator], names: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, CellEstimator]:
     return {name: replace(own, metrics=only(own.metrics, metrics)) for name, own in only(found, names).items()}
-
-
-def _slices(found: CellSlices, names: Sequence[str]) -> CellSlices:
-    parts = (replace(part, estimators=only(part.estimators, names)) for part in found.slices)
-    return replace(found, slices=tuple(parts), trends=only(found.trends, names))
 
 
 def _budget(own: CellBudget, names: Sequence[str], metrics: Sequence[str]) -> CellBudget:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import CellReport, SetReport
-from calprobe.analysis.asked.slice_results import AskedSlice, CellSlices
 from calprobe.analysis.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, trend_note
+from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.tables.slices import TREND_COLUMNS, trend_cells
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 from calprobe.confidence.estimator import Scale
@@ -26,14 +26,16 @@ def slices_tables(own: SetReport, options: AskedOptions) -> Iterator[Table]:
         yield _trends(cells)
 
 
-def _slices(cells: list[tuple[CellReport, CellSlices]], options: AskedOptions) -> Table:
-    covariate = cells[0][1].covariate
+def _slices(cells: list[tuple[CellReport, RunSlices]], options: AskedOptions) -> Table:
+    by, covariate = cells[0][1].by, cells[0][1].covariate
     parts = [part for _, found in cells for part in found.slices]
-    estimators = {name: each.scale for part in parts for name, each in part.estimators.items()}
+    estimators = {
+        name: cell.estimators[name].scale for cell, found in cells for part in found.slices for name in part.estimators
+    }
     shown = [(name, metric, title) for name, scale in estimators.items() for metric, title in OF_SCALE[scale].items()]
     places = {name: place for place, name in enumerate(estimators, 1)}
     # Samples of a question are several rows.
-    sampled = any(part.questions < part.rows for part in parts)
+    sampled = any((part.questions or 0) < part.instances for part in parts)
     columns = (
         Column("n", keys={"metric": "n"}),
         *([Column("questions", keys={"metric": "questions"})] if sampled else []),
@@ -45,49 +47,49 @@ def _slices(cells: list[tuple[CellReport, CellSlices]], options: AskedOptions) -
         ),
     )
     groups = max(sum(part.ends is not None for part in found.slices) for _, found in cells)
-    sizes = {part.name: min(own.rows for own in parts if own.name == part.name) for part in parts}
+    sizes = {part.name: min(own.instances for own in parts if own.name == part.name) for part in parts}
     lacking = max(found.lacking for _, found in cells)
     wanted = [(name, metric) for name, metric, _ in shown]
     return Table(
-        f"Accuracy and calibration by {covariate.name}",
+        f"Accuracy and calibration by {by}",
         "by",
-        covariate.name,
+        by,
         columns,
         tuple(
             Row(
                 part.name,
                 tuple(_cells(part, wanted, sampled)),
                 group=cell.variant if len(cells) > 1 else "",
-                keys={"covariate": covariate.name, "variant": cell.variant, "slice": part.name},
+                keys={"covariate": by, "variant": cell.variant, "slice": part.name},
             )
             for cell, found in cells
             for part in found.slices
         ),
         kind="slices",
         notes=(
-            *covariate_notes(covariate, groups, lacking, "question"),
+            *(() if covariate is None else covariate_notes(covariate, groups, lacking, "question")),
             f"Accuracy: by {_readers(cells)}, the reader that confidences go by.",
             *slice_ace_notes(options.slice_bins, sizes),
         ),
     )
 
 
-def _readers(cells: list[tuple[CellReport, CellSlices]]) -> str:
+def _readers(cells: list[tuple[CellReport, RunSlices]]) -> str:
     return ", ".join(dict.fromkeys(cell.reader for cell, _ in cells))
 
 
-def _cells(part: AskedSlice, wanted: list[tuple[str, str]], sampled: bool) -> Iterator[Cell]:
-    yield part.rows
+def _cells(part: Slice, wanted: list[tuple[str, str]], sampled: bool) -> Iterator[Cell]:
+    yield part.instances
     if sampled:
         yield part.questions
     yield part.accuracy
-    yield part.chance
+    yield part.chance_accuracy
     for name, metric in wanted:
-        yield part.estimators[name].metrics.get(metric) if name in part.estimators else None
+        yield part.estimators[name].get(metric) if name in part.estimators else None
 
 
-def _trends(cells: list[tuple[CellReport, CellSlices]]) -> Table:
-    name = cells[0][1].covariate.name
+def _trends(cells: list[tuple[CellReport, RunSlices]]) -> Table:
+    name = cells[0][1].by
     return Table(
         f"Trend with {name}",
         "trend",
