@@ -142,7 +142,7 @@ FLOORS: tuple[set[str], ...] = (
         *("compare_ties", "compare_within", "contrasts"),
     },
     {"results"},
-    {"against", "asked", "contents", "rank", "report_runs"},
+    {"against", "asked", "choice", "contents", "rank", "report_runs"},
     {"four_ways"},
 )
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.chosen import known_estimators, only
+from calprobe.analysis.chosen import known_estimators
 from calprobe.analysis.covariates import OF_REPLIES, Covariate, Group, as_numbers, groups_of
 from calprobe.analysis.estimates import estimates_of, mean_estimate
 from calprobe.analysis.groups import natural_order, relation_groups
@@ -97,12 +97,6 @@ class RunSlices:
     def covariate_json(self) -> dict[str, Any] | None:
         """What `calprobe report --by FILE --json` says under `covariate`; None of other slices."""
         return None if self.covariate is None else covariate_json(self.covariate, self.lacking, self.trends)
-
-    def only(self, estimators: Iterable[str]) -> RunSlices:
-        """With these estimators alone."""
-        names = tuple(name for name in estimators if name in self.estimators)
-        slices = (replace(part, estimators=only(part.estimators, names)) for part in self.slices)
-        return replace(self, estimators=names, slices=tuple(slices), trends=only(self.trends, names))
 
 
 def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:

@@ -67,11 +67,10 @@ def compare_same_facts(opened: Mapping[str, AnyRun], options: CompareOptions, wa
 
         write_page(four_ways_page(found), wanted.page)
     if wanted.facts is not None:
-        from calprobe.analysis.four_ways.frame import facts_frame
         from calprobe.runs import atomic
 
         with atomic.named_file(wanted.facts, "name another --facts") as temporary:
-            facts_frame(found).to_csv(temporary, index=False)
+            found.frame().to_csv(temporary, index=False)
         say(f"wrote {wanted.facts}")
 
 

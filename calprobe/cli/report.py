@@ -36,6 +36,7 @@ from calprobe.cli.report_asked import (
     original_option,
     readers_option,
     report_asked_runs,
+    tables_shown,
     threshold_option,
     variants_option,
     window_option,
@@ -50,9 +51,12 @@ if TYPE_CHECKING:
     from calprobe.analysis.asked.options import AskedOptions
     from calprobe.analysis.curves.inputs import ExposureCounts
     from calprobe.analysis.plots import Look
-    from calprobe.analysis.tables import Table
     from calprobe.cells.opening import AnyRun
 
+NEEDS = (  # what tables need that a report may lack
+    "summary needs several runs, models three, averages three that were asked the same, slices --by, paper --against, "
+    "wording two paraphrases (in text)"
+)
 TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
 
 
@@ -231,8 +235,11 @@ def _report_scores(
     found = report(of_scores(opened), options)
     every = found if shown.against is None else against(found, paper_figures())
     few = choose(every, shown.estimators, shown.metrics)
-    sections, in_files = _of_kinds(report_sections, shown.tables), _of_kinds(report_tables, shown.tables)
-    print_result(in_format(shown.form, few, sections, in_files))
+
+    def chosen(tables: Tables[Report]) -> Tables[Report]:
+        return lambda report: tables_shown(tables(report), shown, NEEDS)
+
+    print_result(in_format(shown.form, few, chosen(report_sections), chosen(report_tables)))
     if save_maps is not None:
         write_maps(found, save_maps)
     if shown.plots is not None or shown.page is not None:
@@ -253,23 +260,6 @@ def _check_looks(shown: Shown) -> None:
     """Raise click.UsageError for what says how figures look, without figures."""
     if shown.plots is None:
         refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")
-
-
-def _of_kinds(tables: Tables[Report], kinds: tuple[str, ...] | None) -> Tables[Report]:
-    """The tables of these kinds alone; None: all."""
-
-    def chosen(report: Report) -> list[Table]:
-        found = [table for table in tables(report) if kinds is None or table.kind in kinds]
-        if not found:
-            needs = (
-                "summary needs several runs, models three, averages three that were asked the same, slices --by, "
-                "paper --against, wording two paraphrases (in text)"
-            )
-            raise UsageError(f"--tables {','.join(kinds or ())}: the report has no such table; {needs}")
-        # A file of numbers leaves out a table of numbers that others have; alone it has them.
-        return found if any(table.tidy for table in found) else [replace(table, tidy=True) for table in found]
-
-    return chosen
 
 
 def _draw(found: Report, shown: Report, plots: Path | None, look: Look, page: Path | None) -> None:

@@ -178,6 +178,15 @@ def check_tables(shown: Shown, known: Sequence[str]) -> None:
             raise UsageError(f"--tables: {no_such(name, known)}")
 
 
+def tables_shown(every: Sequence[Table], shown: Shown, needs: str) -> list[Table]:
+    """The tables that `--tables` names, or all. Raises UsageError where there is none, saying what some need."""
+    found = [table for table in every if shown.tables is None or table.kind in shown.tables]
+    if not found:
+        raise UsageError(f"--tables {','.join(shown.tables or ())}: the report has no such table; {needs}")
+    # A file of numbers leaves out a table of numbers that others have; alone it has them.
+    return found if any(table.tidy for table in found) else [replace(table, tidy=True) for table in found]
+
+
 def _tables(report: AskedReport, shown: Shown) -> list[Table]:
     from calprobe.analysis.tables.asked import asked_tables
     from calprobe.analysis.tables.asked.published import published_tables
@@ -188,14 +197,9 @@ def _tables(report: AskedReport, shown: Shown) -> list[Table]:
         every += models_tables(report.stated)
     if shown.against is not None:
         every += published_tables(shown.against, report)
-    found = [table for table in every if shown.tables is None or table.kind in shown.tables]
-    if not found:
-        there = ", ".join(dict.fromkeys(table.kind for table in every))
-        needs = "matrix needs several sets, across and models several runs, paper --against"
-        raise UsageError(
-            f"--tables {','.join(shown.tables or ())}: the report has no such table; it has {there}\n{needs}"
-        )
-    return found if any(table.tidy for table in found) else [replace(table, tidy=True) for table in found]
+    kinds = ", ".join(dict.fromkeys(table.kind for table in every))
+    needs = "matrix needs several sets, across and models several runs, paper --against"
+    return tables_shown(every, shown, f"it has {kinds}\n{needs}")
 
 
 def _write_figures(runs: Sequence[AskedRunReport], drawn: Mapping[str, Pictures], folder: Path, look: Look) -> None:

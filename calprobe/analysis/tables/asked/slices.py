@@ -8,11 +8,14 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import CellReport, SetReport
 from calprobe.analysis.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, trend_note
 from calprobe.analysis.slices import RunSlices, Slice
-from calprobe.analysis.tables.slices import TREND_COLUMNS, trend_cells
+from calprobe.analysis.tables.layout import Layout
+from calprobe.analysis.tables.slices import trend_columns
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.trends import Trend
 from calprobe.confidence.estimator import Scale
 from calprobe.metrics.ranking import AUROC
 
+CellTrend = tuple[CellReport, str, Trend]  # with its estimator
 OF_SCALE: dict[Scale, dict[str, str]] = {"probability": COVARIATE_METRICS, "uncertainty": {AUROC.name: AUROC.title}}
 
 
@@ -90,21 +93,14 @@ def _cells(part: Slice, wanted: list[tuple[str, str]], sampled: bool) -> Iterato
 
 def _trends(cells: list[tuple[CellReport, RunSlices]]) -> Table:
     name = cells[0][1].by
-    return Table(
-        f"Trend with {name}",
-        "trend",
-        f"rho with {name}",
-        TREND_COLUMNS,
-        tuple(
-            Row(
-                estimator,
-                trend_cells(trend),
-                group=cell.variant if len(cells) > 1 else "",
-                keys={"covariate": name, "variant": cell.variant, "estimator": estimator},
-            )
-            for cell, found in cells
-            for estimator, trend in found.trends.items()
-        ),
-        kind="slices",
-        notes=(trend_note("questions", "All samples count. Something that goes with it can be the cause."),),
+
+    def head(at: CellTrend) -> Row:
+        cell, estimator, _ = at
+        keys = {"covariate": name, "variant": cell.variant, "estimator": estimator}
+        return Row(estimator, group=cell.variant if len(cells) > 1 else "", keys=keys)
+
+    note = trend_note("questions", "All samples count. Something that goes with it can be the cause.")
+    layout = Layout[CellTrend](
+        f"Trend with {name}", "trend", f"rho with {name}", head, trend_columns(lambda at: at[2]), (note,), kind="slices"
     )
+    return layout.table((cell, *trend) for cell, found in cells for trend in found.trends.items())

@@ -10,7 +10,7 @@ from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import FEW
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.prose import error_notes
-from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, rows_of, sides_named
+from calprobe.analysis.tables.comparison import numbers_layout, numbers_of, sides_named
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 
 MOST = 5  # confidences whose correlations with their intervals a terminal has room for
@@ -110,33 +110,26 @@ def differences_table(found: FourWays) -> Table | None:
     shown = {contrast.metric for contrast in contrasts}
     own = [metric for metric in found.metrics if metric.name in shown]
     notes += [note.replace("favours A", "favours the first") for note in direction_notes(own)]
-    return Table(
-        caption="Differences between confidences in the same facts",
-        label="view-differences",
-        stub="number",
-        columns=number_columns(named),
-        rows=tuple(
+    layout = numbers_layout("Differences between confidences in the same facts", "view-differences", named)
+    return layout.table(
+        (
             row
             for pair in found.pairs
             for contrast in pair.contrasts
-            for row in rows_of(
+            for row in numbers_of(
                 Row(
-                    label=titles.get(contrast.metric, contrast.metric),
-                    cells=number_cells(quantities(contrast), named),
+                    titles.get(contrast.metric, contrast.metric),
                     group=f"first {_of_way(found, pair.first)}, second {_of_way(found, pair.second)}: n {pair.facts:,}",
                     keys={
                         "first": str(pair.first.number),
                         "second": str(pair.second.number),
                         "metric": contrast.metric,
                     },
-                    significant=contrast.significant,
                 ),
                 contrast,
-                named,
             )
         ),
-        notes=tuple(notes),
-        best_within=None,
+        *notes,
     )
 
 
