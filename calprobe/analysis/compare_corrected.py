@@ -7,12 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from calprobe.analysis.compare_results import Contrast, Corrected, Grounding
+from calprobe.analysis.compare_results import Contrast, Corrected
 from calprobe.arrays import Floats
-from calprobe.metrics import Difference, holm, max_t
-
-Tested = Contrast | Grounding
-
+from calprobe.metrics import holm, max_t
 
 C = TypeVar("C", bound=Corrected)
 
@@ -20,27 +17,20 @@ C = TypeVar("C", bound=Corrected)
 def corrected(comparison: C) -> C:
     """The comparison with every p-value corrected for all of them, those of equivalence among themselves."""
     tested = list(comparison.contrasts)
-    p_values = np.array([difference_of(own).p_value for own in tested])
+    p_values = np.array([own.difference.p_value for own in tested])
     by_holm = iter(holm(p_values).tolist())
     by_max_t = iter(_by_max_t(tested, p_values).tolist())
-    margins = [own.equivalence for own in tested if isinstance(own, Contrast) and own.equivalence is not None]
+    margins = [own.equivalence for own in tested if own.equivalence is not None]
     within = iter(holm([own.p_value for own in margins]).tolist())
 
-    def change(own: Tested) -> Tested:
-        changed = replace(own, p_holm=next(by_holm), p_max_t=next(by_max_t), draws=None)
-        if isinstance(changed, Contrast) and changed.equivalence is not None:
-            return replace(changed, equivalence=replace(changed.equivalence, p_holm=next(within)))
-        return changed
+    def change(own: Contrast) -> Contrast:
+        equal = own.equivalence and replace(own.equivalence, p_holm=next(within))
+        return replace(own, p_holm=next(by_holm), p_max_t=next(by_max_t), equivalence=equal, draws=None)
 
     return comparison.replaced(change)
 
 
-def difference_of(own: Tested) -> Difference:
-    """What is tested."""
-    return own.difference if isinstance(own, Contrast) else own.slope
-
-
-def _by_max_t(tested: list[Tested], p_values: Floats) -> Floats:
+def _by_max_t(tested: list[Contrast], p_values: Floats) -> Floats:
     """Adjusted p-values, [tests], none below its own p; NaN where there is no test.
 
     Tests of other instances have resamples of their own, which are taken for independent: that corrects too much rather

@@ -30,7 +30,7 @@ def drawn_of(relation: npt.NDArray[np.str_], options: CompareOptions) -> Drawn:
     """How instances of these relations are drawn: by relation if that is asked, or from 30 relations on."""
     many = len(np.unique(relation)) >= BY_RELATION
     unit: ClusterKind = options.scores.cluster or ("relation" if many else "instance")
-    return Drawn(options, cluster_labels(relation, replace(options.scores, cluster=unit)), unit)
+    return Drawn.of(options, cluster_labels(relation, replace(options.scores, cluster=unit)), unit)
 
 
 def sides_of(first: Confidence, second: Confidence, estimators: Sequence[Estimator], ties: Mask | None = None) -> Sides:

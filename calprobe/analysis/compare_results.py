@@ -57,10 +57,16 @@ class Contrast:
         """Whether the corrected p-value is below 0.05."""
         return self.p_corrected < SIGNIFICANT
 
+    @property
+    def tested(self) -> dict[str, Any]:
+        """The difference with its p-values as JSON; NaN is None."""
+        p_values = {"p": self.difference.p_value, "p_holm": self.p_holm, "p_max_t": self.p_max_t}
+        return {**value_json(self.difference), **value_json(p_values)}
+
     def to_json(self) -> dict[str, Any]:
         """Both estimates, and the difference with its p-values; NaN is None."""
         numbers = {"first": value_json(self.first), "second": value_json(self.second)}
-        numbers["difference"] = _difference_json(self.difference, self)
+        numbers["difference"] = self.tested
         if self.by_chance is not None:
             numbers["if_calibrated"] = [value_json(side.size) for side in self.by_chance]
             numbers["p_calibrated"] = [value_json(side.p) for side in self.by_chance]
@@ -161,21 +167,15 @@ class WithinPair:
 class Grounding:
     """How far the mean confidence follows the percentage that a statement names: 0 is not at all, 1 is fully."""
 
+    JSON: ClassVar = "percentages slope=contrast.tested"
+
     percentages: tuple[int, ...]
-    slope: Difference  # of mean confidence on the percentage / 100, by least squares; its p is of a slope of 0
-    p_holm: float = NAN
-    p_max_t: float = NAN
-    corrected_by: Correction = "holm"
-    draws: PairedDraws | None = field(default=None, repr=False, compare=False)  # until the p-values are corrected
+    contrast: Contrast  # of no two sides: the slope of mean confidence on the percentage / 100, by least squares
 
     @property
-    def p_corrected(self) -> float:
-        """The p-value under the correction that was chosen."""
-        return self.p_holm if self.corrected_by == "holm" else self.p_max_t
-
-    def to_json(self) -> dict[str, Any]:
-        """The percentages, and the slope with its p-values; NaN is None."""
-        return {"percentages": list(self.percentages), "slope": _difference_json(self.slope, self)}
+    def slope(self) -> Difference:
+        """With its interval; its p-value is of a slope of 0."""
+        return self.contrast.difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +208,11 @@ class Corrected(ABC):
 
     @property
     @abstractmethod
-    def contrasts(self) -> Iterator[Contrast | Grounding]:
+    def contrasts(self) -> Iterator[Contrast]:
         """Everything that has a p-value."""
 
     @abstractmethod
-    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+    def replaced(self, change: Callable[[Contrast], Contrast]) -> Self:
         """The comparison with all of it changed, in this order."""
 
     @property
@@ -241,7 +241,7 @@ class Comparison(Corrected):
     remarks: tuple[str, ...] = ()  # sentences on how the pairs were chosen
 
     @property
-    def contrasts(self) -> Iterator[Contrast | Grounding]:
+    def contrasts(self) -> Iterator[Contrast]:
         """Everything that has a p-value."""
         for pair in self.pairs:
             for scope in pair.scopes:
@@ -251,7 +251,7 @@ class Comparison(Corrected):
                 for own in pairs:
                     yield from own.contrasts
             if self.within.grounding is not None:
-                yield self.within.grounding
+                yield self.within.grounding.contrast
 
     @property
     def titles(self) -> Mapping[str, str]:
@@ -264,7 +264,7 @@ class Comparison(Corrected):
         found = [scope.unit for pair in self.pairs for scope in pair.scopes]
         return tuple(dict.fromkeys([*found, *([self.within.unit] if self.within else [])]))
 
-    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+    def replaced(self, change: Callable[[Contrast], Contrast]) -> Self:
         """The comparison with everything that has a p-value changed, in the order of `contrasts`."""
         pairs = tuple(
             replace(
@@ -277,7 +277,8 @@ class Comparison(Corrected):
         within = self.within
         if within is not None:
             kinds = {kind: tuple(changed(pair, change) for pair in pairs) for kind, pairs in within.kinds.items()}
-            grounding = within.grounding and change(within.grounding)
+            own = within.grounding
+            grounding = own and replace(own, contrast=change(own.contrast))
             within = WithinRun(within.run, within.unit, **kinds, grounding=grounding, failed=within.failed)
         return replace(self, pairs=pairs, within=within)
 
@@ -286,12 +287,6 @@ class Comparison(Corrected):
         return {"runs": {run.label: run.to_json() for run in self.runs}} | record_json(self)
 
 
-def changed(part: Any, change: Callable[[Any], Any]) -> Any:
+def changed(part: Any, change: Callable[[Contrast], Contrast]) -> Any:
     """A scope or a pair with its contrasts changed."""
     return replace(part, contrasts=tuple(map(change, part.contrasts)))
-
-
-def _difference_json(difference: Difference, tested: Contrast | Grounding) -> dict[str, Any]:
-    p_values = {"p": difference.p_value, "p_holm": tested.p_holm, "p_max_t": tested.p_max_t}
-    numbers: dict[str, Any] = value_json(difference) | value_json(p_values)
-    return numbers

@@ -18,7 +18,7 @@ from calprobe.analysis.options import CompareOptions, Pair
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Confidence, Distributions, Estimator, Headline, available_estimators, headline
 from calprobe.errors import UsageError
-from calprobe.metrics import ACCURACY, Metric, mean_draws
+from calprobe.metrics import ACCURACY, Estimate, Metric, mean_draws
 from calprobe.runs import TemplateRecord
 
 WITHIN_METRICS = ("accuracy", "brier", "ace")
@@ -125,8 +125,8 @@ class _Within:
         confidence = np.array([self.run.confidence(name).confidence for name in named.values()])
         slopes = (weights[:, None] * confidence).sum(axis=0)  # the slope of the means is the mean of these
         draws = mean_draws(slopes, self.drawn.resampling, self.drawn.clusters)
-        by = self.options.correction or "holm"
-        return Grounding(tuple(named), draws.difference(), corrected_by=by, draws=draws)
+        neither, drawn = Estimate(float("nan")), replace(self.drawn, margin=None)
+        return Grounding(tuple(named), drawn.contrast(None, "grounding", (neither, neither), draws))
 
     def _of_one_template(self, names: Sequence[str]) -> dict[str, Estimator]:
         """The estimators and base, bound to the only template of a table."""

@@ -22,40 +22,44 @@ from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling, mcnemar
 from calprobe.metrics.bootstrap import Predictions, draw_samples
 from calprobe.metrics.error_shown import ERRORS, ByChance, chance_shown
 from calprobe.metrics.intervals import Draws, interval
-from calprobe.words import ClusterKind
+from calprobe.words import ClusterKind, Correction
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """How differences over some units are drawn, and what they are tested for."""
 
-    options: CompareOptions
-    clusters: Labels | None  # [units], that resamples go by
+    resampling: Resampling
+    clusters: Labels | None = None  # [units], that resamples go by
     unit: ClusterKind = "instance"
     sampled: bool = False  # whether a cluster is the answers to one question
+    margin: float | None = None  # that differences are tested to lie within
+    correction: Correction = "holm"
 
-    @property
-    def resampling(self) -> Resampling:
-        """How many resamples, and their seed."""
-        return self.options.scores.resampling
+    @classmethod
+    def of(
+        cls,
+        options: CompareOptions,
+        clusters: Labels | None,
+        unit: ClusterKind = "instance",
+        *,
+        sampled: bool = False,
+    ) -> Drawn:
+        """As a comparison's options say."""
+        by = options.correction or "holm"
+        return cls(options.scores.resampling, clusters, unit, sampled, options.margin, by)
 
     def at(self, kept: Mask) -> Drawn:
         """The same over some of the units."""
         return self if self.clusters is None else replace(self, clusters=self.clusters[kept])
 
-    def without_resamples(self) -> Drawn:
-        """The values alone, without intervals and p-values."""
-        return replace(
-            self, options=replace(self.options, scores=replace(self.options.scores, resampling=Resampling(0)))
-        )
-
     def contrast(
         self, estimator: str | None, metric: str, sides: tuple[Estimate, Estimate], draws: PairedDraws
     ) -> Contrast:
         """A contrast of these estimates and draws, its p-values not corrected."""
-        margin = self.options.margin
+        margin = self.margin
         equivalence = None if margin is None else Equivalence(margin, draws.equivalence(margin))
-        difference, by = draws.difference(), self.options.correction or "holm"
+        difference, by = draws.difference(), self.correction
         return Contrast(estimator, metric, *sides, difference, equivalence=equivalence, corrected_by=by, draws=draws)
 
     def by_chance(self, metric: str, sides: tuple[Draws, Draws], units: int) -> tuple[ByChance, ByChance] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from calprobe.analysis.asked.compare_cells import compare_cells, is_same_question
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
@@ -12,7 +11,7 @@ from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.overall import ANSWER, LABELS, first_estimator
 from calprobe.analysis.chosen import known_estimators, known_metrics, known_names
 from calprobe.analysis.compare_corrected import corrected
-from calprobe.analysis.compare_pairs import check_pairs, pairs_with
+from calprobe.analysis.compare_pairs import pairs_with, wanted_pairs
 from calprobe.analysis.estimates import few_values_of
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, format_changes, read_sets
@@ -143,9 +142,8 @@ def _primary(cells: Iterable[AskedCell]) -> tuple[str, ...]:
 
 def _opened(run: Asked, asked: AskedOptions) -> _Run:
     sets = {own.name: own for own in read_sets(run, asked)}
-    questions = sum(own.questions for own in sets.values())
     other_forms = {name: format_changes(run, own.cells) for name, own in sets.items()}
-    return _Run(ComparedRun(run.label, run.model, questions, run.extent), sets, other_forms)
+    return _Run(replace(ComparedRun.of(run), questions=sum(own.questions for own in sets.values())), sets, other_forms)
 
 
 def _run_pairs(labels: Sequence[str], options: CompareOptions) -> list[Pair]:
@@ -154,14 +152,7 @@ def _run_pairs(labels: Sequence[str], options: CompareOptions) -> list[Pair]:
         if options.pairs is not None:
             raise UsageError("--pairs names pairs of runs; of one run of replies, give --variants A:B")
         return [(labels[0], labels[0])]
-    if isinstance(options.pairs, tuple):
-        check_pairs(options.pairs, labels)
-        return list(options.pairs)
-    if options.pairs == "all":
-        return list(combinations(labels, 2))
-    if options.baseline is not None:
-        return pairs_with(options.baseline, labels)
-    return [(labels[0], labels[1])] if len(labels) == 2 else pairs_with(labels[0], labels)
+    return wanted_pairs(labels, options) or pairs_with(labels[0], labels)
 
 
 def _pair(first: _Run, second: _Run, wanted: _Wanted) -> AskedPair:

@@ -78,7 +78,7 @@ class _Pair:
         ]
         places = np.array(same, np.int64).reshape(-1, 2).T
         sampled = first.units.clusters is not None
-        drawn = Drawn(options, first.units.group[places[0]] if sampled else None, sampled=sampled)
+        drawn = Drawn.of(options, first.units.group[places[0]] if sampled else None, sampled=sampled)
         return cls((first, second), (places[0], places[1]), drawn)
 
     def accuracy(self, reader: str) -> Iterator[Contrast]:

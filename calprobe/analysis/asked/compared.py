@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from calprobe.analysis.compare_results import Agreement, Contrast, Corrected, Grounding, by_estimator, changed
+from calprobe.analysis.compare_results import Agreement, Contrast, Corrected, by_estimator, changed
 from calprobe.analysis.json_values import value_json
 from calprobe.analysis.options import CompareOptions
+from calprobe.cells.asked import Asked
 from calprobe.cells.asked_extent import AskedExtent, limited_json
 from calprobe.metrics import Metric
 
@@ -23,6 +24,13 @@ class ComparedRun:
     model: str
     questions: int
     extent: AskedExtent | None  # None: all that was asked is there
+    how: str = ""  # how it was asked; empty: not known
+
+    @classmethod
+    def of(cls, run: Asked) -> ComparedRun:
+        """A run with all of its sets."""
+        how = "; ".join(run.about[name] for name in ("asked by", "asked as") if name in run.about)
+        return cls(run.label, run.model, sum(own.n_roots for own in run.sets), run.extent, how)
 
     @property
     def partial(self) -> bool:
@@ -120,7 +128,7 @@ class AskedComparison(Corrected):
             for cell in pair.cells:
                 yield from cell.contrasts
 
-    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+    def replaced(self, change: Callable[[Contrast], Contrast]) -> Self:
         """The comparison with each contrast changed, in the order of `contrasts`."""
         pairs = (replace(pair, cells=tuple(changed(cell, change) for cell in pair.cells)) for pair in self.pairs)
         return replace(self, pairs=tuple(pairs))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calprobe.analysis.asked.compared import ComparedRun
 from calprobe.analysis.chosen import known_estimators, known_metrics, known_names
 from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_numbers import drawn_of
@@ -24,7 +25,6 @@ from calprobe.analysis.four_ways.numbers import (
 )
 from calprobe.analysis.four_ways.options import DEFAULT_FOUR_WAYS, METRICS, FourWaysOptions
 from calprobe.analysis.four_ways.ranked import Offered, Ranked
-from calprobe.analysis.four_ways.results import RunRecord
 from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
 from calprobe.analysis.four_ways.ways import Way, letter_of, numbered
@@ -85,7 +85,7 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
     pairs = every_pair(ways) if options.compare.pairs == "all" else fair_pairs(ways)
     return corrected(
         FourWays(
-            runs=(*(RunRecord.of_scores(own.run) for own in ranked), *map(RunRecord.of_replies, asked)),
+            runs=(*(own.run.facts for own in ranked), *map(ComparedRun.of, asked)),
             probe=ranked[0].run.manifest.probe.name,
             facts=facts,
             every=found.joined.every,

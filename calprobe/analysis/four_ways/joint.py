@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from calprobe.analysis.compare_results import Contrast, Corrected, Grounding, changed
+from calprobe.analysis.asked.compared import ComparedRun
+from calprobe.analysis.compare_results import Contrast, Corrected, changed
 from calprobe.analysis.four_ways.facts import Fact, Lacking
 from calprobe.analysis.four_ways.options import FourWaysOptions
 from calprobe.analysis.four_ways.results import (
     RankCorrelation,
-    RunRecord,
     TwoByTwo,
     ViewNumbers,
     ViewPair,
@@ -20,6 +20,7 @@ from calprobe.analysis.four_ways.results import (
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.json_values import record_json, value_json
 from calprobe.analysis.options import CompareOptions
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.error_shown import ERRORS, chance_shown, columns_shown, with_chance
 from calprobe.words import ClusterKind
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 class FourWays(Corrected):
     """The same facts in several ways."""
 
-    runs: tuple[RunRecord, ...]
+    runs: tuple[RunFacts | ComparedRun, ...]  # those of scores first
     probe: str
     facts: tuple[Fact, ...]
     every: int  # facts that any run has
@@ -81,7 +82,7 @@ class FourWays(Corrected):
         for pair in self.pairs:
             yield from pair.contrasts
 
-    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+    def replaced(self, change: Callable[[Contrast], Contrast]) -> Self:
         """The result with each contrast changed, in the order of `contrasts`."""
         return replace(self, pairs=tuple(changed(pair, change) for pair in self.pairs))
 
@@ -118,7 +119,7 @@ class FourWays(Corrected):
         """The object of `calprobe compare SCORED ASKED --json`: docs/reference/files.md describes it. NaN is None."""
         content: dict[str, Any] = value_json(
             {
-                "runs": {run.label: run for run in self.runs},
+                "runs": {run.label: _run_json(run) for run in self.runs},
                 "probe": self.probe,
                 "n": len(self.facts),
                 "facts_of_any": self.every,
@@ -151,3 +152,9 @@ class FourWays(Corrected):
             for own in self.views
         }
         return record_json(self.facts[place]) | {"ways": ways, "views": views}
+
+
+def _run_json(run: RunFacts | ComparedRun) -> dict[str, Any]:
+    if isinstance(run, RunFacts):
+        return run.to_json() | {"kind": "scored"}
+    return record_json(run, "model kind partial limited=asked_in_part")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from calprobe.analysis.contrasts import Drawn, Sides, contrasts_of
@@ -43,7 +44,7 @@ def view_pair(pair: Pair, metrics: Sequence[Metric], drawn: Drawn) -> ViewPair:
     if not kept.any():
         return ViewPair(first, second, 0, ())
     # A handful of facts that all agree would be significant on every resample.
-    shared = drawn.at(kept) if kept.sum() >= FEW else drawn.at(kept).without_resamples()
+    shared = drawn.at(kept) if kept.sum() >= FEW else replace(drawn.at(kept), resampling=Resampling(0))
     sides = Sides(first.sample(kept), second.sample(kept), (first.estimator, second.estimator))
     return ViewPair(first, second, int(kept.sum()), tuple(contrasts_of({None: sides}, metrics, shared)))
 

@@ -10,58 +10,9 @@ from calprobe.analysis.compare_results import Contrast
 from calprobe.analysis.four_ways.facts import Fact
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.json_values import record_json, value_json
-from calprobe.cells.asked import Asked
-from calprobe.cells.asked_extent import limited_json, state_of
-from calprobe.cells.run_facts import RunFacts
-from calprobe.cells.scored import ScoredRun
-from calprobe.messages import counted
 from calprobe.metrics import Difference, Estimate
 
 FEW = 10  # facts below which intervals and p-values say little: of a relation, and of what two confidences share
-
-
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    """A run, as headings describe it."""
-
-    label: str
-    model: str
-    partial: bool
-    facts: RunFacts | None  # None: of replies
-    state: str = ""  # of replies: complete, or what is missing and what was left out
-    how: str = ""  # of replies: how they were asked
-    lines: tuple[str, ...] = ()  # of replies: what else there is to say
-    asked_in_part: Mapping[str, Any] | None = None  # of replies: what part of each set; None: all of it
-
-    @classmethod
-    def of_scores(cls, run: ScoredRun) -> RunRecord:
-        """A run of scores."""
-        return cls(run.label, run.facts.model, run.facts.partial, run.facts)
-
-    @classmethod
-    def of_replies(cls, run: Asked) -> RunRecord:
-        """A run of replies."""
-        questions = sum(own.n_roots for own in run.sets)
-        how = "; ".join(run.about[name] for name in ("asked by", "asked as") if name in run.about)
-        lines = (f"model {run.model}, {counted(questions, 'question')}",)
-        limits = limited_json(run.extent)
-        return cls(run.label, run.model, run.partial, None, state_of(run.extent), how, lines, limits)
-
-    @property
-    def limited(self) -> bool:
-        """Whether it is of a part of its probe by request."""
-        return self.asked_in_part is not None if self.facts is None else self.facts.limited
-
-    @property
-    def kind(self) -> str:
-        """Of scores or of replies."""
-        return "asked" if self.facts is None else "scored"
-
-    def to_json(self) -> dict[str, Any]:
-        """The run's object."""
-        if self.facts is not None:
-            return self.facts.to_json() | {"kind": self.kind}
-        return {"model": self.model, "kind": self.kind, "partial": self.partial, "limited": self.asked_in_part}
 
 
 @dataclass(frozen=True, slots=True)
