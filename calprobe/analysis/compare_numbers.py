@@ -1,4 +1,4 @@
-"""The numbers of a pair of runs, over all relations and over domains; p-values are corrected in `compare_corrected`."""
+"""The numbers of a pair of runs, over all relations and over domains; p-values are corrected in `contrasts`."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from calprobe.analysis.chosen import known_metrics
-from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_match import Comparable, Shared, comparable_part
 from calprobe.analysis.compare_numbers import compare_pair
 from calprobe.analysis.compare_pairs import chosen_pairs
 from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_within import WITHIN_METRICS, contrasts_within
+from calprobe.analysis.contrasts import corrected
 from calprobe.analysis.meaningful import refuse_meaningless
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.cells.opening import Runs, open_scored_runs

@@ -1,28 +1,32 @@
-"""Contrasts: metrics of two confidences in the same units, their differences, and how far two answers agree.
+"""Two confidences in the same units: their metrics, differences with corrected p-values, and how answers agree.
 
 Every comparison takes its numbers from here. Each kind of run says by itself which units two sides share and what is
-compared of them; p-values are corrected in `compare_corrected`.
+compared of them. P-values are corrected for their number by Holm's way, and by the resamples that they come from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence
+from calprobe.analysis.compare_results import Agreement, Contrast, Corrected, Equivalence
 from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import CompareOptions
+from calprobe.arrays import Floats
 from calprobe.cells.cell import Labels
 from calprobe.confidence import Estimator
 from calprobe.confidence.types import Mask
-from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling, mcnemar
+from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling, holm, max_t, mcnemar
 from calprobe.metrics.bootstrap import Predictions, draw_samples
 from calprobe.metrics.error_shown import ERRORS, ByChance, chance_shown
 from calprobe.metrics.intervals import Draws, interval
 from calprobe.words import ClusterKind, Correction
+
+C = TypeVar("C", bound=Corrected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +147,35 @@ def agreement_of(
         second_right=float(alone[1].mean()),
         mcnemar_p=mcnemar(*counts) if tested else float("nan"),
     )
+
+
+def corrected(comparison: C) -> C:
+    """The comparison with every p-value corrected for all of them, those of equivalence among themselves."""
+    tested = list(comparison.contrasts)
+    p_values = np.array([own.difference.p_value for own in tested])
+    by_holm = iter(holm(p_values).tolist())
+    by_max_t = iter(_by_max_t(tested, p_values).tolist())
+    margins = [own.equivalence for own in tested if own.equivalence is not None]
+    within = iter(holm([own.p_value for own in margins]).tolist())
+
+    def change(own: Contrast) -> Contrast:
+        equal = own.equivalence and replace(own.equivalence, p_holm=next(within))
+        return replace(own, p_holm=next(by_holm), p_max_t=next(by_max_t), equivalence=equal, draws=None)
+
+    return comparison.replaced(change)
+
+
+def _by_max_t(tested: list[Contrast], p_values: Floats) -> Floats:
+    """Adjusted p-values, [tests], none below its own p; NaN where there is no test.
+
+    Tests of other instances have resamples of their own, which are taken for independent: that corrects too much rather
+    than too little (Sidak 1967).
+    """
+    found = np.full(len(tested), np.nan)
+    places = [at for at, own in enumerate(tested) if own.draws is not None and not np.isnan(p_values[at])]
+    if not places:
+        return found
+    draws = [own.draws for own in (tested[at] for at in places) if own.draws is not None]
+    adjusted = max_t([own.statistic for own in draws], np.array([own.null_statistics() for own in draws]))
+    found[places] = np.maximum(adjusted, p_values[places])
+    return found

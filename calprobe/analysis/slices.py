@@ -27,17 +27,8 @@ from calprobe.runs import Manifest
 from calprobe.words import SliceKind
 
 METRICS = (
-    *(
-        "accuracy",
-        "confidence_gap",
-        "ace",
-        "ece",
-        "debiased_ece",
-        "ace_if_calibrated",
-        "ace_if_calibrated_p95",
-        "ace_p",
-    ),
-    "brier",
+    *("accuracy", "confidence_gap", "ace", "ece", "debiased_ece"),
+    *("ace_if_calibrated", "ace_if_calibrated_p95", "ace_p", "brier"),
 )
 UNDEFINED = Estimate(float("nan"))
 NO_DOMAIN = "no domain"

@@ -10,8 +10,8 @@ from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPai
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.overall import ANSWER, LABELS, first_estimator
 from calprobe.analysis.chosen import known_estimators, known_metrics, known_names
-from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_pairs import pairs_with, wanted_pairs
+from calprobe.analysis.contrasts import corrected
 from calprobe.analysis.estimates import few_values_of
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, format_changes, read_sets

@@ -1,4 +1,4 @@
-"""The numbers of two cells on the rows that both have; p-values are corrected in `analysis.compare_corrected`."""
+"""The numbers of two cells on the rows that both have; p-values are corrected in `analysis.contrasts`."""
 
 from __future__ import annotations
 

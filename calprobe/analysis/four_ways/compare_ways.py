@@ -9,9 +9,8 @@ import numpy as np
 
 from calprobe.analysis.asked.compared import ComparedRun
 from calprobe.analysis.chosen import known_estimators, known_metrics, known_names
-from calprobe.analysis.compare_corrected import corrected
 from calprobe.analysis.compare_numbers import drawn_of
-from calprobe.analysis.contrasts import Drawn
+from calprobe.analysis.contrasts import Drawn, corrected
 from calprobe.analysis.estimates import few_values_of
 from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join
 from calprobe.analysis.four_ways.joint import FourWays
