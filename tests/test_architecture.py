@@ -139,7 +139,7 @@ FLOORS: tuple[set[str], ...] = (
         *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
         *("answers", "answer_frame", "headline_intervals", "recalibrated", "trends"),
         *("compare_match", "compare_numbers", "compare_pairs", "compare_results", "compare_runs"),
-        *("compare_ties", "compare_within", "contrasts"),
+        *("compare_within", "contrasts"),
     },
     {"results"},
     {"against", "asked", "choice", "contents", "rank", "report_runs"},

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.compare_match import Part, Shared
+from calprobe.analysis.compare_match import Part, Shared, tied_instances
 from calprobe.analysis.compare_results import Agreement, Contrast, PairComparison, Scope
-from calprobe.analysis.compare_ties import tied_instances
 from calprobe.analysis.contrasts import Drawn, Sides, agreement_of, contrasts_of
 from calprobe.analysis.groups import relation_groups
 from calprobe.analysis.options import CompareOptions
