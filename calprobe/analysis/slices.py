@@ -60,6 +60,11 @@ class Slice:
     coverage: Mapping[str, Estimate] = field(default_factory=dict)  # by estimator, the share of its answers that it has
 
     @property
+    def sampled(self) -> bool:
+        """Whether any of its questions has several answers."""
+        return self.questions is not None and self.questions < self.instances
+
+    @property
     def with_coverage(self) -> dict[str, dict[str, Estimate]]:
         """The estimators' metrics, each with its coverage."""
         return {name: {**own, "coverage": self.coverage[name]} for name, own in self.estimators.items()}

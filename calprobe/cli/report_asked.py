@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from calprobe.analysis.asked.report import AskedReport
     from calprobe.analysis.asked.results import AskedRunReport
     from calprobe.analysis.asked.stated.pictures import StatedPictures
+    from calprobe.analysis.marks import Drawable
     from calprobe.analysis.plots import Look
     from calprobe.analysis.tables import Table
     from calprobe.cells.opening import AnyRun
@@ -227,25 +229,21 @@ def _write_joint_figures(report: AskedReport, folder: Path, look: Look) -> None:
     from calprobe.analysis.asked.answer_pictures import length_panels_of_runs, value_panels_of_runs
     from calprobe.analysis.asked.pictures import size_panels
     from calprobe.analysis.asked.science.pictures import design_matrices, kind_panels
-    from calprobe.analysis.curves.grouped_boxes import draw_grouped_boxes
-    from calprobe.analysis.curves.grouped_dots import draw_grouped_dots
-    from calprobe.analysis.curves.matrix_figure import draw_matrices
-    from calprobe.analysis.curves.size_figure import draw_sizes
-    from calprobe.analysis.curves.stacked_shares import draw_stacked_shares
+    from calprobe.analysis.plots.paper import draw
     from calprobe.analysis.run_names import states_of
     from calprobe.cli.report_plots import JOINT
 
     studies, states = [run.labels for run in report.runs if run.labels is not None], states_of(report.runs)
-    if sizes := size_panels(report.across, states):
-        _write_figure(lambda look: draw_sizes(sizes, look), folder / f"{JOINT}.sizes", look)
-    if kinds := kind_panels(studies, states):
-        _write_figure(lambda look: draw_grouped_dots(kinds, look), folder / f"{JOINT}.labels", look)
-    if values := value_panels_of_runs(report.runs, states):
-        _write_figure(lambda look: draw_stacked_shares(values, look), folder / f"{JOINT}.values", look)
-    if lengths := length_panels_of_runs(report.runs, states):
-        _write_figure(lambda look: draw_grouped_boxes(lengths, look), folder / f"{JOINT}.lengths", look)
-    if designs := design_matrices(studies, states):
-        _write_figure(lambda look: draw_matrices(designs, look), folder / f"{JOINT}.designs", look)
+    joint: dict[str, Sequence[Drawable]] = {
+        "sizes": size_panels(report.across, states),
+        "labels": kind_panels(studies, states),
+        "values": value_panels_of_runs(report.runs, states),
+        "lengths": length_panels_of_runs(report.runs, states),
+        "designs": design_matrices(studies, states),
+    }
+    for kind, several in joint.items():
+        if several:
+            _write_figure(partial(draw, several), folder / f"{JOINT}.{kind}", look)
 
 
 def _write_figure(draw: Drawn, path: Path, look: Look) -> None:

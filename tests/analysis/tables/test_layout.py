@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from calprobe.analysis.tables.layout import UNRANKED, Layout, Numbers, cells, filled, metrics, quantity
+from calprobe.analysis.tables.layout import (
+    UNRANKED,
+    Layout,
+    Numbers,
+    by_name,
+    cells,
+    estimates,
+    filled,
+    metrics,
+    quantity,
+    where,
+)
 from calprobe.analysis.tables.types import Column, Row
 from calprobe.metrics import ACCURACY, Estimate
 from calprobe.metrics.ranking import AUROC
@@ -54,3 +65,31 @@ def test_numbers_by_name_under_metrics() -> None:
     row = Numbers(Row("a"), {"accuracy": Estimate(0.5)})
     assert (accuracy.of(row), auroc.of(row)) == (Estimate(0.5), None)
     assert (accuracy.column.ranked, auroc.column.ranked) == (False, True)
+
+
+def test_columns_stand_where_a_condition_holds_of_a_record() -> None:
+    long = where(
+        lambda word: len(word) > 3, *where(lambda word: word[0] == "t", quantity("last", lambda word: word[-1]))
+    )
+    layout = Layout[str].given("", "", "", quantity("first", lambda word: word[0]), *long)
+    columns = {
+        words: layout.of_rows((Row(word), word) for word in words.split()).columns for words in ("yes no", "true")
+    }
+    assert [[column.title for column in found] for found in columns.values()] == [["first"], ["first", "last"]]
+    (row,) = layout.of_rows([(Row("A", group="B"), "true")]).rows
+    assert (row.label, row.group, row.cells) == ("A", "B", ("t", "e"))
+    with pytest.raises(TypeError, match="have no heads of their own"):
+        layout.table(["true"])
+
+
+def test_what_chance_makes_of_an_error_stands_beside_it_of_few_questions() -> None:
+    found = {"ace": Estimate(0.1), "ace_if_calibrated": Estimate(0.05), "ace_p": Estimate(0.3), "brier": Estimate(0.2)}
+    titles = {"ace": "ACE", "brier": "Brier"}
+    for questions, shown in ((999, ["ACE", "ACE if cal.", "ACE p", "Brier"]), (1000, ["ACE", "Brier"])):
+        layout = Layout[int].given("", "", "", *estimates(titles, lambda _: found, questions=lambda number: number))
+        assert [column.title for column in layout.of_rows([(Row(""), questions)]).columns] == shown
+
+
+def test_numbers_by_their_names_in_tidy_files() -> None:
+    table = Layout("", "", "", lambda row: row.head, by_name({"n": "facts"})).table([Numbers(Row("a"), {"n": 3})])
+    assert (table.columns[0].title, table.columns[0].keys, table.rows[0].cells) == ("facts", {"quantity": "n"}, (3,))

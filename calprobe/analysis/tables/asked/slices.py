@@ -2,105 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import CellReport, SetReport
+from calprobe.analysis.asked.results import SetReport
 from calprobe.analysis.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, trend_note
 from calprobe.analysis.slices import RunSlices, Slice
-from calprobe.analysis.tables.layout import Layout
+from calprobe.analysis.tables.layout import Cells, Layout, below, cells, each, where
 from calprobe.analysis.tables.slices import trend_columns
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.tables.types import Row, Table
 from calprobe.analysis.trends import Trend
 from calprobe.confidence.estimator import Scale
 from calprobe.metrics.ranking import AUROC
 
-CellTrend = tuple[CellReport, str, Trend]  # with its estimator
 OF_SCALE: dict[Scale, dict[str, str]] = {"probability": COVARIATE_METRICS, "uncertainty": {AUROC.name: AUROC.title}}
+Record = TypeVar("Record")
 
 
-def slices_tables(own: SetReport, options: AskedOptions) -> Iterator[Table]:
+def slices_tables(report: SetReport, options: AskedOptions) -> Iterator[Table]:
     """The slices of every variant, and where they are of numbers, the trend with these."""
-    cells = [(cell, cell.slices) for cell in own.cells.values() if cell.slices is not None]
-    if not cells:
+    slices = {variant: cell.slices for variant, cell in report.cells.items() if cell.slices is not None}
+    if not slices:
         return
-    yield _slices(cells, options)
-    if any(found.trends for _, found in cells):
-        yield _trends(cells)
+    readers = dict.fromkeys(cell.reader for variant, cell in report.cells.items() if variant in slices)
+    scales = {name: own.scale for cell in report.cells.values() for name, own in cell.estimators.items()}
+    yield _slices(slices, scales, list(readers), options)
+    if any(of_cell.trends for of_cell in slices.values()):
+        yield _trends(slices)
 
 
-def _slices(cells: list[tuple[CellReport, RunSlices]], options: AskedOptions) -> Table:
-    by, covariate = cells[0][1].by, cells[0][1].covariate
-    parts = [part for _, found in cells for part in found.slices]
-    estimators = {
-        name: cell.estimators[name].scale for cell, found in cells for part in found.slices for name in part.estimators
-    }
-    shown = [(name, metric, title) for name, scale in estimators.items() for metric, title in OF_SCALE[scale].items()]
-    places = {name: place for place, name in enumerate(estimators, 1)}
-    # Samples of a question are several rows.
-    sampled = any((part.questions or 0) < part.instances for part in parts)
-    columns = (
-        Column("n", keys={"metric": "n"}),
-        *([Column("questions", keys={"metric": "questions"})] if sampled else []),
-        Column("accuracy", keys={"metric": "accuracy"}),
-        Column("chance", keys={"metric": "chance"}),
-        *(
-            Column(title, heading=name, keys={"estimator": name, "metric": metric}, priority=places[name])
-            for name, metric, title in shown
-        ),
-    )
-    groups = max(sum(part.ends is not None for part in found.slices) for _, found in cells)
-    sizes = {part.name: min(own.instances for own in parts if own.name == part.name) for part in parts}
-    lacking = max(found.lacking for _, found in cells)
-    wanted = [(name, metric) for name, metric, _ in shown]
-    return Table(
-        f"Accuracy and calibration by {by}",
+def _slices(
+    slices: Mapping[str, RunSlices], scales: Mapping[str, Scale], readers: Sequence[str], options: AskedOptions
+) -> Table:
+    first = next(iter(slices.values()))
+    parts = [part for of_cell in slices.values() for part in of_cell.slices]
+    estimators = dict.fromkeys(name for part in parts for name in part.estimators)
+    layout = Layout[Slice].given(
+        f"Accuracy and calibration by {first.by}",
         "by",
-        by,
-        columns,
-        tuple(
-            Row(
-                part.name,
-                tuple(_cells(part, wanted, sampled)),
-                group=cell.variant if len(cells) > 1 else "",
-                keys={"covariate": by, "variant": cell.variant, "slice": part.name},
-            )
-            for cell, found in cells
-            for part in found.slices
-        ),
+        first.by,
+        cells("n", "n", lambda part: part.instances),
+        # Samples of a question are several rows.
+        *where(lambda part: part.sampled, cells("questions", "questions", lambda own: own.questions)),
+        cells("accuracy", "accuracy", lambda part: part.accuracy),
+        cells("chance", "chance", lambda part: part.chance_accuracy),
+        *(column for place, name in enumerate(estimators, 1) for column in _of(name, scales[name], place)),
         kind="slices",
-        notes=(
-            *(() if covariate is None else covariate_notes(covariate, groups, lacking, "question")),
-            f"Accuracy: by {_readers(cells)}, the reader that confidences go by.",
-            *slice_ace_notes(options.slice_bins, sizes),
-        ),
+    )
+    groups = max(sum(part.ends is not None for part in of_cell.slices) for of_cell in slices.values())
+    lacking = max(of_cell.lacking for of_cell in slices.values())
+    sizes = {part.name: min(own.instances for own in parts if own.name == part.name) for part in parts}
+    named = {variant: {part.name: part for part in of_cell.slices} for variant, of_cell in slices.items()}
+    return layout.of_rows(
+        _rows(named, first.by, "slice"),
+        *(() if first.covariate is None else covariate_notes(first.covariate, groups, lacking, "question")),
+        f"Accuracy: by {', '.join(readers)}, the reader that confidences go by.",
+        *slice_ace_notes(options.slice_bins, sizes),
     )
 
 
-def _readers(cells: list[tuple[CellReport, RunSlices]]) -> str:
-    return ", ".join(dict.fromkeys(cell.reader for cell, _ in cells))
-
-
-def _cells(part: Slice, wanted: list[tuple[str, str]], sampled: bool) -> Iterator[Cell]:
-    yield part.instances
-    if sampled:
-        yield part.questions
-    yield part.accuracy
-    yield part.chance_accuracy
-    for name, metric in wanted:
-        yield part.estimators[name].get(metric) if name in part.estimators else None
-
-
-def _trends(cells: list[tuple[CellReport, RunSlices]]) -> Table:
-    name = cells[0][1].by
-
-    def head(at: CellTrend) -> Row:
-        cell, estimator, _ = at
-        keys = {"covariate": name, "variant": cell.variant, "estimator": estimator}
-        return Row(estimator, group=cell.variant if len(cells) > 1 else "", keys=keys)
-
-    note = trend_note("questions", "All samples count. Something that goes with it can be the cause.")
-    layout = Layout[CellTrend](
-        f"Trend with {name}", "trend", f"rho with {name}", head, trend_columns(lambda at: at[2]), (note,), kind="slices"
+def _of(name: str, scale: Scale, place: int) -> tuple[Cells[Slice], ...]:
+    return each(
+        OF_SCALE[scale],
+        lambda part, metric: part.estimators[name].get(metric) if name in part.estimators else None,
+        lambda metric: {"estimator": name, "metric": metric},
+        heading=name,
+        priority=place,
     )
-    return layout.table((cell, *trend) for cell, found in cells for trend in found.trends.items())
+
+
+def _rows(records: Mapping[str, Mapping[str, Record]], by: str, key: str) -> Iterator[tuple[Row, Record]]:
+    """Grouped by variant, where there are several."""
+    for row, record in below(records, key):
+        keys = {"covariate": by, **row.keys}
+        yield replace(row, group=row.group if len(records) > 1 else "", keys=keys), record
+
+
+def _trends(slices: Mapping[str, RunSlices]) -> Table:
+    by = next(iter(slices.values())).by
+    layout = Layout[Trend].given(
+        f"Trend with {by}",
+        "trend",
+        f"rho with {by}",
+        *trend_columns(lambda trend: trend),
+        notes=(trend_note("questions", "All samples count. Something that goes with it can be the cause."),),
+        kind="slices",
+    )
+    trends = {variant: of_cell.trends for variant, of_cell in slices.items()}
+    return layout.of_rows(_rows(trends, by, "estimator"))
