@@ -105,13 +105,13 @@ def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], d
         drawn: the clusters of these units, and how to resample.
     """
     shown = {
-        name: [metric for metric in metrics if all(is_meaningful(metric, own) for own in pair.estimators)]
+        name: [metric for metric in metrics if all(is_meaningful(metric, estimator) for estimator in pair.estimators)]
         for name, pair in sides.items()
     }
     samples = {
         f"{place} {side}": sample for place, pair in enumerate(sides.values()) for side, sample in pair.samples.items()
     }
-    wanted = [metric for metric in metrics if any(metric in own for own in shown.values())]
+    wanted = [metric for metric in metrics if any(metric in of_pair for of_pair in shown.values())]
     draws = draw_samples(wanted, samples, drawn.resampling, drawn.clusters)
     for place, (name, pair) in enumerate(sides.items()):
         first, second = draws[f"{place} first"], draws[f"{place} second"]
@@ -139,7 +139,7 @@ def agreement_of(
     if not len(first):
         return Agreement(*[float("nan")] * 4)
     alone = first & ~second, ~first & second
-    counts = [int((own if ties is None else own & ~ties).sum()) for own in alone]
+    counts = [int((right if ties is None else right & ~ties).sum()) for right in alone]
     return Agreement(
         same_prediction=float(np.mean(same)),
         both_right=float((first & second).mean()),
@@ -152,15 +152,16 @@ def agreement_of(
 def corrected(comparison: C) -> C:
     """The comparison with every p-value corrected for all of them, those of equivalence among themselves."""
     tested = list(comparison.contrasts)
-    p_values = np.array([own.difference.p_value for own in tested])
+    p_values = np.array([contrast.difference.p_value for contrast in tested])
     by_holm = iter(holm(p_values).tolist())
     by_max_t = iter(_by_max_t(tested, p_values).tolist())
-    margins = [own.equivalence for own in tested if own.equivalence is not None]
-    within = iter(holm([own.p_value for own in margins]).tolist())
+    margins = [contrast.equivalence for contrast in tested if contrast.equivalence is not None]
+    within = iter(holm([equivalence.p_value for equivalence in margins]).tolist())
 
-    def change(own: Contrast) -> Contrast:
-        equal = own.equivalence and replace(own.equivalence, p_holm=next(within))
-        return replace(own, p_holm=next(by_holm), p_max_t=next(by_max_t), equivalence=equal, draws=None)
+    def change(contrast: Contrast) -> Contrast:
+        equivalence = contrast.equivalence and replace(contrast.equivalence, p_holm=next(within))
+        p_holm, p_max_t = next(by_holm), next(by_max_t)
+        return replace(contrast, p_holm=p_holm, p_max_t=p_max_t, equivalence=equivalence, draws=None)
 
     return comparison.replaced(change)
 
@@ -171,11 +172,15 @@ def _by_max_t(tested: list[Contrast], p_values: Floats) -> Floats:
     Tests of other instances have resamples of their own, which are taken for independent: that corrects too much rather
     than too little (Sidak 1967).
     """
-    found = np.full(len(tested), np.nan)
-    places = [at for at, own in enumerate(tested) if own.draws is not None and not np.isnan(p_values[at])]
-    if not places:
-        return found
-    draws = [own.draws for own in (tested[at] for at in places) if own.draws is not None]
-    adjusted = max_t([own.statistic for own in draws], np.array([own.null_statistics() for own in draws]))
-    found[places] = np.maximum(adjusted, p_values[places])
-    return found
+    adjusted = np.full(len(tested), np.nan)
+    drawn = {
+        place: contrast.draws
+        for place, contrast in enumerate(tested)
+        if contrast.draws is not None and not np.isnan(p_values[place])
+    }
+    if drawn:
+        statistics = [draws.statistic for draws in drawn.values()]
+        by_chance = np.array([draws.null_statistics() for draws in drawn.values()])
+        places = list(drawn)
+        adjusted[places] = np.maximum(max_t(statistics, by_chance), p_values[places])
+    return adjusted
