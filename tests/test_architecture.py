@@ -138,8 +138,8 @@ FLOORS: tuple[set[str], ...] = (
     {
         *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
         *("answers", "answer_frame", "headline_intervals", "recalibrated", "trends"),
-        *("compare_corrected", "compare_match", "compare_numbers", "compare_pairs", "compare_results", "compare_runs"),
-        *("compare_ties", "compare_within"),
+        *("compare_match", "compare_numbers", "compare_pairs", "compare_results", "compare_runs"),
+        *("compare_within", "contrasts"),
     },
     {"results"},
     {"against", "asked", "choice", "contents", "rank", "report_runs"},

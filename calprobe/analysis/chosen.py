@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from calprobe.errors import UsageError
 from calprobe.messages import no_estimator, no_such
-from calprobe.metrics import Metric
+from calprobe.metrics import Metric, standard_metrics
+from calprobe.metrics.metric import is_resampled
 
 T = TypeVar("T")
 
@@ -73,3 +74,13 @@ def known_names(option: str, asked: Sequence[str], given: Iterable[str], where: 
         if name not in names:
             raise UsageError(f"{option}: {no_such(name, names, where)}")
     return tuple(dict.fromkeys(asked))
+
+
+def known_metrics(names: Sequence[str], ace_bins: int | None, *, resampled: bool = True) -> tuple[Metric, ...]:
+    """The metrics of `--metric`; `resampled`: those alone that differences can be taken of.
+
+    Raises UsageError for a name of none.
+    """
+    every = standard_metrics(ace_bins)
+    by_name = {metric.name: metric for metric in every if not resampled or is_resampled(metric)}
+    return tuple(by_name[name] for name in known_names("--metric", names, by_name))

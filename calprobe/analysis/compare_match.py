@@ -1,4 +1,7 @@
-"""What two runs have in common: the same instances under the same templates, or what keeps them from being compared."""
+"""What two runs have in common: the same instances under the same templates, or what keeps them from being compared.
+
+And which of these instances both answer alike: their scores differ by no more than the error that scores have.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from calprobe.analysis.number_text import ranges
 from calprobe.arrays import Ints
@@ -15,10 +19,14 @@ from calprobe.cells.run_facts import content_of
 from calprobe.cells.scored import ScoredRun
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.runs import Manifest, SourceRecord
+from calprobe.runs import Manifest, ScoreTable, SourceRecord
 
 K = TypeVar("K")
 Key = tuple[str, int, int, int]  # an instance: relation, line number, place of the answer, number of candidates
+# Scores are sums of float32 log-probabilities. The same weights on another path, batch size or device gave scores that
+# differed by 1e-4 nats at most, and long texts by a few units of the score's own last places.
+ABSOLUTE = 1e-4  # nats
+RELATIVE = 4e-6  # of the score: 32 times the spacing of float32 numbers
 
 
 @dataclass(frozen=True)
@@ -181,3 +189,21 @@ def _texts(run: Comparable) -> dict[tuple[str, int], str]:
 
 def _few(names: list[str]) -> str:
     return ", ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} others"])
+
+
+def tied_instances(first: ScoreTable, second: ScoreTable) -> npt.NDArray[np.bool_]:
+    """Whether every candidate of an instance has the same score in both tables, under every template, [instances].
+
+    Scores a and b are the same if `|a - b| <= 1e-4 + 4e-6 max(|a|, |b|)` nats, or if both are missing (NaN).
+
+    Args:
+        first: some templates and instances of a run.
+        second: the same templates and instances of another run, in the same order.
+    """
+    if not first.n_instances:
+        return np.zeros(0, np.bool_)
+    a, b = first.scores, second.scores
+    near = np.abs(a - b) <= ABSOLUTE + RELATIVE * np.maximum(np.abs(a), np.abs(b))
+    same = near | (np.isnan(a) & np.isnan(b))
+    tied: npt.NDArray[np.bool_] = np.logical_and.reduceat(same.all(axis=0), first.offsets[:-1])
+    return tied

@@ -1,4 +1,4 @@
-"""The numbers of a pair of runs, over all relations and over domains; p-values are corrected in `compare_corrected`."""
+"""The numbers of a pair of runs, over all relations and over domains; p-values are corrected in `contrasts`."""
 
 from __future__ import annotations
 
@@ -8,122 +8,39 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.analysis.compare_match import Part, Shared
-from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, PairComparison, Scope, by_chance_of
-from calprobe.analysis.compare_ties import tied_instances
+from calprobe.analysis.compare_match import Part, Shared, tied_instances
+from calprobe.analysis.compare_results import Agreement, Contrast, PairComparison, Scope
+from calprobe.analysis.contrasts import Drawn, Sides, agreement_of, contrasts_of
 from calprobe.analysis.groups import relation_groups
-from calprobe.analysis.meaningful import is_meaningful
 from calprobe.analysis.options import CompareOptions
 from calprobe.arrays import Floats
-from calprobe.cells.cell import Labels
 from calprobe.cells.scored import ScoredRun, cluster_labels, right_shares
 from calprobe.confidence import BASE, NO_PREDICTION, Confidence, Estimator
-from calprobe.confidence.types import default_row, paraphrase_rows
-from calprobe.metrics import MANY_CLUSTERS, Estimate, Metric, PairedDraws, bootstrap_mean, mcnemar, paired_draws
-from calprobe.metrics.bootstrap import Predictions, draw_samples
-from calprobe.metrics.intervals import interval
+from calprobe.confidence.types import Mask, default_row, paraphrase_rows
+from calprobe.metrics import MANY_CLUSTERS, Metric, bootstrap_mean, paired_draws
 from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE
 from calprobe.words import ClusterKind
 
 BY_RELATION = MANY_CLUSTERS  # relations from which on they are resampled, where nothing else is asked
 Two = tuple[ScoredRun, ScoredRun]
-Mask = npt.NDArray[np.bool_]  # [instances]
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """How the differences over some instances are drawn."""
-
-    options: CompareOptions
-    unit: ClusterKind
-    clusters: Labels | None  # [instances] of these
-
-    @classmethod
-    def of(cls, relation: npt.NDArray[np.str_], options: CompareOptions) -> Drawn:
-        """By relation where that is asked, or nothing is and there are 30 relations or more."""
-        many = len(np.unique(relation)) >= BY_RELATION
-        unit: ClusterKind = options.scores.cluster or ("relation" if many else "instance")
-        return cls(options, unit, cluster_labels(relation, replace(options.scores, cluster=unit)))
-
-    def contrast(
-        self, estimator: str | None, metric: str, sides: tuple[Estimate, Estimate], draws: PairedDraws
-    ) -> Contrast:
-        """A contrast of these estimates and draws, its p-values not corrected."""
-        margin = self.options.margin
-        equivalence = None if margin is None else Equivalence(margin, draws.equivalence(margin))
-        difference, by = draws.difference(), self.options.correction or "holm"
-        return Contrast(estimator, metric, *sides, difference, equivalence=equivalence, corrected_by=by, draws=draws)
+def drawn_of(relation: npt.NDArray[np.str_], options: CompareOptions) -> Drawn:
+    """How instances of these relations are drawn: by relation if that is asked, or from 30 relations on."""
+    many = len(np.unique(relation)) >= BY_RELATION
+    unit: ClusterKind = options.scores.cluster or ("relation" if many else "instance")
+    return Drawn.of(options, cluster_labels(relation, replace(options.scores, cluster=unit)), unit)
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """Two confidences in the same instances."""
-
-    first: Confidence
-    second: Confidence
-    estimators: tuple[Estimator, ...]  # of either side: a metric must have a meaning for all
-    ties: Mask | None = None  # instances that both answer alike, see `tied_instances`; None: none
-
-    @property
-    def tied(self) -> bool:
-        """Whether both answer any instance alike."""
-        return self.ties is not None and bool(self.ties.any())
-
-    @property
-    def compared(self) -> Confidence:
-        """The second, with the first's answers where both answer alike."""
-        if self.ties is None or not self.tied:
-            return self.second
-        first, second = self.first, self.second
-        return Confidence(
-            np.where(self.ties, first.prediction, second.prediction),
-            np.where(self.ties, first.confidence, second.confidence),
-            np.where(self.ties, first.correct, second.correct),
-        )
-
-    @property
-    def named(self) -> dict[str, Confidence]:
-        """What is resampled, by name."""
-        found = {"first": self.first, "second": self.second}
-        return found | ({"compared": self.compared} if self.tied else {})
+def sides_of(first: Confidence, second: Confidence, estimators: Sequence[Estimator], ties: Mask | None = None) -> Sides:
+    """Two confidences in the same instances, of probabilities or of order."""
+    return Sides((first.confidence, first.correct), (second.confidence, second.correct), tuple(estimators), ties)
 
 
-def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], drawn: Drawn) -> Iterator[Contrast]:
-    """The metrics of both sides that have a meaning, and their differences, by the estimator that both sides are of."""
-    samples: dict[str, Predictions] = {}
-    for place, own in enumerate(sides.values()):
-        for side, found in own.named.items():
-            samples[f"{place} {side}"] = (found.confidence, found.correct)
-    draws = draw_samples(metrics, samples, drawn.options.scores.resampling, drawn.clusters)
-    for place, (name, own) in enumerate(sides.items()):
-        first, second = draws[f"{place} first"], draws[f"{place} second"]
-        compared = draws[f"{place} compared"] if own.tied else second
-        for metric in metrics:
-            if not all(is_meaningful(metric, estimator) for estimator in own.estimators):
-                continue
-            estimates = interval(first[metric.name], metric), interval(second[metric.name], metric)
-            difference = PairedDraws.of(first[metric.name], compared[metric.name], metric)
-            contrast = drawn.contrast(name, metric.name, estimates, difference)
-            errors = first[metric.name], second[metric.name]
-            chance = by_chance_of(metric.name, errors, len(own.first.correct), drawn.options)
-            yield replace(contrast, by_chance=chance)
-
-
-def agreement_of(sides: Sides, unit: ClusterKind) -> Agreement:
-    """How two predictions agree; McNemar's test takes single instances."""
-    first, second = sides.first, sides.second
-    if not len(first.correct):
-        return Agreement(*[float("nan")] * 4)
-    right, other_right, compared = first.correct, second.correct, sides.compared.correct
-    counts = int((right & ~compared).sum()), int((~right & compared).sum())
+def agreement_of_base(first: Confidence, second: Confidence, drawn: Drawn, ties: Mask | None = None) -> Agreement:
+    """How two predictions agree; one that failed is the same as no other."""
     same = (first.prediction == second.prediction) & (first.prediction != NO_PREDICTION)
-    return Agreement(
-        same_prediction=float(same.mean()),
-        both_right=float((right & other_right).mean()),
-        first_right=float((right & ~other_right).mean()),
-        second_right=float((~right & other_right).mean()),
-        mcnemar_p=mcnemar(*counts) if unit != "relation" else float("nan"),
-    )
+    return agreement_of(same, first.correct, second.correct, ties, tested=drawn.unit != "relation")
 
 
 def compare_pair(
@@ -190,14 +107,14 @@ class _Pair:
     def scope(self, domain: str | None, kept: Mask) -> Scope:
         """The numbers over the instances kept."""
         relation = self.runs[0].instances.group[kept]
-        drawn = Drawn.of(relation, self.options)
+        drawn = drawn_of(relation, self.options)
         has_base = all(BASE in run.estimators for run in self.runs)
         return Scope(
             domain,
             relations=len(np.unique(relation)),
             instances=int(kept.sum()),
             contrasts=tuple(self._contrasts(kept, drawn)),
-            agreement=agreement_of(self._sides(BASE, kept), drawn.unit) if has_base else None,
+            agreement=agreement_of_base(*self._both(BASE, kept), drawn, self.ties[kept]) if has_base else None,
             unit=drawn.unit,
             ties=int(self.ties[kept].sum()),
             failed={name: counts for name in self.estimators if any(counts := self._failed(name, kept))},
@@ -216,8 +133,11 @@ class _Pair:
         yield from contrasts_of({name: self._sides(name, kept) for name in self.estimators}, self.metrics, drawn)
 
     def _sides(self, estimator: str, kept: Mask) -> Sides:
+        return sides_of(*self._both(estimator, kept), [self.runs[0].estimators[estimator]], self.ties[kept])
+
+    def _both(self, estimator: str, kept: Mask) -> tuple[Confidence, Confidence]:
         first, second = (run.confidence(estimator).at(kept) for run in self.runs)
-        return Sides(first, second, (self.runs[0].estimators[estimator],), self.ties[kept])
+        return first, second
 
 
 def _domain_masks(runs: Two, relation: npt.NDArray[np.str_]) -> dict[str, Mask]:
@@ -236,7 +156,7 @@ def _accuracy(shares: tuple[Floats, Floats], ties: Mask, drawn: Drawn) -> Contra
     first, second = shares
     nothing = np.zeros(len(first))
     samples = {"first": (first, nothing), "second": (np.where(ties, first, second), nothing)}
-    resampling = drawn.options.scores.resampling
+    resampling = drawn.resampling
     pair = ("first", "second")
     draws = paired_draws([MEAN_CONFIDENCE], samples, [pair], resampling, drawn.clusters)[pair]
     estimates = bootstrap_mean(first, resampling, drawn.clusters), bootstrap_mean(second, resampling, drawn.clusters)

@@ -29,19 +29,24 @@ class ChosenPairs:
 def chosen_pairs(scored: Mapping[str, Comparable], options: CompareOptions) -> ChosenPairs:
     """The pairs that the options name; without any, the two runs, or those that `auto` finds. Raises UsageError."""
     labels = list(scored)
+    pairs = wanted_pairs(labels, options)
+    if pairs is None:
+        return _pairs_by_kind(scored, options)
+    paired = {label for pair in pairs for label in pair}
+    return ChosenPairs(pairs, {label: "in none of the pairs named" for label in labels if label not in paired})
+
+
+def wanted_pairs(labels: Sequence[str], options: CompareOptions) -> list[Pair] | None:
+    """The pairs of runs that the options name, or the two runs; None of more, where none are named.
+
+    Raises UsageError for names of no run.
+    """
     if options.baseline is not None:
-        return ChosenPairs(pairs_with(named_run(options.baseline, labels), labels))
-    if options.pairs == "all":
-        return ChosenPairs(list(combinations(labels, 2)))
+        return pairs_with(named_run(options.baseline, labels), labels)
     if isinstance(options.pairs, tuple):
         check_pairs(options.pairs, labels)
-        named = {label for pair in options.pairs for label in pair}
-        return ChosenPairs(
-            options.pairs, {label: "in none of the pairs named" for label in scored if label not in named}
-        )
-    if len(scored) == 2:
-        return ChosenPairs([(labels[0], labels[1])])
-    return _pairs_by_kind(scored, options)
+        return list(options.pairs)
+    return list(combinations(labels, 2)) if options.pairs == "all" or len(labels) == 2 else None
 
 
 def pairs_with(baseline: str, names: Sequence[str]) -> list[Pair]:

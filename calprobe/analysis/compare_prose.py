@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from calprobe.analysis.compare_match import ABSOLUTE
 from calprobe.analysis.compare_numbers import BY_RELATION
 from calprobe.analysis.compare_results import (
     SIGNIFICANT,
@@ -19,7 +20,6 @@ from calprobe.analysis.compare_results import (
     Scope,
     WithinRun,
 )
-from calprobe.analysis.compare_ties import ABSOLUTE
 from calprobe.analysis.number_text import number, ranges
 from calprobe.analysis.prose import cluster_notes, error_notes, listed, range_note, score_notes, sentence, size
 from calprobe.messages import counted

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
-from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.analysis.json_values import record_json, value_json
 from calprobe.analysis.options import CompareOptions
 from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Difference, Estimate, Metric, PairedDraws
-from calprobe.metrics.error_shown import ERRORS, ByChance, chance_shown
-from calprobe.metrics.intervals import Draws
+from calprobe.metrics.error_shown import ByChance
 from calprobe.words import ClusterKind, Correction
 
 SIGNIFICANT = 0.05  # corrected p-values below it are marked
@@ -24,13 +23,11 @@ NAN = float("nan")
 class Equivalence:
     """Whether a difference lies within a margin: p-values of "it is as large as the margin, or larger"."""
 
+    JSON: ClassVar = "margin p=p_value p_holm"
+
     margin: float
     p_value: float
     p_holm: float = NAN
-
-    def to_json(self) -> dict[str, float | None]:
-        """The margin and both p-values; NaN is None."""
-        return {"margin": self.margin, "p": number_json(self.p_value), "p_holm": number_json(self.p_holm)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +57,29 @@ class Contrast:
         """Whether the corrected p-value is below 0.05."""
         return self.p_corrected < SIGNIFICANT
 
+    @property
+    def tested(self) -> dict[str, Any]:
+        """The difference with its p-values as JSON; NaN is None."""
+        p_values = {"p": self.difference.p_value, "p_holm": self.p_holm, "p_max_t": self.p_max_t}
+        return {**value_json(self.difference), **value_json(p_values)}
+
     def to_json(self) -> dict[str, Any]:
         """Both estimates, and the difference with its p-values; NaN is None."""
-        found: dict[str, Any] = {
-            "first": estimate_json(self.first),
-            "second": estimate_json(self.second),
-            "difference": _difference_json(self.difference, self.p_holm, self.p_max_t),
-        }
+        numbers = {"first": value_json(self.first), "second": value_json(self.second)}
+        numbers["difference"] = self.tested
         if self.by_chance is not None:
-            found["if_calibrated"] = [estimate_json(side.size) for side in self.by_chance]
-            found["p_calibrated"] = [number_json(side.p) for side in self.by_chance]
-        return found if self.equivalence is None else found | {"equivalence": self.equivalence.to_json()}
+            numbers["if_calibrated"] = [value_json(side.size) for side in self.by_chance]
+            numbers["p_calibrated"] = [value_json(side.p) for side in self.by_chance]
+        return numbers if self.equivalence is None else numbers | {"equivalence": value_json(self.equivalence)}
 
 
-def by_chance_of(
-    metric: str, sides: tuple[Draws, Draws], questions: int, options: CompareOptions
-) -> tuple[ByChance, ByChance] | None:
-    """What chance makes of a calibration error of both sides, where it is shown beside it; None elsewhere."""
-    if metric not in ERRORS or not chance_shown(questions, options.scores.resampling):
-        return None
-    first, second = map(ByChance.of, sides)
-    return None if first is None or second is None else (first, second)
+def by_estimator(contrasts: Iterable[Contrast]) -> dict[str, dict[str, Contrast]]:
+    """The contrasts that are of an estimator, by its name and by metric."""
+    found: dict[str, dict[str, Contrast]] = {}
+    for contrast in contrasts:
+        if contrast.estimator is not None:
+            found.setdefault(contrast.estimator, {})[contrast.metric] = contrast
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +92,12 @@ class Agreement:
     second_right: float  # and the first wrong
     mcnemar_p: float = NAN  # of equal accuracy, exact; NaN where relations are resampled: it takes single instances
 
-    def to_json(self) -> dict[str, float | None]:
-        """The shares by name; NaN is None."""
-        return {name: number_json(getattr(self, name)) for name in self.__dataclass_fields__}
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """A pair's numbers over all of its relations, or over those of a domain."""
+
+    JSON: ClassVar = "relations instances accuracy estimators agreement unit ties failed"
 
     domain: str | None  # None: all relations
     relations: int
@@ -120,32 +117,14 @@ class Scope:
     @property
     def estimators(self) -> dict[str, dict[str, Contrast]]:
         """The other contrasts, by estimator and metric."""
-        found: dict[str, dict[str, Contrast]] = {}
-        for contrast in self.contrasts:
-            if contrast.estimator is not None:
-                found.setdefault(contrast.estimator, {})[contrast.metric] = contrast
-        return found
-
-    def to_json(self) -> dict[str, Any]:
-        """The object of a pair's `all`, or of one of its `domains`."""
-        return {
-            "relations": self.relations,
-            "instances": self.instances,
-            "accuracy": self.accuracy.to_json() if self.accuracy else None,
-            "estimators": {
-                name: {metric: contrast.to_json() for metric, contrast in metrics.items()}
-                for name, metrics in self.estimators.items()
-            },
-            "agreement": self.agreement.to_json() if self.agreement else None,
-            "unit": self.unit,
-            "ties": self.ties,
-            "failed": {name: list(counts) for name, counts in self.failed.items()},
-        }
+        return by_estimator(self.contrasts)
 
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:
     """Two runs side by side."""
+
+    JSON: ClassVar = "first second templates accuracy_of differences all=everything nearest_domain domains=by_domain"
 
     first: str  # label
     second: str
@@ -161,18 +140,10 @@ class PairComparison:
         """All relations, then the domains."""
         return (self.everything, *self.domains)
 
-    def to_json(self) -> dict[str, Any]:
-        """The pair's object in `calprobe compare --json`."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "templates": list(self.templates),
-            "accuracy_of": self.accuracy_of,
-            "differences": list(self.differences),
-            "all": self.everything.to_json(),
-            "nearest_domain": self.nearest_domain,
-            "domains": {str(scope.domain): scope.to_json() for scope in self.domains},
-        }
+    @property
+    def by_domain(self) -> dict[str, Scope]:
+        """Those of the domains, by name."""
+        return {str(scope.domain): scope for scope in self.domains}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,40 +157,32 @@ class WithinPair:
 
     def to_json(self) -> dict[str, Any]:
         """The pair's object: `metrics` of two estimators, `estimators` of two templates."""
-        found: dict[str, Any] = {"first": self.first, "second": self.second}
+        sides = {"first": self.first, "second": self.second}
         if self.agreement is None:
-            return found | {"metrics": {contrast.metric: contrast.to_json() for contrast in self.contrasts}}
-        estimators: dict[str, dict[str, Any]] = {}
-        for contrast in self.contrasts:
-            estimators.setdefault(str(contrast.estimator), {})[contrast.metric] = contrast.to_json()
-        return found | {"estimators": estimators, "agreement": self.agreement.to_json()}
+            return sides | {"metrics": {contrast.metric: contrast.to_json() for contrast in self.contrasts}}
+        return {**sides, **value_json({"estimators": by_estimator(self.contrasts), "agreement": self.agreement})}
 
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
     """How far the mean confidence follows the percentage that a statement names: 0 is not at all, 1 is fully."""
 
+    JSON: ClassVar = "percentages slope=contrast.tested"
+
     percentages: tuple[int, ...]
-    slope: Difference  # of mean confidence on the percentage / 100, by least squares; its p is of a slope of 0
-    p_holm: float = NAN
-    p_max_t: float = NAN
-    corrected_by: Correction = "holm"
-    draws: PairedDraws | None = field(default=None, repr=False, compare=False)  # until the p-values are corrected
+    contrast: Contrast  # of no two sides: the slope of mean confidence on the percentage / 100, by least squares
 
     @property
-    def p_corrected(self) -> float:
-        """The p-value under the correction that was chosen."""
-        return self.p_holm if self.corrected_by == "holm" else self.p_max_t
-
-    def to_json(self) -> dict[str, Any]:
-        """The percentages, and the slope with its p-values; NaN is None."""
-        slope = _difference_json(self.slope, self.p_holm, self.p_max_t)
-        return {"percentages": list(self.percentages), "slope": slope}
+    def slope(self) -> Difference:
+        """With its interval; its p-value is of a slope of 0."""
+        return self.contrast.difference
 
 
 @dataclass(frozen=True, slots=True)
 class WithinRun:
     """Contrasts within one run: of its estimators, its epistemic markers, its templates."""
+
+    JSON: ClassVar = "run=run.label unit estimators markers templates grounding failed"
 
     run: RunFacts
     unit: ClusterKind  # what was resampled
@@ -235,19 +198,6 @@ class WithinRun:
         found = {"estimators": self.estimators, "markers": self.markers, "templates": self.templates}
         return {kind: pairs for kind, pairs in found.items() if pairs}
 
-    def to_json(self) -> dict[str, Any]:
-        """The object of `within` in `calprobe compare --json`."""
-        return {
-            "run": self.run.label,
-            "unit": self.unit,
-            **{kind: [pair.to_json() for pair in getattr(self, kind)] for kind in KINDS},
-            "grounding": self.grounding.to_json() if self.grounding else None,
-            "failed": dict(self.failed),
-        }
-
-
-KINDS = ("estimators", "markers", "templates")
-
 
 class Corrected(ABC):
     """A comparison of any kind of runs: its p-values are corrected for all of them."""
@@ -258,11 +208,11 @@ class Corrected(ABC):
 
     @property
     @abstractmethod
-    def contrasts(self) -> Iterator[Contrast | Grounding]:
+    def contrasts(self) -> Iterator[Contrast]:
         """Everything that has a p-value."""
 
     @abstractmethod
-    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+    def replaced(self, change: Callable[[Contrast], Contrast]) -> Self:
         """The comparison with all of it changed, in this order."""
 
     @property
@@ -280,6 +230,8 @@ class Corrected(ABC):
 class Comparison(Corrected):
     """Pairs of runs, or contrasts within one, with what was asked and the metrics in the order of their rows."""
 
+    JSON: ClassVar = "pairs unpaired tests correction within"
+
     runs: tuple[RunFacts, ...]
     pairs: tuple[PairComparison, ...]
     unpaired: Mapping[str, str]  # why, by the label of a run that is in no pair
@@ -289,7 +241,7 @@ class Comparison(Corrected):
     remarks: tuple[str, ...] = ()  # sentences on how the pairs were chosen
 
     @property
-    def contrasts(self) -> Iterator[Contrast | Grounding]:
+    def contrasts(self) -> Iterator[Contrast]:
         """Everything that has a p-value."""
         for pair in self.pairs:
             for scope in pair.scopes:
@@ -299,7 +251,7 @@ class Comparison(Corrected):
                 for own in pairs:
                     yield from own.contrasts
             if self.within.grounding is not None:
-                yield self.within.grounding
+                yield self.within.grounding.contrast
 
     @property
     def titles(self) -> Mapping[str, str]:
@@ -312,41 +264,29 @@ class Comparison(Corrected):
         found = [scope.unit for pair in self.pairs for scope in pair.scopes]
         return tuple(dict.fromkeys([*found, *([self.within.unit] if self.within else [])]))
 
-    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+    def replaced(self, change: Callable[[Contrast], Contrast]) -> Self:
         """The comparison with everything that has a p-value changed, in the order of `contrasts`."""
         pairs = tuple(
             replace(
                 pair,
-                everything=_changed(pair.everything, change),
-                domains=tuple(_changed(d, change) for d in pair.domains),
+                everything=changed(pair.everything, change),
+                domains=tuple(changed(d, change) for d in pair.domains),
             )
             for pair in self.pairs
         )
         within = self.within
         if within is not None:
-            kinds = {kind: tuple(_changed(pair, change) for pair in pairs) for kind, pairs in within.kinds.items()}
-            grounding = within.grounding and change(within.grounding)
+            kinds = {kind: tuple(changed(pair, change) for pair in pairs) for kind, pairs in within.kinds.items()}
+            own = within.grounding
+            grounding = own and replace(own, contrast=change(own.contrast))
             within = WithinRun(within.run, within.unit, **kinds, grounding=grounding, failed=within.failed)
         return replace(self, pairs=pairs, within=within)
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe compare --json`: docs/how-to/compare.md describes it. NaN is None."""
-        return {
-            "runs": {run.label: run.to_json() for run in self.runs},
-            "pairs": [pair.to_json() for pair in self.pairs],
-            "unpaired": dict(self.unpaired),
-            "tests": self.tests,
-            "correction": self.correction,
-            "within": self.within.to_json() if self.within else None,
-        }
+        return {"runs": {run.label: run.to_json() for run in self.runs}} | record_json(self)
 
 
-def _changed(part: Any, change: Callable[[Any], Any]) -> Any:
+def changed(part: Any, change: Callable[[Contrast], Contrast]) -> Any:
     """A scope or a pair with its contrasts changed."""
     return replace(part, contrasts=tuple(map(change, part.contrasts)))
-
-
-def _difference_json(difference: Difference, p_holm: float, p_max_t: float) -> dict[str, Any]:
-    found = estimate_json(Estimate(difference.value, difference.low, difference.high)) or {}
-    p_values = {"p": difference.p_value, "p_holm": p_holm, "p_max_t": p_max_t}
-    return found | {name: number_json(value) for name, value in p_values.items()}

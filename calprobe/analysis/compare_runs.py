@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from calprobe.analysis.compare_corrected import corrected
+from calprobe.analysis.chosen import known_metrics
 from calprobe.analysis.compare_match import Comparable, Shared, comparable_part
 from calprobe.analysis.compare_numbers import compare_pair
 from calprobe.analysis.compare_pairs import chosen_pairs
 from calprobe.analysis.compare_results import Comparison
 from calprobe.analysis.compare_within import WITHIN_METRICS, contrasts_within
+from calprobe.analysis.contrasts import corrected
 from calprobe.analysis.meaningful import refuse_meaningless
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.cells.opening import Runs, open_scored_runs
 from calprobe.confidence import BASE, Headline, available_estimators, headline
 from calprobe.errors import UsageError
-from calprobe.metrics import Metric, standard_metrics
-from calprobe.metrics.metric import is_resampled
+from calprobe.metrics import Metric
 
 METRICS = ("brier", "ace")
 
@@ -54,14 +54,14 @@ def compare(runs: Runs, options: CompareOptions = DEFAULT_COMPARISON) -> Compari
     options = replace(options, correction=options.correction or ("max-t" if len(scored) == 1 else "holm"))
     if len(scored) == 1:
         (alone,) = scored.values()
-        metrics = _metrics(options, WITHIN_METRICS)
+        metrics = known_metrics(options.metrics or WITHIN_METRICS, options.scores.ace_bins)
         within = contrasts_within(alone.run, metrics, options)
         return corrected(Comparison(facts, (), {}, metrics, options, within))
     if options.templates is not None:
         raise UsageError("--templates compares templates of one run with each other: name one RUN")
     chosen = chosen_pairs(scored, options)
     shared = {pair: comparable_part(scored[pair[0]], scored[pair[1]], options.intersect) for pair in chosen.pairs}
-    metrics = _metrics(options, METRICS)
+    metrics = known_metrics(options.metrics or METRICS, options.scores.ace_bins)
     estimators = _chosen_estimators(shared, scored, metrics, options)
     found = tuple(
         compare_pair((scored[first].run, scored[second].run), part, estimators, metrics, options)
@@ -94,11 +94,3 @@ def _chosen_estimators(
         for name in known:
             refuse_meaningless(metrics, given[name])
     return known
-
-
-def _metrics(options: CompareOptions, defaults: Sequence[str]) -> tuple[Metric, ...]:
-    by_name = {metric.name: metric for metric in standard_metrics(options.scores.ace_bins) if is_resampled(metric)}
-    asked = tuple(dict.fromkeys(options.metrics or defaults))
-    if unknown := [name for name in asked if name not in by_name]:
-        raise UsageError(f"--metric {unknown[0]!r}: give metrics of {', '.join(by_name)}")
-    return tuple(by_name[name] for name in asked)

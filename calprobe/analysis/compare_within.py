@@ -9,15 +9,16 @@ from itertools import combinations
 import numpy as np
 
 from calprobe.analysis.chosen import known_estimators
-from calprobe.analysis.compare_numbers import Drawn, Sides, agreement_of, contrasts_of
+from calprobe.analysis.compare_numbers import agreement_of_base, drawn_of, sides_of
 from calprobe.analysis.compare_pairs import check_pairs, pairs_with
 from calprobe.analysis.compare_results import Contrast, Grounding, WithinPair, WithinRun
+from calprobe.analysis.contrasts import Drawn, Sides, contrasts_of
 from calprobe.analysis.meaningful import refuse_meaningless
 from calprobe.analysis.options import CompareOptions, Pair
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Confidence, Distributions, Estimator, Headline, available_estimators, headline
 from calprobe.errors import UsageError
-from calprobe.metrics import ACCURACY, Metric, mean_draws
+from calprobe.metrics import ACCURACY, Estimate, Metric, mean_draws
 from calprobe.runs import TemplateRecord
 
 WITHIN_METRICS = ("accuracy", "brier", "ace")
@@ -30,7 +31,7 @@ def contrasts_within(run: ScoredRun, metrics: Sequence[Metric], options: Compare
 
     Raises UsageError for estimators or templates that the run does not have, or if there is nothing to compare.
     """
-    found = _Within(run, metrics, options, Drawn.of(run.instances.group, options))
+    found = _Within(run, metrics, options, drawn_of(run.instances.group, options))
     if options.templates is not None:
         return WithinRun(run.facts, found.drawn.unit, templates=tuple(found.template_pairs(options.templates)))
     chosen = options.pairs is not None or options.baseline is not None or options.estimators is not None
@@ -88,7 +89,7 @@ class _Within:
         estimators = tuple(self.run.estimators[name] for name in names)
         for estimator in estimators:
             refuse_meaningless(self.metrics, estimator)
-        sides = Sides(first, second, estimators)
+        sides = sides_of(first, second, estimators)
         return WithinPair(*names, tuple(contrasts_of({None: sides}, self.metrics, self.drawn)))
 
     def template_pairs(self, numbers: Sequence[tuple[int, int]]) -> Iterator[WithinPair]:
@@ -100,10 +101,10 @@ class _Within:
         for pair in numbers:
             first, second = (self._under_template(number, estimators) for number in pair)
             sides: dict[str | None, Sides] = {
-                name: Sides(first[name], second[name], (estimators[name],)) for name in names
+                name: sides_of(first[name], second[name], [estimators[name]]) for name in names
             }
             found = [own for own in contrasts_of(sides, self.metrics, self.drawn) if not _is_repeated(own, sides)]
-            agreement = agreement_of(Sides(first[BASE], second[BASE], ()), self.drawn.unit)
+            agreement = agreement_of_base(first[BASE], second[BASE], self.drawn)
             yield WithinPair(f"template {pair[0]}", f"template {pair[1]}", tuple(found), agreement)
 
     def failed(self, names: Iterable[str]) -> dict[str, int]:
@@ -123,9 +124,9 @@ class _Within:
         weights = (stated - stated.mean()) / ((stated - stated.mean()) ** 2).sum()
         confidence = np.array([self.run.confidence(name).confidence for name in named.values()])
         slopes = (weights[:, None] * confidence).sum(axis=0)  # the slope of the means is the mean of these
-        draws = mean_draws(slopes, self.options.scores.resampling, self.drawn.clusters)
-        by = self.options.correction or "holm"
-        return Grounding(tuple(named), draws.difference(), corrected_by=by, draws=draws)
+        draws = mean_draws(slopes, self.drawn.resampling, self.drawn.clusters)
+        neither, drawn = Estimate(float("nan")), replace(self.drawn, margin=None)
+        return Grounding(tuple(named), drawn.contrast(None, "grounding", (neither, neither), draws))
 
     def _of_one_template(self, names: Sequence[str]) -> dict[str, Estimator]:
         """The estimators and base, bound to the only template of a table."""
@@ -160,6 +161,4 @@ def _is_repeated(contrast: Contrast, sides: Mapping[str | None, Sides]) -> bool:
     if contrast.metric != ACCURACY.name or contrast.estimator == BASE or BASE not in sides:
         return False
     own, base = sides[contrast.estimator], sides[BASE]
-    return np.array_equal(own.first.correct, base.first.correct) and np.array_equal(
-        own.second.correct, base.second.correct
-    )
+    return np.array_equal(own.first[1], base.first[1]) and np.array_equal(own.second[1], base.second[1])

@@ -78,6 +78,11 @@ class Group:
     low: float | None = None  # the least and the largest number in it; None of categories
     high: float | None = None
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The least and the largest number in it; None of categories."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
 
 def read_covariate(named: str, groups: int = GROUPS) -> Covariate:
     """The column of a file that `FILE` or `FILE:COLUMN` names. CSV, TSV, JSON lines, JSON and Parquet files are read.

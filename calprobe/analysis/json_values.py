@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from operator import attrgetter
 from typing import Any
 
 from calprobe.metrics import Difference, Estimate
@@ -31,7 +32,7 @@ def value_json(value: Any) -> Any:
     """A number, an estimate, a record or several of them, as JSON has it; NaN is None.
 
     A record has a `to_json` of its own, or is an object: of the keys that its class names in `JSON`, each with the
-    attribute behind `=` where that has another name, or else of all its fields.
+    attribute behind `=` where that has another name, or is an attribute's (`run.label`), or else of all its fields.
     """
     if isinstance(value, Estimate | Difference):
         return estimate_json(Estimate(value.value, value.low, value.high))
@@ -46,8 +47,8 @@ def value_json(value: Any) -> Any:
     return record_json(value) if is_dataclass(value) else value
 
 
-def record_json(record: Any) -> dict[str, Any]:
-    """The object of a record's keys, see `value_json`; for a `to_json` that adds others.
+def record_json(record: Any, keys: str = "") -> dict[str, Any]:
+    """The object of a record's keys, or of those given, see `value_json`; for a `to_json` that adds others.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -58,6 +59,6 @@ def record_json(record: Any) -> dict[str, Any]:
     >>> record_json(Share(3, Estimate(0.5)))
     {'n': 3, 'share': {'value': 0.5, 'ci95': None}}
     """
-    named: str = getattr(record, "JSON", "") or " ".join(one.name for one in fields(record))
-    keys = [key.partition("=") for key in named.split()]
-    return {key: value_json(getattr(record, attribute or key)) for key, _, attribute in keys}
+    named: str = keys or getattr(record, "JSON", "") or " ".join(one.name for one in fields(record))
+    parts = [key.partition("=") for key in named.split()]
+    return {key: value_json(attrgetter(attribute or key)(record)) for key, _, attribute in parts}

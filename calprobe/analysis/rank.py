@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.analysis.compare_results import Contrast, by_estimator
+from calprobe.analysis.contrasts import Drawn, Sides, contrasts_of
+from calprobe.analysis.json_values import estimate_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.report_runs import report_run
 from calprobe.analysis.results import EstimatorReport, RunReport
@@ -16,13 +18,10 @@ from calprobe.errors import UsageError
 from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.metrics import (
     ACE_BINS,
-    Difference,
-    Estimate,
     IsotonicMetric,
     Metric,
     Resampling,
     holm,
-    paired_differences,
     standard_metrics,
 )
 from calprobe.metrics.metric import is_resampled
@@ -51,25 +50,13 @@ COMPARED = ("ace", "ece", "brier", "nll", "auroc", "aurc", "prr")
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreContrast:
-    """A metric of a score, of the baseline, and their difference."""
-
-    score: str
-    metric: Metric
-    value: Estimate
-    baseline: Estimate
-    difference: Difference  # of the score from the baseline, on the same answers
-    p_holm: float  # corrected for all differences of the table
-
-
-@dataclass(frozen=True, slots=True)
 class RankReport:
     """The metrics of every score of a table."""
 
     run: RunReport
     metrics: tuple[Metric, ...]  # those that any of the scores has, in the order of their columns
     options: RankOptions
-    contrasts: tuple[ScoreContrast, ...] = ()  # none without a baseline
+    contrasts: tuple[Contrast, ...] = ()  # each score's with the baseline; none without one
 
     @property
     def label(self) -> str:
@@ -98,14 +85,9 @@ class RankReport:
         return {self.label: found}
 
     def _differences(self) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {score.name: {} for score in self.scores}
-        for contrast in self.contrasts:
-            difference = contrast.difference
-            numbers = estimate_json(Estimate(difference.value, difference.low, difference.high)) or {}
-            p_values = {"p": number_json(difference.p_value), "p_holm": number_json(contrast.p_holm)}
-            found[contrast.score][contrast.metric.name] = numbers | p_values
-        del found[str(self.options.baseline)]
-        return found
+        names = [score.name for score in self.scores if score.name != self.options.baseline]
+        by_score = by_estimator(self.contrasts)
+        return {name: {metric: _tested(own) for metric, own in by_score.get(name, {}).items()} for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,22 +160,22 @@ def _check_names(answers: ScoredAnswers, options: RankOptions) -> None:
 
 def _contrasts(
     run: ScoredRun, found: RunReport, metrics: Sequence[Metric], options: RankOptions
-) -> tuple[ScoreContrast, ...]:
+) -> tuple[Contrast, ...]:
     """Each score against the baseline, by the metrics that both have."""
     if options.baseline is None:
         return ()
     values = {score.name: score.metrics for score in found.estimators}
-    samples = {name: run.cell.sample(name) for name in values}
-    of_baseline = values.pop(options.baseline)
-    contrasts: list[ScoreContrast] = []
+    of_baseline, baseline = values.pop(options.baseline), run.cell.sample(options.baseline)
+    contrasts: list[Contrast] = []
     for name, own in values.items():
         shared = [m for m in metrics if m.name in COMPARED and m.name in own and m.name in of_baseline]
-        pair = (name, options.baseline)
-        differences = paired_differences(shared, samples, [pair], options.resampling)[pair]
-        contrasts += [
-            ScoreContrast(name, m, own[m.name], of_baseline[m.name], differences[m.name], float("nan")) for m in shared
-        ]
-    if not contrasts:
-        return ()
-    corrected = holm([contrast.difference.p_value for contrast in contrasts])
-    return tuple(replace(contrast, p_holm=float(p)) for contrast, p in zip(contrasts, corrected, strict=True))
+        sides = Sides(run.cell.sample(name), baseline)
+        contrasts += contrasts_of({name: sides}, shared, Drawn(options.resampling))
+    p_values = holm([contrast.difference.p_value for contrast in contrasts]) if contrasts else ()
+    corrected = zip(contrasts, p_values, strict=True)
+    return tuple(replace(contrast, p_holm=float(p), draws=None) for contrast, p in corrected)
+
+
+def _tested(contrast: Contrast) -> dict[str, Any]:
+    """The difference with its p-values as JSON has them."""
+    return {name: value for name, value in contrast.tested.items() if name != "p_max_t"}

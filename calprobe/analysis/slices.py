@@ -1,42 +1,34 @@
-"""A run's numbers slice by slice: by relation, domain, cardinality, or a covariate that a file has of its facts."""
+"""Numbers slice by slice: of instances by relation, domain or cardinality, of any units by a covariate of a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.chosen import known_estimators
-from calprobe.analysis.covariates import OF_REPLIES, Covariate, as_numbers, groups_of
+from calprobe.analysis.covariates import OF_REPLIES, Covariate, Group, as_numbers, groups_of
 from calprobe.analysis.estimates import estimates_of, mean_estimate
 from calprobe.analysis.groups import natural_order, relation_groups
-from calprobe.analysis.json_values import estimate_json, number_json
+from calprobe.analysis.json_values import record_json
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.trends import Trend, covariate_json, trends
+from calprobe.cells.cell import Cell
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Headline, headline
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import texts_if_known
-from calprobe.metrics import Estimate, Metric, standard_metrics
+from calprobe.metrics import Estimate, Resampling, standard_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 from calprobe.runs import Manifest
 from calprobe.words import SliceKind
 
 METRICS = (
-    *(
-        "accuracy",
-        "confidence_gap",
-        "ace",
-        "ece",
-        "debiased_ece",
-        "ace_if_calibrated",
-        "ace_if_calibrated_p95",
-        "ace_p",
-    ),
-    "brier",
+    *("accuracy", "confidence_gap", "ace", "ece", "debiased_ece"),
+    *("ace_if_calibrated", "ace_if_calibrated_p95", "ace_p", "brier"),
 )
 UNDEFINED = Estimate(float("nan"))
 NO_DOMAIN = "no domain"
@@ -47,31 +39,40 @@ NO_CARDINALITY = "no cardinality"
 class Slice:
     """The numbers of some instances of a run: those that a run of these instances alone would have."""
 
+    JSON: ClassVar = "relations instances mean_candidates chance_accuracy accuracy bear_score estimators"
+    OF_REPLIES: ClassVar = "n=instances questions chance=chance_accuracy accuracy estimators=with_coverage"
+
     name: str
-    relations: tuple[str, ...]  # of its instances
-    instances: int
-    mean_candidates: float  # K, mean over the instances
-    chance_accuracy: float  # mean 1/K over the instances
-    accuracy: Estimate | None  # of base; None if the run has no template for it
-    bear_score: Estimate | None  # None with fewer than two paraphrases
-    estimators: Mapping[str, Mapping[str, Estimate]]  # by estimator, then by name of METRICS and smooth_ece
+    instances: int  # of replies: answers
+    chance_accuracy: float  # mean 1/K over the instances, 0 where answers are free
+    # Of base, None if the run has no template for it; of replies by the reader that confidences go by, an answer that
+    # was not read being wrong.
+    accuracy: Estimate | None
+    # By estimator, then by name of METRICS and smooth_ece, of replies AUROC too.
+    estimators: Mapping[str, Mapping[str, Estimate]]
     ends: tuple[float, float] | None = None  # the least and the largest number of a numeric covariate in it
+    # Of scores:
+    relations: tuple[str, ...] = ()  # of its instances
+    mean_candidates: float = float("nan")  # K, mean over the instances
+    bear_score: Estimate | None = None  # None with fewer than two paraphrases
+    # Of replies:
+    questions: int | None = None  # None: of scores
+    coverage: Mapping[str, Estimate] = field(default_factory=dict)  # by estimator, the share of its answers that it has
+
+    @property
+    def sampled(self) -> bool:
+        """Whether any of its questions has several answers."""
+        return self.questions is not None and self.questions < self.instances
+
+    @property
+    def with_coverage(self) -> dict[str, dict[str, Estimate]]:
+        """The estimators' metrics, each with its coverage."""
+        return {name: {**own, "coverage": self.coverage[name]} for name, own in self.estimators.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The slice's object in `calprobe report --by .. --json`; NaN is None."""
         ends = {} if self.ends is None else {"low": self.ends[0], "high": self.ends[1]}
-        return ends | {
-            "relations": list(self.relations),
-            "instances": self.instances,
-            "mean_candidates": number_json(self.mean_candidates),
-            "chance_accuracy": number_json(self.chance_accuracy),
-            "accuracy": estimate_json(self.accuracy),
-            "bear_score": estimate_json(self.bear_score),
-            "estimators": {
-                name: {metric: estimate_json(estimate) for metric, estimate in metrics.items()}
-                for name, metrics in self.estimators.items()
-            },
-        }
+        return ends | record_json(self, self.JSON if self.questions is None else self.OF_REPLIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class RunSlices:
     estimators: tuple[str, ...]  # those shown, in the order asked
     slices: tuple[Slice, ...]
     covariate: Covariate | None = None
-    lacking: int = 0  # instances that the covariate has no value for
+    lacking: int = 0  # instances, or questions, that the covariate has no value for
     trends: Mapping[str, Trend] = field(default_factory=dict)  # by estimator, of a numeric covariate
 
     def to_json(self) -> dict[str, Any]:
@@ -92,16 +93,6 @@ class RunSlices:
     def covariate_json(self) -> dict[str, Any] | None:
         """What `calprobe report --by FILE --json` says under `covariate`; None of other slices."""
         return None if self.covariate is None else covariate_json(self.covariate, self.lacking, self.trends)
-
-
-@dataclass(frozen=True, slots=True)
-class _Members:
-    """The instances of a slice."""
-
-    name: str
-    kept: npt.NDArray[np.bool_]  # [instances]
-    relations: tuple[str, ...]
-    ends: tuple[float, float] | None = None
 
 
 def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
@@ -122,17 +113,39 @@ def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
         raise ValueError("options.slices must say what to slice by; got None")
     by = options.slices.by
     estimators = _chosen(run.label, options.slices.estimators, tuple(run.estimators))
-    metrics = tuple(metric for metric in standard_metrics(options.slice_bins) if metric.name in METRICS)
     if isinstance(by, Covariate):
         values = by.of(_ids(run, by), run.label, complete=not run.facts.partial and not run.manifest.limits())
-        slices = tuple(_slice(own, run, estimators, metrics, options) for own in _covariate_members(run, by, values))
-        shown = estimators if by.numeric else ()
-        samples = {name: run.cell.sample(name) for name in shown}
-        trend = trends(as_numbers(values), samples, options.resampling, run.clusters) if by.numeric else {}
-        return RunSlices(by.name, estimators, slices, by, sum(value is None for value in values), trend)
-    groups = _groups(by, run.manifest, np.unique(run.instances.group).tolist())
-    members = (_Members(name, np.isin(run.instances.group, own), own) for name, own in groups)
-    return RunSlices(by, estimators, tuple(_slice(own, run, estimators, metrics, options) for own in members))
+        slices = (_slice(group, run, estimators, options) for group in groups_of(by, values))
+        lacking = sum(value is None for value in values)
+        return covariate_slices(run.cell, estimators, slices, (by, values, lacking), options.resampling)
+    slices = (_slice(group, run, estimators, options) for group in _groups(by, run))
+    return RunSlices(by, estimators, tuple(slices))
+
+
+def covariate_slices(
+    cell: Cell,
+    estimators: Sequence[str],
+    slices: Iterable[Slice],
+    by: tuple[Covariate, Sequence[float | str | None], int],
+    resampling: Resampling,
+    questions: npt.NDArray[np.str_] | None = None,
+) -> RunSlices:
+    """A cell's slices by a covariate, with the trends of these estimators.
+
+    Args:
+        cell: all units.
+        estimators: that have a trend where the covariate is numeric.
+        slices: in their order.
+        by: the covariate, its values [units], and how many instances or questions lack one.
+        resampling: number of resamples, and seed.
+        questions: [units], what each is an answer to, where several are to one; None: each to another.
+    """
+    covariate, values, lacking = by
+    found: dict[str, Trend] = {}
+    if covariate.numeric:
+        samples = {name: cell.sample(name) for name in estimators}
+        found = trends(as_numbers(values), samples, resampling, cell.units.clusters, questions)
+    return RunSlices(covariate.name, tuple(estimators), tuple(slices), covariate, lacking, found)
 
 
 def _ids(run: ScoredRun, covariate: Covariate) -> list[tuple[str, ...]]:
@@ -156,15 +169,6 @@ def _ids(run: ScoredRun, covariate: Covariate) -> list[tuple[str, ...]]:
     return list(zip(relations, subjects, strict=True))
 
 
-def _covariate_members(
-    run: ScoredRun, covariate: Covariate, values: Sequence[float | str | None]
-) -> Iterator[_Members]:
-    for group in groups_of(covariate, values):
-        relations = tuple(sorted(np.unique(run.instances.group[group.kept]).tolist(), key=natural_order))
-        ends = None if group.low is None or group.high is None else (group.low, group.high)
-        yield _Members(group.name, group.kept, relations, ends)
-
-
 def _chosen(label: str, asked: Sequence[str] | None, given: Sequence[str]) -> tuple[str, ...]:
     """The estimators that an option names, all of which must be there, or the usual ones as far as they are."""
     if asked is None:
@@ -172,9 +176,16 @@ def _chosen(label: str, asked: Sequence[str] | None, given: Sequence[str]) -> tu
     return known_estimators(label, asked, given)
 
 
-def _groups(by: SliceKind, manifest: Manifest, relations: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _groups(by: SliceKind, run: ScoredRun) -> Iterator[Group]:
+    """The instances of each slice."""
+    group = run.instances.group
+    for name, relations in _relations(by, run.manifest, np.unique(group).tolist()):
+        yield Group(name, np.isin(group, relations))
+
+
+def _relations(by: SliceKind, manifest: Manifest, names: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each slice's name and relations."""
-    records = {name: manifest.relation(name) for name in relations}
+    records = {name: manifest.relation(name) for name in names}
     if by == "domain":
         yield from relation_groups({name: record.domains for name, record in records.items()}).items()
         without = {name: [NO_DOMAIN] for name, record in records.items() if not record.domains}
@@ -186,29 +197,23 @@ def _groups(by: SliceKind, manifest: Manifest, relations: Sequence[str]) -> Iter
         yield from relation_groups({name: [name] for name in records}).items()
 
 
-def _slice(
-    members: _Members,
-    run: ScoredRun,
-    estimators: Sequence[str],
-    metrics: Sequence[Metric],
-    options: ReportOptions,
-) -> Slice:
-    kept = members.kept
+def _slice(group: Group, run: ScoredRun, estimators: Sequence[str], options: ReportOptions) -> Slice:
+    kept, shares = group.kept, run.right_shares
     widths = run.widths[kept]
     names = [name for name in dict.fromkeys((BASE, *estimators)) if name in run.estimators]
-    shown = (*metrics, SMOOTH_ECE)  # which has the least bias on few instances
+    # Smooth ECE has the least bias on few instances.
+    shown = [*(metric for metric in standard_metrics(options.slice_bins) if metric.name in METRICS), SMOOTH_ECE]
     estimates = estimates_of(run.cell, shown, options.resampling, names, kept, smooth=False)
-    shares = run.right_shares
     return Slice(
-        name=members.name,
-        relations=members.relations,
+        name=group.name,
         instances=int(kept.sum()),
-        mean_candidates=float(widths.mean()),
         chance_accuracy=float((1 / widths).mean()),
         accuracy=estimates[BASE]["accuracy"] if BASE in estimates else None,
-        bear_score=None if shares is None else mean_estimate(shares, kept, options.resampling, run.clusters),
         estimators={
             name: {metric.name: estimates[name].get(metric.name, UNDEFINED) for metric in shown} for name in estimators
         },
-        ends=members.ends,
+        ends=group.ends,
+        relations=tuple(sorted(np.unique(run.instances.group[kept]).tolist(), key=natural_order)),
+        mean_candidates=float(widths.mean()),
+        bear_score=None if shares is None else mean_estimate(shares, kept, options.resampling, run.clusters),
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.covariates import Covariate
-from calprobe.analysis.json_values import estimate_json
+from calprobe.analysis.json_values import value_json
 from calprobe.arrays import Floats
 from calprobe.cells.cell import Labels
 from calprobe.metrics import Estimate, Resampling
@@ -24,19 +24,12 @@ LEAST = 10  # instances: the order of fewer says nothing, and their resamples ar
 class Trend:
     """Spearman's rho of a covariate with three quantities of each instance, each in [-1, 1]."""
 
+    JSON: ClassVar = "instances correct confidence confidence_gap=gap"
+
     instances: int  # with a value and a confidence, several answers to a question being one; no rho of fewer than LEAST
     correct: Estimate
     confidence: Estimate
     gap: Estimate  # with confidence - correct: above 0, overconfidence grows with the covariate
-
-    def to_json(self) -> dict[str, Any]:
-        """One estimator's object under `trend` of `calprobe report --by FILE --json`."""
-        return {
-            "instances": self.instances,
-            "correct": estimate_json(self.correct),
-            "confidence": estimate_json(self.confidence),
-            "confidence_gap": estimate_json(self.gap),
-        }
 
 
 def covariate_json(covariate: Covariate, lacking: int, found: Mapping[str, Trend]) -> dict[str, Any]:
@@ -46,7 +39,7 @@ def covariate_json(covariate: Covariate, lacking: int, found: Mapping[str, Trend
         "column": covariate.name,
         "kind": "numbers" if covariate.numeric else "categories",
         "without_value": lacking,
-        "trend": {name: trend.to_json() for name, trend in found.items()},
+        "trend": value_json(found),
     }
 
 

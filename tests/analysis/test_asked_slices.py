@@ -14,9 +14,9 @@ from calprobe.analysis.asked.choice import choose_asked
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
-from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.covariates import QUESTION_GROUP, Covariate, read_covariate
 from calprobe.analysis.html import asked_page
+from calprobe.analysis.slices import RunSlices
 from calprobe.analysis.tables import tidy_csv
 from calprobe.analysis.tables.asked.report import asked_tables
 from calprobe.cells.asked import Asked
@@ -81,7 +81,7 @@ def covariate(folder: Path, values: dict[str, object], key: str = "question", gr
     return read_covariate(str(path), groups)
 
 
-def slices_of(asked: Asked, by: Covariate, options: AskedOptions = QUICK) -> dict[str, CellSlices]:
+def slices_of(asked: Asked, by: Covariate, options: AskedOptions = QUICK) -> dict[str, RunSlices]:
     (report,) = report_asked([asked], replace(options, by=by)).runs
     found = {name: cell.slices for name, cell in report.sets["quiz"].cells.items()}
     assert all(own is not None for own in found.values())
@@ -100,15 +100,15 @@ def test_a_slice_is_a_run_of_its_questions(tmp_path: Path, samples: int) -> None
         for variant, slices in found.items():
             own = next(each for each in slices.slices if each.name == part)
             cell = alone.sets["quiz"].cells[variant]
-            assert (own.rows, own.questions, own.chance) == (cell.rows, len(names), cell.chance)
+            assert (own.instances, own.questions, own.chance_accuracy) == (cell.rows, len(names), cell.chance)
             assert own.accuracy == cell.accuracy[cell.reader].value
-            for name, estimator in own.estimators.items():
+            for name, metrics in own.estimators.items():
                 whole = cell.estimators[name]
-                assert estimator.coverage == whole.coverage
-                assert estimator.metrics == {metric: whole.metrics[metric] for metric in estimator.metrics}
-                calibration = {"ace", "confidence_gap", "brier", "smooth_ece"} & set(estimator.metrics)
-                assert len(calibration) == (4 if estimator.scale == "probability" else 0)
-                assert "auroc" in estimator.metrics
+                assert own.coverage[name] == whole.coverage
+                assert metrics == {metric: whole.metrics[metric] for metric in metrics}
+                calibration = {"ace", "confidence_gap", "brier", "smooth_ece"} & set(metrics)
+                assert len(calibration) == (4 if whole.scale == "probability" else 0)
+                assert "auroc" in metrics
     assert not found["plain"].trends
     assert found["plain"].lacking == N - len(kinds)
 
@@ -120,8 +120,8 @@ def test_groups_are_of_questions_and_trends_are_scipys(tmp_path: Path) -> None:
     some = replace(asked, replies=tuple(own for own in asked.replies if own.question != "q5" or own.variant == "plain"))
     found = slices_of(some, covariate(tmp_path, dict(counts)))
     assert [part.ends for part in found["plain"].slices] == [part.ends for part in found["other"].slices]
-    assert sum(part.rows for part in found["plain"].slices) == N
-    assert sum(part.rows for part in found["other"].slices) == N - 1
+    assert sum(part.instances for part in found["plain"].slices) == N
+    assert sum(part.instances for part in found["other"].slices) == N - 1
     (report,) = report_asked([some], QUICK).runs
     for opened in report.cells:
         values = np.array([counts[row.question.id] for row in opened.table.rows])

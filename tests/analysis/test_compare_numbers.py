@@ -15,6 +15,7 @@ from compared_runs import DOMAINS, run_of, with_model, with_relations
 from calprobe.analysis import CompareOptions, Comparison, ReportOptions, compare, report
 from calprobe.analysis.compare_prose import comparison_notes
 from calprobe.analysis.compare_results import Contrast
+from calprobe.analysis.json_values import value_json
 from calprobe.confidence import confidences
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, ace, holm
@@ -102,7 +103,7 @@ def test_agreement_by_loops(runs: tuple[str, str], found: Comparison, domain: st
     assert scope.agreement is not None
     exact = scipy.stats.binomtest(counts["first_right"], counts["first_right"] + counts["second_right"]).pvalue
     shares = {name: count / len(own) for name, count in counts.items()}
-    assert scope.agreement.to_json() == pytest.approx(shares | {"mcnemar_p": exact})
+    assert value_json(scope.agreement) == pytest.approx(shares | {"mcnemar_p": exact})
     assert all(0 < count < len(own) for count in counts.values())
 
 
@@ -208,7 +209,7 @@ def test_thirty_relations_are_resampled_unless_instances_are_asked_for(tmp_path:
         "relation",
         "instance",
     ]
-    assert default.pairs[0].to_json() == by_relation.pairs[0].to_json()
+    assert value_json(default.pairs[0]) == value_json(by_relation.pairs[0])
     assert default.units == ("relation",)
     both = [own.pairs[0].everything for own in (default, single)]
     assert both[0].contrasts[0].difference.low != both[1].contrasts[0].difference.low

@@ -11,7 +11,7 @@ import pytest
 from compared_runs import run_of
 
 from calprobe.analysis import CompareOptions, Comparison, ReportOptions, compare, compare_numbers
-from calprobe.analysis.compare_ties import tied_instances
+from calprobe.analysis.compare_match import tied_instances
 from calprobe.metrics import Resampling
 from calprobe.runs import PieceScores, ScoreTable, TemplateRecord
 

@@ -78,7 +78,7 @@ def test_every_p_value_is_corrected(found: Comparison) -> None:
     assert found.correction == "max-t"
     contrasts = list(found.contrasts)
     assert found.tests == len(contrasts) == 3 * 3 + 4 * 3 + 1
-    differences = [own.slope if hasattr(own, "slope") else own.difference for own in contrasts]
+    differences = [own.difference for own in contrasts]
     assert [own.p_holm for own in contrasts] == holm([own.p_value for own in differences]).tolist()
     assert all(own.p_max_t >= difference.p_value for own, difference in zip(contrasts, differences, strict=True))
     assert all(own.draws is None for own in contrasts)

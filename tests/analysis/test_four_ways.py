@@ -14,6 +14,7 @@ import pytest
 import same_facts as made
 from scipy.stats import binomtest, mannwhitneyu, spearmanr
 
+from calprobe.analysis.asked.compared import ComparedRun
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.four_ways.compare_ways import compare_opened
 from calprobe.analysis.four_ways.joint import FourWays
@@ -25,6 +26,7 @@ from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.tables.four_ways import four_ways_tables
 from calprobe.analysis.tables.four_ways.every import run_lines, run_parts
 from calprobe.cells.asked import Asked, read_sets
+from calprobe.cells.asked_extent import AskedExtent
 from calprobe.cells.asked_folder import asked_of
 from calprobe.cells.opening import open_scored_runs
 from calprobe.errors import UsageError
@@ -403,13 +405,16 @@ def test_a_variant_of_which_all_answers_failed_leaves_the_others_their_facts(
     assert found.left_out == ("runs/chosen, quiz, lost: no answers, all requests failed",)
 
 
-def test_a_limited_run_says_so_in_its_state_and_not_in_how_it_was_made(found: FourWays) -> None:
+def test_an_unfinished_run_says_so_in_its_state_and_not_in_how_it_was_made(found: FourWays) -> None:
     scored, asked, *_ = found.runs
-    asked = replace(asked, state="PARTIAL, 1 of 2; LIMITED: 3 of 9", how="asked by x", facts=None)
-    page = four_ways_page(replace(found, runs=(scored, asked)))
-    assert "PARTIAL, 1 of 2; LIMITED: 3 of 9" in page
-    assert run_lines(asked)[0].endswith(": PARTIAL, 1 of 2; LIMITED: 3 of 9; asked by x")
-    assert run_parts(asked)[:2] == ("PARTIAL, 1 of 2; LIMITED: 3 of 9", "asked by x")
+    assert isinstance(asked, ComparedRun)
+    asked = replace(asked, extent=AskedExtent(1, 2, 1, 2, 1, 1, {}, held_back=3), how="asked by x")
+    state = (
+        "PARTIAL, replies to 1 of 2 questions under 1 of 1 variant (1 of 2 requests); 3 questions held back as examples"
+    )
+    assert state in four_ways_page(replace(found, runs=(scored, asked)))
+    assert run_lines(asked)[0].endswith(f": {state}; asked by x")
+    assert run_parts(asked)[:2] == (state, "asked by x")
 
 
 def test_ids_that_are_spelled_otherwise_are_no_facts() -> None:

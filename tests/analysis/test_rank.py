@@ -101,9 +101,9 @@ def test_differences_are_paired_and_corrected() -> None:
     expected = paired_differences(
         metrics, {"b": (noisy, CORRECT), "a": (CONFIDENCE, CORRECT)}, [("b", "a")], Resampling(200, 3)
     )["b", "a"]
-    of_b = {contrast.metric.name: contrast.difference for contrast in found.contrasts if contrast.score == "b"}
+    of_b = {contrast.metric: contrast.difference for contrast in found.contrasts if contrast.estimator == "b"}
     assert of_b == expected
-    of_u = {c.metric.name: c for c in found.contrasts if c.score == "u"}
+    of_u = {c.metric: c for c in found.contrasts if c.estimator == "u"}
     assert set(of_u) == {"auroc", "aurc", "prr"}
     assert {(c.difference.value, c.difference.p_value) for c in of_u.values()} == {(0.0, 1.0)}
     p_values = [contrast.difference.p_value for contrast in found.contrasts]

@@ -10,11 +10,11 @@ from asked_samples import PROMPTS
 from fake_backend import FakeBackend
 
 from calprobe.analysis.asked.compare_asked import compare_asked
+from calprobe.analysis.asked.compared import ComparedRun
 from calprobe.analysis.asked.compared_figure import compared_forest
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.pictures import pictures
 from calprobe.analysis.asked.report_asked import report_asked
-from calprobe.analysis.four_ways.records import asked_record
 from calprobe.analysis.html import asked_page
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.overview import report_task
@@ -22,6 +22,7 @@ from calprobe.analysis.tables.asked.compared import compared_heading
 from calprobe.analysis.tables.asked.report import heading
 from calprobe.analysis.tasks import tasks_of
 from calprobe.asking import AskOptions, ask
+from calprobe.cells.asked_extent import state_of
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
@@ -68,9 +69,9 @@ def test_headings_say_which_questions_were_asked(
     assert report_task(task).overview.about == f"LIMITED: {said}"
     assert task.name.startswith("mini, ")
     assert len(task.name) < 40
-    record = asked_record(asked)
+    record = ComparedRun.of(asked)
     assert (record.limited, record.asked_in_part) == (True, {"mini": found})
-    assert record.state == f"LIMITED: {said}"
+    assert state_of(record.extent) == f"LIMITED: {said}"
     assert "(LIMITED)" in str(compared_forest(compared))
     page = asked_page(report, {"run": pictures(report.runs[0], QUICK)})
     assert page.count(f">LIMITED: {said}<") == 1

@@ -83,7 +83,7 @@ def test_a_figure_of_the_differences(tmp_path: Path) -> None:
             2,
             "a has no estimator sure (no such name, or templates that it lacks); give some of base, ",
         ),
-        (["a", "b", "--metric", "bries"], 2, "--metric 'bries': give metrics of accuracy, "),
+        (["a", "b", "--metric", "bries"], 2, "--metric: no 'bries'; did you mean brier"),
         (["a", "b", "--baseline", "x"], 2, "--baseline 'x': give one of a, b"),
         (["a", "b", "--baseline", "a", "--pairs", "all"], 2, "--pairs and --baseline contradict each other"),
         (["a", "b", "--plot", "f.gif"], 2, "f.gif: figures are written as .png, .svg, .pdf; name one of these suff"),

@@ -8,10 +8,10 @@ from dataclasses import replace
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport, CellEstimator, CellReport, SetReport
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
-from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.choice import choose_stated
 from calprobe.analysis.asked.wording_results import BudgetAuroc
 from calprobe.analysis.chosen import Choice
+from calprobe.analysis.slices import RunSlices
 from calprobe.metrics.ranking import AUROC
 
 
@@ -74,7 +74,7 @@ def _estimators(found: Mapping[str, CellEstimator], choice: Choice) -> dict[str,
     return {name: replace(own, metrics=choice.by_metric(own.metrics)) for name, own in chosen.items()}
 
 
-def _slices(found: CellSlices, choice: Choice) -> CellSlices:
+def _slices(found: RunSlices, choice: Choice) -> RunSlices:
     parts = (replace(part, estimators=choice.by_estimator(part.estimators)) for part in found.slices)
     return replace(found, slices=tuple(parts), trends=choice.by_estimator(found.trends))
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from calprobe.analysis.asked.compare_cells import compare_cells, is_same_question
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
 from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 from calprobe.analysis.asked.overall import ANSWER, LABELS, first_estimator
-from calprobe.analysis.chosen import known_estimators, known_names
-from calprobe.analysis.compare_corrected import corrected
-from calprobe.analysis.compare_pairs import check_pairs, pairs_with
+from calprobe.analysis.chosen import known_estimators, known_metrics, known_names
+from calprobe.analysis.compare_pairs import pairs_with, wanted_pairs
+from calprobe.analysis.contrasts import corrected
 from calprobe.analysis.estimates import few_values_of
 from calprobe.analysis.options import DEFAULT_COMPARISON, CompareOptions, Pair
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, format_changes, read_sets
 from calprobe.cells.cell_readers import check_used
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.metrics import ACCURACY, Metric, standard_metrics
-from calprobe.metrics.error_shown import ErrorName, error_shown
-from calprobe.metrics.metric import is_resampled
+from calprobe.metrics import ACCURACY, Metric
+from calprobe.metrics.error_shown import error_shown
 
 WITH_ERROR = ("brier", "error", "auroc")  # by default; error: ACE or ECE, see `calprobe.metrics.error_shown`
 
@@ -102,7 +100,9 @@ def compare_asked(
         for name in estimators
         if name in cell.confidences
     )
-    wanted = _Wanted(estimators, asked.readers, _metrics(chosen, error_shown(few_values=few)), chosen, variants)
+    names = chosen.metrics or [error_shown(few_values=few) if name == "error" else name for name in WITH_ERROR]
+    of_confidences = known_metrics(names, chosen.scores.ace_bins)
+    wanted = _Wanted(estimators, asked.readers, of_confidences, chosen, variants)
     pairs = tuple(_pair(found[first], found[second], wanted) for first, second in _run_pairs(list(found), chosen))
     metrics = (ACCURACY, *(metric for metric in wanted.metrics if metric.name != ACCURACY.name))
     facts = tuple(run.facts for run in found.values())
@@ -142,9 +142,8 @@ def _primary(cells: Iterable[AskedCell]) -> tuple[str, ...]:
 
 def _opened(run: Asked, asked: AskedOptions) -> _Run:
     sets = {own.name: own for own in read_sets(run, asked)}
-    questions = sum(own.questions for own in sets.values())
     other_forms = {name: format_changes(run, own.cells) for name, own in sets.items()}
-    return _Run(ComparedRun(run.label, run.model, questions, run.extent), sets, other_forms)
+    return _Run(replace(ComparedRun.of(run), questions=sum(own.questions for own in sets.values())), sets, other_forms)
 
 
 def _run_pairs(labels: Sequence[str], options: CompareOptions) -> list[Pair]:
@@ -153,14 +152,7 @@ def _run_pairs(labels: Sequence[str], options: CompareOptions) -> list[Pair]:
         if options.pairs is not None:
             raise UsageError("--pairs names pairs of runs; of one run of replies, give --variants A:B")
         return [(labels[0], labels[0])]
-    if isinstance(options.pairs, tuple):
-        check_pairs(options.pairs, labels)
-        return list(options.pairs)
-    if options.pairs == "all":
-        return list(combinations(labels, 2))
-    if options.baseline is not None:
-        return pairs_with(options.baseline, labels)
-    return [(labels[0], labels[1])] if len(labels) == 2 else pairs_with(labels[0], labels)
+    return wanted_pairs(labels, options) or pairs_with(labels[0], labels)
 
 
 def _pair(first: _Run, second: _Run, wanted: _Wanted) -> AskedPair:
@@ -227,9 +219,3 @@ def _nothing_in_common(first: _Run, second: _Run) -> str:
         f"{first.facts.label} and {second.facts.label} have no question in common under one variant; "
         "give --variants A:B, or runs of the same questions"
     )
-
-
-def _metrics(options: CompareOptions, error: ErrorName) -> tuple[Metric, ...]:
-    by_name = {metric.name: metric for metric in standard_metrics(options.scores.ace_bins) if is_resampled(metric)}
-    names = options.metrics or [error if name == "error" else name for name in WITH_ERROR]
-    return tuple(by_name[name] for name in known_names("--metric", names, by_name))

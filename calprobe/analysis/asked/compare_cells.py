@@ -1,30 +1,27 @@
-"""The numbers of two cells on the rows that both have; p-values are corrected in `analysis.compare_corrected`."""
+"""The numbers of two cells on the rows that both have; p-values are corrected in `analysis.contrasts`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.analysis.asked.compared import CellPair
-from calprobe.analysis.compare_results import Agreement, Contrast, Equivalence, by_chance_of
-from calprobe.analysis.meaningful import of_scale
+from calprobe.analysis.compare_results import Agreement, Contrast
+from calprobe.analysis.contrasts import Drawn, Sides, agreement_of, contrasts_of
 from calprobe.analysis.options import CompareOptions
+from calprobe.arrays import Ints
 from calprobe.cells.asked import AskedCell
 from calprobe.cells.cell import sample_of, shared_places
 from calprobe.confidence import NO_PREDICTION
 from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.reply_table import ReplyTable
-from calprobe.metrics import ACCURACY, Metric, PairedDraws, mcnemar
-from calprobe.metrics.bootstrap import Predictions, draw_samples
-from calprobe.metrics.intervals import Draws, interval
+from calprobe.metrics import ACCURACY, Metric
 from calprobe.questions.types import Question
 
-FIRST, SECOND = "first", "second"
 Kept = npt.NDArray[np.bool_]  # [rows that both have]
-Places = npt.NDArray[np.int64]
 
 
 def compare_cells(
@@ -66,11 +63,9 @@ def compare_cells(
 class _Pair:
     """Two cells, and where the rows that both have are in each."""
 
-    first: AskedCell
-    second: AskedCell
-    places: tuple[Places, Places]
-    clusters: npt.NDArray[np.str_] | None
-    options: CompareOptions
+    cells: tuple[AskedCell, AskedCell]
+    places: tuple[Ints, Ints]
+    drawn: Drawn  # of these rows
 
     @classmethod
     def of(cls, first: AskedCell, second: AskedCell, options: CompareOptions) -> _Pair:
@@ -82,105 +77,60 @@ class _Pair:
             if is_same_question(rows[0][one].question, rows[1][two].question)
         ]
         places = np.array(same, np.int64).reshape(-1, 2).T
-        clusters = None if first.units.clusters is None else first.units.group
-        return cls(first, second, (places[0], places[1]), None if clusters is None else clusters[places[0]], options)
+        sampled = first.units.clusters is not None
+        drawn = Drawn.of(options, first.units.group[places[0]] if sampled else None, sampled=sampled)
+        return cls((first, second), (places[0], places[1]), drawn)
 
     def accuracy(self, reader: str) -> Iterator[Contrast]:
         """How often answers are right."""
         kept = self.both_asked(reader)
-        right = [own.correct[kept] for own in self._answers(reader)]
-        samples = {name: (own.astype(np.float64), own) for name, own in zip((FIRST, SECOND), right, strict=True)}
-        yield from self._contrasts(reader, samples, kept, [ACCURACY])
+        first, second = (own.correct[at[kept]] for own, at in self._answers(reader))
+        sides = Sides((first.astype(np.float64), first), (second.astype(np.float64), second))
+        return self._contrasts(reader, sides, kept, [ACCURACY])
 
     def calibration(self, name: str, metrics: Sequence[Metric]) -> Iterator[Contrast]:
         """An estimator's metrics, each side with the correctness of the answer that its confidence speaks of."""
-        found = [own.confidences[name] for own in (self.first, self.second)]
-        scale, kept = self.first.estimators[name].scale, self.both_read(name)
-        samples = {
-            side: sample_of(own.at(at), kept, scale)
-            for side, own, at in zip((FIRST, SECOND), found, self.places, strict=True)
-        }
-        yield from self._contrasts(name, samples, kept, of_scale(metrics, scale))
+        estimator, kept = self.cells[0].estimators[name], self.both_read(name)
+        first, second = (
+            sample_of(cell.confidences[name].at(at[kept]), scale=estimator.scale)
+            for cell, at in zip(self.cells, self.places, strict=True)
+        )
+        return self._contrasts(name, Sides(first, second, (estimator,)), kept, metrics)
 
     def both_asked(self, reader: str) -> Kept:
         """Rows of which both have a reply that the reader reads."""
-        first, second = (own.asked for own in self._answers(reader))
+        first, second = (own.asked[at] for own, at in self._answers(reader))
         return first & second
 
     def both_read(self, name: str) -> Kept:
         """Rows of which both have the confidence."""
-        first, second = (own.confidences[name].read for own in (self.first, self.second))
-        return first[self.places[0]] & second[self.places[1]]
+        first, second = (cell.confidences[name].read[at] for cell, at in zip(self.cells, self.places, strict=True))
+        return first & second
 
     def agreement(self, reader: str) -> Agreement:
         """How two sides' answers agree; McNemar's test takes single questions."""
         kept = self.both_asked(reader)
-        if not kept.any():
-            return Agreement(*[float("nan")] * 4)
-        sides = self._answers(reader)
-        first, second = (own.correct[kept] for own in sides)
-        said = [[own.values[at] for at in np.flatnonzero(kept)] for own in sides]
-        same = [one is not None and one == two for one, two in zip(*said, strict=True)]
-        counts = int((first & ~second).sum()), int((~first & second).sum())
-        return Agreement(
-            same_prediction=float(np.mean(same)),
-            both_right=float((first & second).mean()),
-            first_right=counts[0] / len(first),
-            second_right=counts[1] / len(first),
-            mcnemar_p=mcnemar(*counts) if self.clusters is None else float("nan"),
-        )
+        answers = [(own, at[kept]) for own, at in self._answers(reader)]
+        first, second = (own.correct[at] for own, at in answers)
+        said = (_said(own, cell.table, at) for (own, at), cell in zip(answers, self.cells, strict=True))
+        same = np.array([one is not None and one == two for one, two in zip(*said, strict=True)], np.bool_)
+        return agreement_of(same, first, second, tested=self.drawn.clusters is None)
 
-    def _answers(self, reader: str) -> tuple[_Answers, _Answers]:
-        one, two = (
-            _Answers.of(own.answers[reader], own.table, at)
-            for own, at in zip((self.first, self.second), self.places, strict=True)
-        )
-        return one, two
+    def _answers(self, reader: str) -> list[tuple[Answers, Ints]]:
+        """What a reader makes of either cell, and where the rows of both are in it."""
+        return [(cell.answers[reader], at) for cell, at in zip(self.cells, self.places, strict=True)]
 
-    def _contrasts(
-        self, name: str, samples: Mapping[str, Predictions], kept: Kept, metrics: Sequence[Metric]
-    ) -> Iterator[Contrast]:
-        if not kept.any():
-            return
-        clusters = None if self.clusters is None else self.clusters[kept]
-        draws = draw_samples(metrics, samples, self.options.scores.resampling, clusters)
-        for metric in metrics:
-            one, two = draws[FIRST][metric.name], draws[SECOND][metric.name]
-            contrast = self._contrast(name, metric, PairedDraws.of(one, two, metric), (one, two))
-            questions = int(kept.sum()) if clusters is None else len(np.unique(clusters))
-            yield replace(contrast, by_chance=by_chance_of(metric.name, (one, two), questions, self.options))
-
-    def _contrast(self, name: str, metric: Metric, draws: PairedDraws, sides: tuple[Draws, Draws]) -> Contrast:
-        margin, by = self.options.margin, self.options.correction or "holm"
-        return Contrast(
-            name,
-            metric.name,
-            interval(sides[0], metric),
-            interval(sides[1], metric),
-            draws.difference(),
-            equivalence=None if margin is None else Equivalence(margin, draws.equivalence(margin)),
-            corrected_by=by,
-            draws=draws,
-        )
+    def _contrasts(self, name: str, sides: Sides, kept: Kept, metrics: Sequence[Metric]) -> Iterator[Contrast]:
+        if kept.any():
+            yield from contrasts_of({name: sides}, metrics, self.drawn.at(kept))
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """What a reader makes of the rows that both cells have."""
-
-    values: tuple[str | float | None, ...]  # options, in their words or, where these are not kept, by place; or as read
-    correct: Kept
-    asked: Kept
-
-    @classmethod
-    def of(cls, answers: Answers, cell: ReplyTable, places: Places) -> _Answers:
-        values = tuple(
-            answers.readings[at].value
-            if answers.prediction[at] == NO_PREDICTION
-            else cell.rows[at].question.options[answers.prediction[at]] or int(answers.prediction[at])
-            for at in places.tolist()
-        )
-        return cls(values, answers.correct[places], answers.asked[places])
+def _said(answers: Answers, table: ReplyTable, places: Ints) -> Iterator[str | float | None]:
+    """The answers of some rows: options, in their words or, where these are not kept, by place; or as read."""
+    for at in places.tolist():
+        option = int(answers.prediction[at])
+        read = option == NO_PREDICTION
+        yield answers.readings[at].value if read else table.rows[at].question.options[option] or option
 
 
 def is_same_question(first: Question, second: Question) -> bool:

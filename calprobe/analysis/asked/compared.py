@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from calprobe.analysis.compare_results import Agreement, Contrast, Corrected, Grounding
+from calprobe.analysis.compare_results import Agreement, Contrast, Corrected, by_estimator, changed
+from calprobe.analysis.json_values import value_json
 from calprobe.analysis.options import CompareOptions
+from calprobe.cells.asked import Asked
 from calprobe.cells.asked_extent import AskedExtent, limited_json
 from calprobe.metrics import Metric
 
@@ -16,10 +18,19 @@ from calprobe.metrics import Metric
 class ComparedRun:
     """A run of a comparison."""
 
+    JSON: ClassVar = "model kind questions partial limited=asked_in_part"
+
     label: str
     model: str
     questions: int
     extent: AskedExtent | None  # None: all that was asked is there
+    how: str = ""  # how it was asked; empty: not known
+
+    @classmethod
+    def of(cls, run: Asked) -> ComparedRun:
+        """A run with all of its sets."""
+        how = "; ".join(run.about[name] for name in ("asked by", "asked as") if name in run.about)
+        return cls(run.label, run.model, sum(own.n_roots for own in run.sets), run.extent, how)
 
     @property
     def partial(self) -> bool:
@@ -31,10 +42,22 @@ class ComparedRun:
         """Whether any of its sets was asked in part, by request."""
         return self.extent is not None and bool(self.extent.limited)
 
+    @property
+    def asked_in_part(self) -> dict[str, Any] | None:
+        """What part of each set was asked; None: all of it."""
+        return limited_json(self.extent)
+
+    @property
+    def kind(self) -> str:
+        """Of replies."""
+        return "asked"
+
 
 @dataclass(frozen=True, slots=True)
 class CellPair:
     """Two cells on the questions that both have: of two runs, or two variants of one."""
+
+    JSON: ClassVar = "first second questions n=rows alone accuracy estimators rows=counts agreement"
 
     set: str
     first: str  # variant
@@ -52,41 +75,35 @@ class CellPair:
         """Both variants, once where they are one."""
         return self.first if self.first == self.second else f"{self.first} (A), {self.second} (B)"
 
-    def to_json(self) -> dict[str, Any]:
-        """The object of a set's list."""
-        accuracy = {own.estimator: own for own in self.contrasts if own.estimator in self.agreement}
-        estimators: dict[str, dict[str, Any]] = {}
-        for own in self.contrasts:
-            if own.estimator not in self.agreement:
-                estimators.setdefault(str(own.estimator), {})[own.metric] = own.to_json()
-        return {
-            "first": self.first,
-            "second": self.second,
-            "questions": self.questions,
-            "n": self.rows,
-            "alone": list(self.alone),
-            "accuracy": {name: own.to_json() for name, own in accuracy.items()},
-            "estimators": estimators,
-            "rows": dict(self.counts),
-            "agreement": {name: own.to_json() for name, own in self.agreement.items()},
-        }
+    @property
+    def accuracy(self) -> dict[str, Contrast]:
+        """By reader."""
+        return {str(own.estimator): own for own in self.contrasts if own.estimator in self.agreement}
+
+    @property
+    def estimators(self) -> dict[str, dict[str, Contrast]]:
+        """The other contrasts, by estimator and metric."""
+        return by_estimator(own for own in self.contrasts if own.estimator not in self.agreement)
 
 
 @dataclass(frozen=True, slots=True)
 class AskedPair:
     """Two runs side by side, or one run with itself: a pair for each set and variant."""
 
+    JSON: ClassVar = "first second left_out sets"
+
     first: str  # label
     second: str
     cells: tuple[CellPair, ...]
     left_out: tuple[str, ...]  # what only one of them has, a clause each
 
-    def to_json(self) -> dict[str, Any]:
-        """The pair's object in `calprobe compare --json`."""
-        sets: dict[str, list[dict[str, Any]]] = {}
+    @property
+    def sets(self) -> dict[str, list[CellPair]]:
+        """The pairs of each set."""
+        sets: dict[str, list[CellPair]] = {}
         for cell in self.cells:
-            sets.setdefault(cell.set, []).append(cell.to_json())
-        return {"first": self.first, "second": self.second, "left_out": list(self.left_out), "sets": sets}
+            sets.setdefault(cell.set, []).append(cell)
+        return sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,40 +128,24 @@ class AskedComparison(Corrected):
             for cell in pair.cells:
                 yield from cell.contrasts
 
-    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+    def replaced(self, change: Callable[[Contrast], Contrast]) -> Self:
         """The comparison with each contrast changed, in the order of `contrasts`."""
-        return replace(
-            self,
-            pairs=tuple(
-                replace(
-                    pair,
-                    cells=tuple(replace(cell, contrasts=tuple(map(change, cell.contrasts))) for cell in pair.cells),
-                )
-                for pair in self.pairs
-            ),
-        )
+        pairs = (replace(pair, cells=tuple(changed(cell, change) for cell in pair.cells)) for pair in self.pairs)
+        return replace(self, pairs=tuple(pairs))
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe compare --json`: docs/how-to/compare.md describes it. NaN is None."""
-        runs = {
-            run.label: {
-                "model": run.model,
-                "kind": "asked",
-                "questions": run.questions,
-                "partial": run.partial,
-                "limited": limited_json(run.extent),
-            }
-            for run in self.runs
-        }
-        found: dict[str, Any] = {
-            "runs": runs,
-            "pairs": [],
-            "unpaired": {},
-            "tests": self.tests,
-            "correction": self.correction,
-            "within": None,
-        }
-        pairs = [pair.to_json() for pair in self.pairs]
+        within = None
         if self.within:
-            return found | {"within": {"run": self.runs[0].label, "unit": "question", "variants": pairs[0]["sets"]}}
-        return found | {"pairs": pairs}
+            within = {"run": self.runs[0].label, "unit": "question", "variants": self.pairs[0].sets}
+        content: dict[str, Any] = value_json(
+            {
+                "runs": {run.label: run for run in self.runs},
+                "pairs": [] if self.within else self.pairs,
+                "unpaired": {},
+                "tests": self.tests,
+                "correction": self.correction,
+                "within": within,
+            }
+        )
+        return content

@@ -14,10 +14,10 @@ from calprobe.analysis.asked.exact_matches import ExactMatches
 from calprobe.analysis.asked.lengths import StageLengths
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.science.label_results import LabelStudy
-from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.results import StatedRun
 from calprobe.analysis.asked.wording_results import CellBudget, CellWording, QuestionItself, SampleCounts
 from calprobe.analysis.json_values import number_json, value_json
+from calprobe.analysis.slices import RunSlices
 from calprobe.cells.asked import AskedCell
 from calprobe.cells.asked_extent import AskedExtent, limited_json
 from calprobe.confidence.estimator import Scale
@@ -144,7 +144,7 @@ class CellReport:
     budgets: tuple[CellBudget, ...] = ()  # plans of fewer answers, where these are asked for
     maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # by estimator, of those that a map has made
     lengths: tuple[StageLengths, ...] = ()  # tokens of replies and thoughts, by stage
-    slices: CellSlices | None = None  # by a covariate; None unless asked for
+    slices: RunSlices | None = None  # by a covariate; None unless asked for
     kinds: Mapping[str, KindReport] = field(default_factory=dict)  # of questions; none where all are of one kind
 
     @property
@@ -178,7 +178,11 @@ class CellReport:
             "question_itself": value_json(self.itself),
             "wording": {one.points: value_json(one.share) | {"p": number_json(one.p)} for one in self.wording},
             **({"kinds": value_json(self.kinds)} if self.kinds else {}),
-            **({} if self.slices is None else self.slices.to_json()),
+            **(
+                {}
+                if self.slices is None
+                else {"slices": self.slices.to_json(), "covariate": self.slices.covariate_json()}
+            ),
         }
 
     @property

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calprobe.analysis.asked.cell_report import mean_over, metrics_of
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.slice_results import AskedSlice, CellSlices, SliceEstimator
 from calprobe.analysis.covariates import (
     OF_FACTS,
     OF_REPLIES,
@@ -17,12 +16,10 @@ from calprobe.analysis.covariates import (
     Covariate,
     Group,
     Key,
-    as_numbers,
     groups_of,
 )
 from calprobe.analysis.estimates import estimates_of
-from calprobe.analysis.slices import METRICS
-from calprobe.analysis.trends import trends
+from calprobe.analysis.slices import METRICS, RunSlices, Slice, covariate_slices
 from calprobe.cells.asked import Asked, AskedCell, ReadSet
 from calprobe.errors import UsageError
 from calprobe.metrics.ranking import AUROC
@@ -91,50 +88,29 @@ def set_groups(read: ReadSet, covariate: Covariate, values: Values) -> SetGroups
     return SetGroups(covariate, own, tuple((group, frozenset(names[group.kept].tolist())) for group in groups))
 
 
-def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> CellSlices:
+def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> RunSlices:
     """A cell's numbers in each group that it has answers of, and their trend."""
-    questions = [row.question.root for row in opened.table.rows]
+    questions = opened.units.group.tolist()
     values = [found.values[name] for name in questions]
-    samples = {
-        name: opened.cell.sample(name)
-        for name, estimator in opened.estimators.items()
-        if estimator.scale == "probability"
-    }
-    numbers = as_numbers(values) if found.covariate.numeric else None
-    clusters = None if opened.units.clusters is None else opened.units.group
-    return CellSlices(
-        found.covariate,
-        tuple(_slices(opened, questions, found, options)),
-        len({name for name, value in zip(questions, values, strict=True) if value is None}),
-        {} if numbers is None else trends(numbers, samples, options.resampling, clusters, clusters),
-    )
+    named = ((group, [at for at, name in enumerate(questions) if name in members]) for group, members in found.groups)
+    slices = (_slice(group, opened.at(places), options) for group, places in named if places)
+    lacking = len({name for name, value in zip(questions, values, strict=True) if value is None})
+    several = None if opened.units.clusters is None else opened.units.group
+    by = found.covariate, values, lacking
+    probabilities = [name for name, estimator in opened.estimators.items() if estimator.scale == "probability"]
+    return covariate_slices(opened.cell, probabilities, slices, by, options.resampling, several)
 
 
-def _slices(
-    opened: AskedCell, questions: Sequence[str], found: SetGroups, options: AskedOptions
-) -> Iterator[AskedSlice]:
-    for group, members in found.groups:
-        places = [place for place, name in enumerate(questions) if name in members]
-        if places:
-            ends = None if group.low is None or group.high is None else (group.low, group.high)
-            yield _slice(group.name, opened.at(places), ends, options)
-
-
-def _slice(name: str, part: AskedCell, ends: tuple[float, float] | None, options: AskedOptions) -> AskedSlice:
+def _slice(group: Group, part: AskedCell, options: AskedOptions) -> Slice:
     shown = [own for own in metrics_of(replace(options, ace_bins=options.slice_bins)) if own.name in SHOWN]
-    metrics = estimates_of(part.cell, shown, options.resampling, smooth=False)
     answers = part.read.answers
-    return AskedSlice(
-        name=name,
-        rows=len(part.table),
-        questions=len({row.question.root for row in part.table.rows}),
-        chance=float(part.units.chance.mean()),
+    return Slice(
+        name=group.name,
+        instances=len(part.table),
+        chance_accuracy=float(part.units.chance.mean()),
         accuracy=mean_over(part, answers.correct, answers.asked, options),
-        estimators={
-            own: SliceEstimator(
-                mean_over(part, confidence.read, confidence.asked, options), metrics[own], part.estimators[own].scale
-            )
-            for own, confidence in part.confidences.items()
-        },
-        ends=ends,
+        estimators=estimates_of(part.cell, shown, options.resampling, smooth=False),
+        ends=group.ends,
+        questions=len(set(part.units.group.tolist())),
+        coverage={name: mean_over(part, own.read, own.asked, options) for name, own in part.confidences.items()},
     )

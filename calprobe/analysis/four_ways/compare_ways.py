@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calprobe.analysis.chosen import known_estimators, known_names
-from calprobe.analysis.compare_corrected import corrected
-from calprobe.analysis.compare_numbers import Drawn
+from calprobe.analysis.asked.compared import ComparedRun
+from calprobe.analysis.chosen import known_estimators, known_metrics, known_names
+from calprobe.analysis.compare_numbers import drawn_of
+from calprobe.analysis.contrasts import Drawn, corrected
 from calprobe.analysis.estimates import few_values_of
 from calprobe.analysis.four_ways.facts import Fact, Joined, Key, join
 from calprobe.analysis.four_ways.joint import FourWays
@@ -23,7 +24,6 @@ from calprobe.analysis.four_ways.numbers import (
 )
 from calprobe.analysis.four_ways.options import DEFAULT_FOUR_WAYS, METRICS, FourWaysOptions
 from calprobe.analysis.four_ways.ranked import Offered, Ranked
-from calprobe.analysis.four_ways.records import asked_record, scored_record
 from calprobe.analysis.four_ways.said import Replies, facts_asked
 from calprobe.analysis.four_ways.two_by_two import two_by_twos
 from calprobe.analysis.four_ways.ways import Way, letter_of, numbered
@@ -33,7 +33,6 @@ from calprobe.cells.cell_readers import check_used
 from calprobe.cells.opening import AskedRuns, Runs, asked_runs, open_scored_runs
 from calprobe.cells.run_facts import content_of
 from calprobe.errors import UsageError
-from calprobe.metrics import Metric, standard_metrics
 from calprobe.metrics.error_shown import error_shown
 from calprobe.metrics.metric import is_resampled
 from calprobe.questions.types import Question
@@ -76,20 +75,23 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
     views = [view for way in ways for view in way.views]
     ace_bins = options.compare.scores.ace_bins
     few_values = any(few_values_of(way.cell, name, ace_bins) for way in ways for name in way.cell.estimators)
-    metrics = _metrics(options, METRICS)
-    of_differences = _metrics(options, ("accuracy", "brier", error_shown(few_values=few_values), "auroc"))
-    resampled = [metric for metric in of_differences if is_resampled(metric)]
+    of_differences = ("accuracy", "brier", error_shown(few_values=few_values), "auroc")
+    metrics, compared = (
+        known_metrics(options.compare.metrics or names, ace_bins, resampled=False)
+        for names in (METRICS, of_differences)
+    )
+    resampled = [metric for metric in compared if is_resampled(metric)]
     pairs = every_pair(ways) if options.compare.pairs == "all" else fair_pairs(ways)
     return corrected(
         FourWays(
-            runs=(*map(scored_record, ranked), *map(asked_record, asked)),
+            runs=(*(own.run.facts for own in ranked), *map(ComparedRun.of, asked)),
             probe=ranked[0].run.manifest.probe.name,
             facts=facts,
             every=found.joined.every,
             lacking=found.joined.lacking,
             left_out=(*left_out, *found.without_options),
             ways=tuple(way_numbers(way, drawn) for way in ways),
-            views=tuple(view_numbers(ways, metrics, options.compare.scores.resampling)),
+            views=tuple(view_numbers(ways, metrics, drawn.resampling)),
             pairs=tuple(view_pair(pair, resampled, drawn) for pair in pairs),
             correlations=rank_correlations(views, drawn),
             two_by_two=two_by_twos(ways, facts, drawn),
@@ -118,7 +120,7 @@ class _Ways:
         sides += [own.holding(faults) for own, faults in zip(cells, differing, strict=True)]
         joined = join(sides)
         relation = np.array([key[0] for key in joined.keys], np.str_)
-        drawn = Drawn.of(relation, options.compare)
+        drawn = drawn_of(relation, options.compare)
         lines = np.array([key[1] for key in joined.keys], np.int64)
         facts = Units(relation, lines, np.zeros(len(lines), np.int64), drawn.clusters)
         offers = list(_offers(cells, joined.keys))
@@ -236,8 +238,3 @@ def _names(
     chosen = {own.run.label: tuple(name for name in names if name in own.run.estimators) for own in ranked}
     said = tuple(name for name in names if name in of_replies)
     return {label: own or usual[label] for label, own in chosen.items()}, said or None
-
-
-def _metrics(options: FourWaysOptions, defaults: Sequence[str]) -> tuple[Metric, ...]:
-    known = {metric.name: metric for metric in standard_metrics(options.compare.scores.ace_bins)}
-    return tuple(known[name] for name in known_names("--metric", options.compare.metrics or defaults, known))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
@@ -16,6 +17,8 @@ Key = tuple[str, int]  # relation, line number in its file
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A fact of a probe, with its texts where they are known."""
+
+    JSON: ClassVar = "id relation instance subject answer"
 
     relation: str
     instance: int
@@ -32,6 +35,8 @@ class Fact:
 class Lacking:
     """How many facts that another run has one does not have, and why."""
 
+    JSON: ClassVar = "run=of reasons"
+
     of: str  # label of the run, and its variant where it has several
     reasons: Mapping[str, int]
 
@@ -39,10 +44,6 @@ class Lacking:
         """A clause: lacks 12 of them (not scored 10, no reply 2)."""
         listed = ", ".join(f"{reason} {number:,}" for reason, number in self.reasons.items())
         return f"{self.of} lacks {counted(sum(self.reasons.values()), 'fact')} ({listed})"
-
-    def to_json(self) -> dict[str, object]:
-        """The object of a list."""
-        return {"run": self.of, "reasons": dict(self.reasons)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,27 +6,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from calprobe.analysis.compare_results import Contrast, Corrected, Grounding
+from calprobe.analysis.asked.compared import ComparedRun
+from calprobe.analysis.compare_results import Contrast, Corrected, changed
 from calprobe.analysis.four_ways.facts import Fact, Lacking
 from calprobe.analysis.four_ways.options import FourWaysOptions
 from calprobe.analysis.four_ways.results import (
     RankCorrelation,
-    RunRecord,
     TwoByTwo,
     ViewNumbers,
     ViewPair,
     WayNumbers,
 )
-from calprobe.analysis.four_ways.results_json import (
-    correlation_json,
-    facts_json,
-    pair_json,
-    two_by_two_json,
-    view_json,
-    way_json,
-)
 from calprobe.analysis.four_ways.ways import View, Way
+from calprobe.analysis.json_values import record_json, value_json
 from calprobe.analysis.options import CompareOptions
+from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.error_shown import ERRORS, chance_shown, columns_shown, with_chance
 from calprobe.words import ClusterKind
@@ -39,7 +33,7 @@ if TYPE_CHECKING:
 class FourWays(Corrected):
     """The same facts in several ways."""
 
-    runs: tuple[RunRecord, ...]
+    runs: tuple[RunFacts | ComparedRun, ...]  # those of scores first
     probe: str
     facts: tuple[Fact, ...]
     every: int  # facts that any run has
@@ -88,10 +82,9 @@ class FourWays(Corrected):
         for pair in self.pairs:
             yield from pair.contrasts
 
-    def replaced(self, change: Callable[[Contrast | Grounding], Any]) -> Self:
+    def replaced(self, change: Callable[[Contrast], Contrast]) -> Self:
         """The result with each contrast changed, in the order of `contrasts`."""
-        pairs = tuple(replace(pair, contrasts=tuple(map(change, pair.contrasts))) for pair in self.pairs)
-        return replace(self, pairs=pairs)
+        return replace(self, pairs=tuple(changed(pair, change) for pair in self.pairs))
 
     def way(self, letter: str) -> Way:
         """The way of a letter."""
@@ -124,25 +117,44 @@ class FourWays(Corrected):
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe compare SCORED ASKED --json`: docs/reference/files.md describes it. NaN is None."""
-        return {
-            "runs": {
-                run.label: run.facts.to_json() | {"kind": "scored"}
-                if run.facts is not None
-                else {"model": run.model, "kind": "asked", "partial": run.partial, "limited": run.asked_in_part}
-                for run in self.runs
-            },
-            "probe": self.probe,
-            "n": len(self.facts),
-            "facts_of_any": self.every,
-            "lacking": [own.to_json() for own in self.lacking],
-            "left_out": list(self.left_out),
-            "unit": self.unit,
-            "tests": self.tests,
-            "correction": self.correction,
-            "ways": {own.way.letter: way_json(own) for own in self.ways},
-            "views": {str(own.view.number): view_json(own) for own in self.views},
-            "differences": [pair_json(own) for own in self.pairs],
-            "correlations": [correlation_json(own) for own in self.correlations],
-            "two_by_two": [two_by_two_json(own, self.facts) for own in self.two_by_two],
-            "facts": list(facts_json(self.facts, self.ways, self.views)),
+        content: dict[str, Any] = value_json(
+            {
+                "runs": {run.label: _run_json(run) for run in self.runs},
+                "probe": self.probe,
+                "n": len(self.facts),
+                "facts_of_any": self.every,
+                "lacking": self.lacking,
+                "left_out": self.left_out,
+                "unit": self.unit,
+                "tests": self.tests,
+                "correction": self.correction,
+                "ways": {own.way.letter: own for own in self.ways},
+                "views": {str(own.view.number): own for own in self.views},
+                "differences": self.pairs,
+                "correlations": self.correlations,
+                "two_by_two": [own.to_json(self.facts) for own in self.two_by_two],
+                "facts": [self._fact_json(place) for place in range(len(self.facts))],
+            }
+        )
+        return content
+
+    def _fact_json(self, place: int) -> dict[str, Any]:
+        """A fact, with each way's answer and each view's confidence."""
+        ways = {
+            way.letter: {"said": way.said[place], "correct": bool(way.correct[place])}
+            for way in (own.way for own in self.ways)
         }
+        views = {
+            str(own.view.number): {
+                "confidence": float(own.view.confidence.confidence[place]),
+                "correct": bool(own.view.confidence.correct[place]),
+            }
+            for own in self.views
+        }
+        return record_json(self.facts[place]) | {"ways": ways, "views": views}
+
+
+def _run_json(run: RunFacts | ComparedRun) -> dict[str, Any]:
+    if isinstance(run, RunFacts):
+        return run.to_json() | {"kind": "scored"}
+    return record_json(run, "model kind partial limited=asked_in_part")

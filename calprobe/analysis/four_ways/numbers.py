@@ -6,17 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from calprobe.analysis.compare_numbers import Drawn
-from calprobe.analysis.compare_results import by_chance_of
+from calprobe.analysis.contrasts import Drawn, Sides, contrasts_of
 from calprobe.analysis.estimates import estimates_of, mean_estimate
 from calprobe.analysis.four_ways.results import FEW, RankCorrelation, ViewNumbers, ViewPair, WayNumbers
 from calprobe.analysis.four_ways.ways import View, Way
-from calprobe.analysis.meaningful import meaningful
 from calprobe.confidence.types import Mask
-from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling
-from calprobe.metrics.bootstrap import Predictions, draw_samples
+from calprobe.metrics import Estimate, Metric, Resampling
 from calprobe.metrics.correlation import correlation
-from calprobe.metrics.intervals import interval
 
 Pair = tuple[View, View]
 
@@ -30,7 +26,7 @@ def way_numbers(way: Way, drawn: Drawn) -> WayNumbers:
 
 def share(values: Mask, drawn: Drawn, kept: Mask | None = None) -> Estimate:
     """The share of the facts kept of which something holds, with its interval; NaN without any."""
-    return mean_estimate(values, kept, drawn.options.scores.resampling, drawn.clusters)
+    return mean_estimate(values, kept, drawn.resampling, drawn.clusters)
 
 
 def view_numbers(ways: Iterable[Way], metrics: Sequence[Metric], resampling: Resampling) -> Iterator[ViewNumbers]:
@@ -47,20 +43,10 @@ def view_pair(pair: Pair, metrics: Sequence[Metric], drawn: Drawn) -> ViewPair:
     kept = first.confidence.read & second.confidence.read
     if not kept.any():
         return ViewPair(first, second, 0, ())
-    shown = meaningful(meaningful(metrics, first.estimator), second.estimator)
-    samples: dict[str, Predictions] = {"first": first.sample(kept), "second": second.sample(kept)}
-    clusters = None if drawn.clusters is None else drawn.clusters[kept]
     # A handful of facts that all agree would be significant on every resample.
-    resampling = drawn.options.scores.resampling if kept.sum() >= FEW else Resampling(0)
-    draws = draw_samples(shown, samples, resampling, clusters)
-    contrasts = []
-    for metric in shown:
-        one, two = draws["first"][metric.name], draws["second"][metric.name]
-        sides = interval(one, metric), interval(two, metric)
-        contrast = drawn.contrast(None, metric.name, sides, PairedDraws.of(one, two, metric))
-        by_chance = by_chance_of(metric.name, (one, two), int(kept.sum()), drawn.options)
-        contrasts.append(replace(contrast, by_chance=by_chance))
-    return ViewPair(first, second, int(kept.sum()), tuple(contrasts))
+    shared = drawn.at(kept) if kept.sum() >= FEW else replace(drawn.at(kept), resampling=Resampling(0))
+    sides = Sides(first.sample(kept), second.sample(kept), (first.estimator, second.estimator))
+    return ViewPair(first, second, int(kept.sum()), tuple(contrasts_of({None: sides}, metrics, shared)))
 
 
 def fair_pairs(ways: Sequence[Way]) -> Iterator[Pair]:
@@ -97,7 +83,7 @@ def offers(ranking: Way, answering: Way) -> bool:
 
 def rank_correlations(views: Sequence[View], drawn: Drawn) -> tuple[RankCorrelation, ...]:
     """Spearman's rho of every two views over the facts that have both; undefined with a handful of them."""
-    resampling = drawn.options.scores.resampling
+    resampling = drawn.resampling
     found = []
     for first, second in combinations(views, 2):
         own = correlation(first.sureness, second.sureness, resampling, drawn.clusters)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calprobe.analysis.compare_numbers import Drawn
+from calprobe.analysis.contrasts import Drawn
 from calprobe.analysis.four_ways.facts import Fact
 from calprobe.analysis.four_ways.numbers import fair_rankings, share
 from calprobe.analysis.four_ways.results import FEW, RelationGap, TwoByTwo
@@ -40,7 +40,7 @@ def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn
     both, ranked_only, answered_only, neither = (int(own.sum()) for own in cells)
     surest = ranking.views[0].sureness
     # A handful of facts that all differ would be significant on every resample.
-    resampling = drawn.options.scores.resampling if len(facts) >= FEW else Resampling(0)
+    resampling = drawn.resampling if len(facts) >= FEW else Resampling(0)
     return TwoByTwo(
         ranking=ranking,
         answering=answering,
@@ -65,7 +65,7 @@ def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn
 def _foretold(ranking: Way, answers: Mask, drawn: Drawn) -> Estimate:
     view = ranking.views[0]
     sample = sample_of(replace(view.confidence, correct=answers), scale=view.estimator.scale)
-    made = bootstrap_many([AUROC], {view.name: sample}, drawn.options.scores.resampling, drawn.clusters)
+    made = bootstrap_many([AUROC], {view.name: sample}, drawn.resampling, drawn.clusters)
     return made[view.name][AUROC.name]
 
 

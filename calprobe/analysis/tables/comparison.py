@@ -21,7 +21,6 @@ from calprobe.analysis.compare_prose import (
     within_notes,
 )
 from calprobe.analysis.compare_results import (
-    SIGNIFICANT,
     Comparison,
     Contrast,
     Grounding,
@@ -210,10 +209,10 @@ def _grounding_row(grounding: Grounding) -> Numbers:
         "slope",
         group=f"mean confidence by stated percentage, {percentages[0]} to {percentages[-1]} %: 1 follows it",
         keys={"metric": "grounding"},
-        significant=grounding.p_corrected < SIGNIFICANT,
+        significant=grounding.contrast.significant,
     )
-    p_values = {"p": grounding.slope.p_value, "p_holm": grounding.p_holm, "p_max_t": grounding.p_max_t}
-    return Numbers(head, {"difference": grounding.slope, **p_values})
+    cells = quantities(grounding.contrast)
+    return Numbers(head, {name: cells[name] for name in ("difference", "p", "p_holm", "p_max_t")})
 
 
 def _have_p(contrasts: Iterable[Contrast]) -> bool:

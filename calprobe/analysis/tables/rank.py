@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from calprobe.analysis.compare_results import Contrast
 from calprobe.analysis.prose import range_note
-from calprobe.analysis.rank import GroupedRanks, RankReport, ScoreContrast
+from calprobe.analysis.rank import GroupedRanks, RankReport
 from calprobe.analysis.results import EstimatorReport
 from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, cells, filled, metrics, quantity
 from calprobe.analysis.tables.types import Column, Row, Table
@@ -14,7 +15,7 @@ from calprobe.messages import counted
 from calprobe.metrics import Metric
 
 FAR_BELOW = 0.4  # an AUROC below it, with all of its interval below 0.5, is hardly that of a confidence
-P_VALUES: tuple[Cells[ScoreContrast], ...] = (
+P_VALUES: tuple[Cells[Contrast], ...] = (
     quantity("p", lambda contrast: _defined(contrast.difference.p_value)),
     quantity("Holm p", lambda contrast: _defined(contrast.p_holm), name="p_holm"),
 )
@@ -78,19 +79,20 @@ def _group_table(found: GroupedRanks, place: int) -> Table:
 def _contrast_table(found: RankReport) -> Table:
     baseline = str(found.options.baseline)
     tested = any(not math.isnan(contrast.difference.p_value) for contrast in found.contrasts)
-    layout = Layout[ScoreContrast](
+    titles = {metric.name: metric.title for metric in found.metrics}
+    layout = Layout[Contrast](
         f"Differences from {baseline} in {found.label}.",
         "rank-differences",
         "metric",
         lambda contrast: Row(
-            contrast.metric.title,
-            group=f"{contrast.score} against {baseline}",
-            keys={"score": contrast.score, "metric": contrast.metric.name},
-            significant=contrast.p_holm < 0.05,
+            titles[contrast.metric],
+            group=f"{contrast.estimator} against {baseline}",
+            keys={"score": str(contrast.estimator), "metric": contrast.metric},
+            significant=contrast.significant,
         ),
         (
-            quantity("score", lambda contrast: contrast.value, name="value"),
-            quantity(baseline, lambda contrast: contrast.baseline, name="baseline"),
+            quantity("score", lambda contrast: contrast.first, name="value"),
+            quantity(baseline, lambda contrast: contrast.second, name="baseline"),
             quantity("difference", lambda contrast: contrast.difference),
             *(P_VALUES if tested else ()),
         ),

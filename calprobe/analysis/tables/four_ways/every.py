@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from calprobe.analysis.asked.compared import ComparedRun
 from calprobe.analysis.four_ways.joint import FourWays
-from calprobe.analysis.four_ways.results import RunRecord, TwoByTwo
+from calprobe.analysis.four_ways.results import TwoByTwo
 from calprobe.analysis.prose import DRAWN, cluster_notes, heading, how_scored, range_note, sentence, state
 from calprobe.analysis.tables.four_ways.disagreement import facts_table, relations_table, two_by_two_table
 from calprobe.analysis.tables.four_ways.views import correlation_table, differences_table, views_table, ways_table
 from calprobe.analysis.tables.types import Table
+from calprobe.cells.asked_extent import state_of
+from calprobe.cells.run_facts import RunFacts
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS
 
@@ -41,24 +44,25 @@ def four_ways_heading(found: FourWays) -> tuple[str, ...]:
 
 def models_note(found: FourWays) -> Iterator[str]:
     """That one model was scored and another asked, where that is so."""
-    models = {kind: {run.model for run in found.runs if run.kind == kind} for kind in ("scored", "asked")}
-    if models["scored"] != models["asked"]:
-        scored, asked = (", ".join(sorted(models[kind])) for kind in ("scored", "asked"))
-        yield f"SEVERAL MODELS: scored {scored}; asked {asked}"
+    scored, asked = (
+        sorted({run.model for run in found.runs if isinstance(run, kind)}) for kind in (RunFacts, ComparedRun)
+    )
+    if scored != asked:
+        yield f"SEVERAL MODELS: scored {', '.join(scored)}; asked {', '.join(asked)}"
 
 
-def run_lines(run: RunRecord) -> tuple[str, ...]:
+def run_lines(run: RunFacts | ComparedRun) -> tuple[str, ...]:
     """A run in lines, its label first."""
     state, how, *others = run_parts(run)
     return (f"{run.label}: {'; '.join(filter(None, (state, how)))}", *others)
 
 
-def run_parts(run: RunRecord) -> tuple[str, ...]:
+def run_parts(run: RunFacts | ComparedRun) -> tuple[str, ...]:
     """What a run is, without its label: whether it is complete, how it was made, and further lines."""
-    if run.facts is None:
-        return (run.state, run.how, *run.lines)
-    _, *others = heading(run.facts)
-    return (state(run.facts), how_scored(run.facts), *others)
+    if isinstance(run, ComparedRun):
+        return (state_of(run.extent), run.how, f"model {run.model}, {counted(run.questions, 'question')}")
+    _, *others = heading(run)
+    return (state(run), how_scored(run), *others)
 
 
 def joined_notes(found: FourWays) -> Iterator[str]:
