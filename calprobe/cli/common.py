@@ -18,7 +18,6 @@ from calprobe.cli.arguments import (
     refuse_typed,
 )
 from calprobe.cli.kinds import OF_CONFIDENCES, Group, option
-from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.words import AskedCompat, ClusterKind, Compat, Reduction, Ties
 
@@ -82,15 +81,6 @@ any_compat_option = option(
     " the audit's paper. stated2025, likewise: also the errors of the paper on stated confidence. science2026,"
     " likewise: the rules of the study of science questions.",
 )
-
-
-def asked_compat(compat: str | None) -> AskedCompat | None:
-    """The rules of a paper on runs of replies. Raises UsageError for those of a paper on scores."""
-    found: AskedCompat | None = next((own for own in get_args(AskedCompat) if own == compat), None)
-    if compat is not None and found is None:
-        known = " or ".join(get_args(AskedCompat))
-        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat {known}")
-    return found
 
 
 class NearestGroup(click.Group):

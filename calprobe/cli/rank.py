@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import click
@@ -98,7 +99,7 @@ def command(
     """
     from calprobe.analysis.rank import RankOptions, rank, rank_groups
     from calprobe.analysis.tables.rank import rank_tables
-    from calprobe.cli.output import in_format, print_result
+    from calprobe.cli.output import print_tables
     from calprobe.heap import keep_freed_memory
     from calprobe.interop.score_tables import read_scored_answers
     from calprobe.metrics import Resampling
@@ -110,10 +111,8 @@ def command(
     keep_freed_memory()
     answers = read_scored_answers(path, columns, correct, correct_at, group)
     options = RankOptions(ALL in uncertainties, ace_bins(bins), Resampling(bootstrap, seed), named, baseline)
-    if group is not None:
-        print_result(in_format(form, rank_groups(answers, group, options, str(path)), rank_tables, rank_tables))
-    else:
-        print_result(in_format(form, rank(answers, options, str(path)), rank_tables, rank_tables))
+    ranked = rank(answers, options, str(path)) if group is None else rank_groups(answers, group, options, str(path))
+    print_tables(ranked, partial(rank_tables, ranked), form)
 
 
 def _check(columns: tuple[str, ...], twice: set[str], group: str | None, baseline: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -59,7 +60,7 @@ def command(
     from calprobe.analysis.catalogue import Filters, catalogue
     from calprobe.analysis.tables.runs import run_list_tables
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.cli.output import in_format, print_result
+    from calprobe.cli.output import print_result, print_tables
     from calprobe.runs.listing import list_runs
     from calprobe.sweep.failures import failures_around
 
@@ -74,7 +75,7 @@ def command(
     if paths:
         print_result("\n".join(run.path for run in found.runs if run.run is not None))
         return
-    print_result(in_format(chosen_format(form, as_json), found, run_list_tables, run_list_tables))
+    print_tables(found, partial(run_list_tables, found), chosen_format(form, as_json))
 
 
 def _seconds(since: str) -> float:

@@ -17,9 +17,9 @@ from calprobe.cli.common import (
     reduction_option,
     ties_option,
 )
-from calprobe.cli.kinds import kind_of_runs
-from calprobe.cli.labels import label_option, labelled
+from calprobe.cli.labels import label_option
 from calprobe.cli.output import print_result, printed_json
+from calprobe.cli.typed_runs import open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import cleaned, printable
 
@@ -79,18 +79,15 @@ def command(
         calprobe show runs/smollm2-135m-mini --top 1000 --format csv > errors.csv
     """
     from calprobe.analysis import ReportOptions, ShowOptions, show
-    from calprobe.cells.opening import of_scores, open_runs
-    from calprobe.cli.logs import log_to_stderr
+    from calprobe.cells.opening import of_scores
 
     if surest and unsurest:
         raise click.UsageError("--surest and --unsurest contradict each other: give one of them")
-    named = labelled([run], labels)
+    runs = open_typed([run], labels)
     path = shlex.quote(run)
     instead = f"each answer with its confidences, and whether it is right: calprobe export {path} --what confidences"
-    opened = open_runs(named)
-    if kind_of_runs(opened, named)[0] == "asked":
+    if runs.kind == "asked":
         raise UsageError(f"{run} is a run of replies; show takes runs of scores\n{instead} --out FILE.csv")
-    log_to_stderr()
     options = ShowOptions(
         wrong=wrong or not right,
         right=right,
@@ -101,7 +98,7 @@ def command(
         top=top,
         scores=ReportOptions(reduction=reduction, compat=compat, ties=ties),
     )
-    print_result(_in_format(chosen_format(form, as_json), show(of_scores(opened), options, probe)))
+    print_result(_in_format(chosen_format(form, as_json), show(of_scores(runs.runs), options, probe)))
 
 
 def _in_format(form: str, shown: Shown) -> str:
