@@ -19,7 +19,6 @@ from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import AnswerTexts, texts_if_known
-from calprobe.models.exposures import exposure_counts
 from calprobe.runs import Manifest
 from calprobe.words import SliceKind
 
@@ -106,6 +105,8 @@ def gather(report: Report, wanted: Wanted, exposures: Mapping[str, ExposureCount
 
 def exposures_of(manifest: Manifest) -> ExposureCounts:
     """How often each fact of a run is in its model's training data. Raises UsageError where this is not known."""
+    from calprobe.models.exposures import exposure_counts  # other commands need no models
+
     model = manifest.model
     return exposure_counts(model.name, model.weights_fingerprint, manifest.probe.fingerprint)
 

@@ -181,13 +181,13 @@ def command(**typed: Any) -> None:
 
 
 def _of_scores(given: Typed, runs: TypedRuns) -> Presentation:
-    from calprobe.analysis.presentation.comparisons import present_comparison
+    from calprobe.analysis.presentation.present_scores import present_comparison
 
     return present_comparison(runs.runs, _options(given, runs))
 
 
 def _of_replies(given: Typed, runs: TypedRuns) -> Presentation:
-    from calprobe.analysis.presentation.comparisons import present_asked_comparison
+    from calprobe.analysis.presentation.present_replies import present_asked_comparison
 
     options = _options(given, runs)
     return present_asked_comparison(runs.runs, options, _asked_options(given), variant_pairs(given.variants))
@@ -195,7 +195,7 @@ def _of_replies(given: Typed, runs: TypedRuns) -> Presentation:
 
 def _of_facts(given: Typed, runs: TypedRuns) -> Presentation:
     from calprobe.analysis import FourWaysOptions
-    from calprobe.analysis.presentation.comparisons import present_ways
+    from calprobe.analysis.presentation.present_both import present_ways
 
     options = _options(given, runs)
     if any(":" in name for name in given.variants or ()):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions, ReportOptions
     from calprobe.analysis.plots import Look
     from calprobe.analysis.presentation.presentation import Presentation
-    from calprobe.analysis.presentation.reports import ReportChoice
+    from calprobe.analysis.presentation.report_choice import ReportChoice
 
 TABLES = {"scored": get_args(ScoreTable), "asked": get_args(ReplyTable)}
 CHOOSE = "leave it out, or choose runs of one kind: calprobe report $(calprobe runs DIR --kind scored --paths)"
@@ -170,7 +170,7 @@ def command(**typed: Any) -> None:
 def _of_scores(given: Typed, runs: TypedRuns) -> Presentation:
     """The report of runs of scores, or their reductions. Raises UsageError for what is of runs of replies."""
     from calprobe.analysis import SliceOptions
-    from calprobe.analysis.presentation.reports import present_reductions, present_scores
+    from calprobe.analysis.presentation.present_scores import present_reductions, present_scores
 
     refuse_rules_of_replies(given.options.compat)
     if given.beside in get_args(AskedBeside):
@@ -191,7 +191,7 @@ def _of_scores(given: Typed, runs: TypedRuns) -> Presentation:
 
 def _of_replies(given: Typed, runs: TypedRuns) -> Presentation:
     """The report of runs of replies. Raises UsageError for what is of runs of scores."""
-    from calprobe.analysis.presentation.reports import present_replies
+    from calprobe.analysis.presentation.present_replies import present_replies
 
     options = _asked_options(given)
     if given.beside == "paper":
@@ -205,7 +205,7 @@ def _of_both(given: Typed, runs: TypedRuns) -> Presentation:
     """Runs of both kinds side by side, task by task."""
     from calprobe.analysis import AskedOptions
     from calprobe.analysis.overview import OverviewOptions
-    from calprobe.analysis.presentation.reports import present_overview
+    from calprobe.analysis.presentation.present_both import present_overview
 
     asked = AskedOptions(ace_bins=given.options.ace_bins, resampling=given.options.resampling)
     title = given.runs[0] if len(given.runs) == 1 else f"{len(runs.paths)} runs"
@@ -244,7 +244,7 @@ def _asked_options(given: Typed) -> AskedOptions:
 
 def _choice(given: Typed, runs: TypedRuns) -> ReportChoice:
     """What of the report is shown. Raises UsageError for tables that there are not, and for looks without figures."""
-    from calprobe.analysis.presentation.reports import ReportChoice
+    from calprobe.analysis.presentation.report_choice import ReportChoice
 
     if given.tables is not None and given.form == "json":
         raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
