@@ -133,7 +133,7 @@ def test_nothing_above_cells_opens_a_run() -> None:
 FLOORS: tuple[set[str], ...] = (
     {
         *("options", "beside", "json_values", "groups", "meaningful", "number_text", "palette", "plots", "run_names"),
-        *("calibration_file", "chosen", "covariates", "estimates"),
+        *("calibration_file", "chosen", "covariates", "estimates", "marks"),
     },
     {
         *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
@@ -142,7 +142,7 @@ FLOORS: tuple[set[str], ...] = (
         *("compare_ties", "compare_within"),
     },
     {"results"},
-    {"against", "asked", "contents", "rank", "report_runs"},
+    {"against", "asked", "choice", "contents", "rank", "report_runs"},
     {"four_ways"},
 )
 

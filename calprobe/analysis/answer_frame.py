@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from calprobe.analysis.answers import Shown, ShowOptions, every_answer, show_answers
+from calprobe.analysis.answers import COLUMNS, Shown, ShowOptions, every_answer, show_answers
 from calprobe.analysis.options import ReportOptions
 from calprobe.cells.opening import RunLike, open_each_scored
 from calprobe.cells.scored import ScoredRun, scored_run
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_SHOWN = ShowOptions()
-COLUMNS = ("relation", "instance", "subject", "answer", "predicted", "statement", "correct", "confidence")
 
 
 def answers(
@@ -56,13 +55,7 @@ def answers(
         estimator=estimator, template=template, top=None, scores=ReportOptions(reduction=reduction, compat=compat)
     )
     scored, texts = open_with_texts(run, options, probe)
-    rows: list[dict[str, Any]] = []
-    for one in every_answer(scored, texts, options):
-        row = {name: getattr(one, name) for name in COLUMNS}
-        row |= {name: given.confidence for name, given in one.estimators.items()}
-        for by in one.templates:
-            row |= {f"predicted_{by.template}": by.label, f"confidence_{by.template}": by.confidence}
-        rows.append(row)
+    rows = [answer.record() for answer in every_answer(scored, texts, options)]
     numbers = [template.number for template in scored.answered.templates]
     by_template = [f"{name}_{number}" for number in numbers for name in ("predicted", "confidence")]
     return pd.DataFrame(rows, columns=[*COLUMNS, *scored.estimators, *by_template])

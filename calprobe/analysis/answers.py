@@ -22,6 +22,7 @@ from calprobe.messages import did_you_mean
 
 CONFIDENT = 0.5
 Mask = npt.NDArray[np.bool_]  # [instances]
+COLUMNS = ("relation", "instance", "subject", "answer", "predicted", "statement", "correct", "confidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,14 @@ class Answer:
     confidence: float  # of the estimator or template by which answers are sorted; 0 without an answer
     estimators: Mapping[str, EstimatorAnswer]  # by name
     templates: tuple[TemplateAnswer, ...]
+
+    def record(self) -> dict[str, Any]:
+        """A row of `calprobe.answers`: COLUMNS, each estimator's confidence, each template's answer and confidence."""
+        row = {name: getattr(self, name) for name in COLUMNS}
+        row |= {name: one.confidence for name, one in self.estimators.items()}
+        for by in self.templates:
+            row |= {f"predicted_{by.template}": by.label, f"confidence_{by.template}": by.confidence}
+        return row
 
     def to_json(self) -> dict[str, Any]:
         """The object of one answer in `calprobe show --json`."""

@@ -21,7 +21,7 @@ from calprobe.analysis.compare_results import (
 )
 from calprobe.analysis.compare_ties import ABSOLUTE
 from calprobe.analysis.number_text import number, ranges
-from calprobe.analysis.prose import cluster_notes, error_notes, range_note, score_notes, sentence, size
+from calprobe.analysis.prose import cluster_notes, error_notes, listed, range_note, score_notes, sentence, size
 from calprobe.messages import counted
 from calprobe.metrics import Metric
 from calprobe.words import ClusterKind
@@ -35,6 +35,7 @@ UNITS: Mapping[ClusterKind, str] = {
 }
 _TIE = np.format_float_scientific(ABSOLUTE, trim="-", exp_digits=1)  # 1e-4
 
+OWN_ANSWERS = "Each estimator is judged on its own answers: where accuracies differ, Brier and ACE differ too."
 NO_ANSWER = "they count as incorrect with confidence 0, which makes errors small"
 
 
@@ -90,39 +91,31 @@ def unpaired_notes(comparison: Comparison) -> Iterable[str]:
     yield from (f"Unpaired: {label}, {reason}." for label, reason in comparison.unpaired.items())
 
 
-def few_relations(comparison: Comparison) -> Iterator[str]:
+def _few_relations(comparison: Comparison) -> Iterator[str]:
     """What a handful of relations does to the numbers of a pair or of a run; a clause for each."""
-    for label, relations, unit in _resampled(comparison):
+    scopes = [scope for pair in comparison.pairs for scope in pair.scopes]
+    drawn = sorted({(scope_name(scope), scope.relations, scope.unit) for scope in scopes})
+    if (within := comparison.within) is not None:
+        drawn.append((within.run.label, within.run.relations, within.unit))
+    for name, relations, unit in drawn:
         scores = replace(comparison.options.scores, cluster=unit)
-        yield from (f"{label}: {note}" for note in cluster_notes(relations, scores))
-
-
-def _resampled(comparison: Comparison) -> Iterator[tuple[str, int, ClusterKind]]:
-    """What was resampled: a name, its relations, the unit; each once."""
-    found = {(scope_name(scope), scope.relations, scope.unit) for pair in comparison.pairs for scope in pair.scopes}
-    yield from sorted(found)
-    if comparison.within is not None:
-        yield comparison.within.run.label, comparison.within.run.relations, comparison.within.unit
-
-
-def compared_templates(comparison: Comparison) -> str:
-    """The compared templates."""
-    numbers = sorted({pair.templates for pair in comparison.pairs})
-    return f"Templates: {'; '.join(ranges(templates) for templates in numbers)}."
+        yield from (f"{name}: {note}" for note in cluster_notes(relations, scores))
 
 
 def basis_notes(comparison: Comparison) -> Iterator[str]:
     """What all numbers are made of: templates, reduction, resamples."""
     scores, units = comparison.options.scores, comparison.units
     if comparison.pairs:
-        yield compared_templates(comparison)
-    yield from map(sentence, few_relations(comparison))
+        templates = sorted({pair.templates for pair in comparison.pairs})
+        yield f"Templates: {'; '.join(map(ranges, templates))}."
+    yield from map(sentence, _few_relations(comparison))
     if len(units) < 2:
         yield from score_notes(scores.reduction, replace(scores, cluster=next(iter(units), None)))
         return
     yield from score_notes(scores.reduction, replace(scores, resampling=replace(scores.resampling, n_resamples=0)))
     if scores.resampling.n_resamples:
-        yield range_note(f"complete relations where there are {BY_RELATION} or more, else the instances", scores)
+        drawn = f"complete relations where there are {BY_RELATION} or more, else the instances"
+        yield range_note(scores.resampling, drawn)
 
 
 def correction_notes(comparison: Corrected) -> Iterator[str]:
@@ -157,21 +150,15 @@ def within_name(margin: float) -> str:
     return f"p ±{margin:g}".replace("±0.", "±.")
 
 
-def comparison_notes(comparison: Comparison) -> Iterable[str]:
+def comparison_notes(comparison: Comparison) -> Iterator[str]:
     """Notes on all pairs, for tables with columns A and B."""
     yield from basis_notes(comparison)
-    if comparison.options.scores.resampling.n_resamples:
-        yield from correction_notes(comparison)
-    yield from direction_notes(comparison.metrics)
+    within = comparison.within
+    yield from contrast_notes(comparison, OWN_ANSWERS if within is not None and within.estimators else "")
     scopes = [scope for pair in comparison.pairs for scope in pair.scopes]
     agreements = [scope.agreement for scope in scopes if scope.agreement]
-    if comparison.within is not None:
-        agreements += [pair.agreement for pair in comparison.within.templates if pair.agreement]
-        if comparison.within.estimators:
-            yield ("Each estimator is judged on its own answers: where accuracies differ, Brier and ACE differ too.")
-    contrasts = comparison.contrasts
-    if any(isinstance(own, Contrast) and own.by_chance for own in contrasts):
-        yield from error_notes(few_values=False, chance=True)
+    if within is not None:
+        agreements += [pair.agreement for pair in within.templates if pair.agreement]
     if agreements:
         tested = any(not math.isnan(own.mcnemar_p) for own in agreements)
         exact = " McNemar p: exact, of equal accuracy of base, not corrected." if tested else ""
@@ -180,12 +167,20 @@ def comparison_notes(comparison: Comparison) -> Iterable[str]:
         yield f"Same answer, both right, only A, only B: shares of the instances, by base.{exact}"
 
 
+def contrast_notes(comparison: Corrected, own_answers: str = "") -> Iterator[str]:
+    """Notes on differences and p-values; `own_answers` is a sentence on contrasts of estimators."""
+    if comparison.options.scores.resampling.n_resamples:
+        yield from correction_notes(comparison)
+    yield from direction_notes(comparison.metrics)
+    if own_answers:
+        yield own_answers
+    if any(isinstance(own, Contrast) and own.by_chance for own in comparison.contrasts):
+        yield from error_notes(few_values=False, chance=True)
+
+
 def direction_notes(metrics: Iterable[Metric]) -> Iterator[str]:
     """Which side a difference favours."""
     metrics = tuple(metrics)
     for better, sign in (("smaller", "below"), ("larger", "above")):
-        titles = [metric.title for metric in metrics if metric.better == better]
-        if titles:
-            *most, last = titles
-            listed = f"{', '.join(most)} and {last}" if most else last
-            yield sentence(f"{listed}: {better} is better; a difference {sign} 0 favours A")
+        if titles := [metric.title for metric in metrics if metric.better == better]:
+            yield sentence(f"{listed(titles)}: {better} is better; a difference {sign} 0 favours A")

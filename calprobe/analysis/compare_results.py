@@ -253,6 +253,7 @@ class Corrected(ABC):
     """A comparison of any kind of runs: its p-values are corrected for all of them."""
 
     __slots__ = ()
+    metrics: tuple[Metric, ...]  # in the order of rows
     options: CompareOptions  # with the correction that was chosen
 
     @property
@@ -299,6 +300,11 @@ class Comparison(Corrected):
                     yield from own.contrasts
             if self.within.grounding is not None:
                 yield self.within.grounding
+
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """The metrics' titles, by name."""
+        return {metric.name: metric.title for metric in self.metrics}
 
     @property
     def units(self) -> tuple[ClusterKind, ...]:

@@ -7,7 +7,7 @@ named with the reason, and the others are shown without it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -135,13 +135,6 @@ class Overview:
         """Whether what chance makes of errors is shown: a task is of few questions."""
         sides = (side for task in self.tasks for side in task.sides)
         return chance_shown(min((side.questions for side in sides), default=SMALL), self.resampling)
-
-    @property
-    def missing(self) -> Iterator[tuple[str, str, str]]:
-        """Task, run and reason of all that is not there."""
-        for task in self.tasks:
-            for label, why in task.missing.items():
-                yield task.name, label, why
 
     def to_json(self) -> dict[str, Any]:
         """A key for each task."""

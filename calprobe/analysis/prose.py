@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from calprobe.analysis.compare_results import Scope
 from calprobe.analysis.covariates import Covariate
 from calprobe.analysis.number_text import number, ranges, signed_spelled, spelled
 from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.paper_figures import Figure, RunAgainst
-from calprobe.analysis.reductions import RunReductions
-from calprobe.analysis.results import Report, RunReport, Ties
+from calprobe.analysis.results import EstimatorReport, Report, RunReport
 from calprobe.analysis.sensitivity import PromptSensitivity
 from calprobe.analysis.slices import RunSlices, Slice
 from calprobe.analysis.uncertainty import MeanUncertainty
@@ -28,13 +27,14 @@ DRAWN: dict[ClusterKind | None, str] = {
     "relation": "the relations, each drawn completely",
     "within-relation": "the instances within each relation",
 }
+GROUPS = {
+    "intrinsic": "probabilities under one wording",
+    "consistency": "agreement between paraphrases",
+    "grounding": "statements that say how sure they are",
+}
 CHANCE_BELOW = 500  # instances below which much of a slice's ACE is chance
 SLICE_METRICS = {"ace": "ACE", "ace_if_calibrated": "if cal.", "brier": "Brier"}  # of each estimator of a slice
 COVARIATE_METRICS = {"confidence_gap": "conf - acc", "ace": "ACE", "ace_if_calibrated": "if cal."}
-FIGURE_METRICS = {"ace": "ACE", "brier": "Brier", "accuracy": "accuracy", "bear_score": "BEAR score"}
-HARMONIC_MEAN = (
-    "Harmonic mean of accuracy and 1 - ACE (Kissling et al. 2026, appendix B), without interval; larger is better."
-)
 
 
 # Descriptions of runs.
@@ -54,10 +54,19 @@ def heading(run: RunFacts) -> tuple[str, str, str]:
 
 def state(run: RunFacts) -> str:
     """complete; or what is missing or left out: PARTIAL, 3 of 8 relations; LIMITED: 8 of 60 relations."""
-    found = [f"PARTIAL, {run.relations} of {len(run.manifest.relations)} relations"] if run.partial else []
-    if limited := run.manifest.limits():
-        found.append(f"LIMITED: {limited}")
-    return "; ".join(found) or "complete"
+    return _lacking(run, "PARTIAL", "LIMITED") or "complete"
+
+
+def left_out(run: RunFacts) -> str:
+    """What a partial run lacks, and what was not asked for; empty if nothing is left out."""
+    return _lacking(run, "partial run", "limited")
+
+
+def _lacking(run: RunFacts, partial: str, limited: str) -> str:
+    found = [f"{partial}, {run.relations} of {len(run.manifest.relations)} relations"] if run.partial else []
+    if limits := run.manifest.limits():
+        found.append(f"{limited}: {limits}")
+    return "; ".join(found)
 
 
 def how_scored(run: RunFacts) -> str:
@@ -76,19 +85,6 @@ def size(found: RunFacts | Scope) -> str:
 def size_and_state(run: RunFacts) -> str:
     """The run's size; notes a partial run and one of a part of the probe."""
     return f"{size(run)} ({found})" if (found := left_out(run)) else size(run)
-
-
-def left_out(run: RunFacts) -> str:
-    """What a partial run lacks, and what was not asked for; empty if nothing is left out."""
-    found = [partial(run)] if run.partial else []
-    if limited := run.manifest.limits():
-        found.append(f"limited: {limited}")
-    return "; ".join(found)
-
-
-def partial(run: RunFacts) -> str:
-    """How much of a partial run there is."""
-    return f"partial run, {run.relations} of {len(run.manifest.relations)} relations"
 
 
 def _same_tokens(run: RunFacts) -> str:
@@ -144,28 +140,15 @@ def accuracies(run: RunReport) -> tuple[str, ...]:
         else:
             lines.append(f"mean accuracy over {over} {spelled(run.bear_score)}")
     if run.ties is not None and run.ties.instances:
-        lines.append(ties_found(run.ties))
+        ties = counted(run.ties.instances, "instance")
+        expected = number(run.ties.expected_accuracy)
+        lines.append(f"ties: {ties} with several largest scores; expected accuracy {expected}")
     return tuple(lines)
-
-
-def ties_found(ties: Ties) -> str:
-    """The number of ties, and the accuracy that their chance has no part in."""
-    found = counted(ties.instances, "instance")
-    return f"ties: {found} with several largest scores; expected accuracy {number(ties.expected_accuracy)}"
 
 
 def mean_accuracy_name(runs: Sequence[RunFacts]) -> str:
     """What the mean accuracy over the paraphrases is called: BEAR score, if all runs have one."""
     return "BEAR score" if all(run.has_bear_score for run in runs) else "mean accuracy"
-
-
-def bear_notes(runs: Sequence[RunFacts]) -> Iterable[str]:
-    """A warning, where a run of BEAR has other wordings than BEAR's leaderboard."""
-    if any(run.of_bear and run.paraphrases > 1 and not run.has_bear_score for run in runs):
-        yield (
-            "NOT A BEAR SCORE: the mean accuracy is of other wordings than BEAR's own, so it is not comparable with "
-            "BEAR's leaderboard. Score with --template-set native --templates paraphrases for the BEAR score."
-        )
 
 
 def calibration_sentences(run: RunReport) -> tuple[str, ...]:
@@ -212,13 +195,13 @@ def score_notes(reduction: str, options: ReportOptions) -> Iterable[str]:
         "answer space: compare it between runs of one probe only."
     )
     if options.resampling.n_resamples:
-        yield range_note(DRAWN[options.cluster], options)
+        yield range_note(options.resampling, DRAWN[options.cluster])
 
 
-def range_note(units: str, options: ReportOptions) -> str:
+def range_note(resampling: Resampling, units: str = "") -> str:
     """The note on intervals, with the units that are resampled."""
-    resamples, seed = counted(options.resampling.n_resamples, "resample"), options.resampling.seed
-    return f"Ranges: 95 % bootstrap intervals ({resamples} of {units}, seed {seed})."
+    resamples, of = counted(resampling.n_resamples, "resample"), units and f" of {units}"
+    return f"Ranges: 95 % bootstrap intervals ({resamples}{of}, seed {resampling.seed})."
 
 
 def options_made(options: ReportOptions) -> tuple[tuple[str, str], ...]:
@@ -265,7 +248,12 @@ def report_notes(report: Report) -> Iterable[str]:
             f"Ties: of candidates that share the largest score, the prediction is {chosen}; expected accuracy counts "
             "the right one of n tied candidates as 1/n."
         )
-    yield from bear_notes([run.facts for run in report.runs])
+    runs = [run.facts for run in report.runs]
+    if any(run.of_bear and run.paraphrases > 1 and not run.has_bear_score for run in runs):
+        yield (
+            "NOT A BEAR SCORE: the mean accuracy is of other wordings than BEAR's own, so it is not comparable with "
+            "BEAR's leaderboard. Score with --template-set native --templates paraphrases for the BEAR score."
+        )
 
 
 def _unscored_answers(report: Report) -> Iterable[str]:
@@ -298,19 +286,53 @@ def wording_facts(sensitivity: PromptSensitivity, uncertainty: MeanUncertainty) 
         yield "failed", f"{counted(sensitivity.failed, 'instance')}, left out of all but accuracy and ACE"
 
 
-def reductions_remarks(run: RunReductions) -> Iterable[str]:
-    """The template of the numbers, and the numbers that a run lacks; one clause for each."""
-    if run.template is None:
-        yield "no accuracy: the run has neither template 0 nor a paraphrase"
-    else:
-        yield f"base: template {run.template}"
-    if run.unknown:
-        yield f"not known to this import: {', '.join(run.unknown)}"
-
-
 def sentence(clause: str) -> str:
     """A clause as a sentence."""
     return f"{clause[:1].upper()}{clause[1:]}."
+
+
+def listed(words: Sequence[str]) -> str:
+    """One, two and three."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+# Estimators.
+
+
+def group_title(group: str, estimators: Sequence[EstimatorReport]) -> str:
+    """A group with what it reads: intrinsic (probabilities under one wording): template 0."""
+    meaning = f" ({GROUPS[group]})" if group in GROUPS else ""
+    return f"{group}{meaning}: {templates_read(estimators)}"
+
+
+def templates_read(estimators: Sequence[EstimatorReport]) -> str:
+    """The templates that the estimators of a group use: once for those with the same templates."""
+    readers: dict[tuple[int, ...], list[str]] = {}
+    for estimator in estimators:
+        readers.setdefault(estimator.templates, []).append(estimator.name)
+    if len(readers) == 1:
+        return templates_named(estimators[0].templates)
+    singles = [number for templates in readers for number in templates]
+    if len(singles) == len(readers) == len(estimators) and all(a < b for a, b in pairwise(singles)):
+        return f"{templates_named(singles)}, one each"
+    return " or ".join(templates_named(templates) for templates in readers)
+
+
+def templates_named(numbers: Sequence[int]) -> str:
+    """template 0, or templates 0-4."""
+    return f"template{'s' if len(numbers) > 1 else ''} {ranges(numbers)}"
+
+
+def estimator_notes(estimator: EstimatorReport) -> Iterable[str]:
+    """What stands below an estimator's name: 59 failed; T 1.55-1.71, its temperatures."""
+    if estimator.failed:
+        yield f"{estimator.failed:,} failed"
+    if estimator.fitted:
+        low, high = (
+            f"{end:.0f}" if end >= 100 else f"{end:.3g}" for end in (min(estimator.fitted), max(estimator.fitted))
+        )
+        yield f"T {low}" if low == high else f"T {low}-{high}"
 
 
 # Slices.
@@ -369,31 +391,3 @@ def trend_note(units: str, caution: str) -> str:
         f"Spearman's rho, over the n {units} that have a value (10 or more): with correctness, with confidence, and "
         f"with confidence - correctness, which is above 0 where overconfidence grows. {caution}"
     )
-
-
-# Numbers beside the paper's.
-
-
-def against_notes(found: RunAgainst) -> Iterable[str]:
-    """Notes above the rows."""
-    yield f"Against {found.source}{f', model {found.model}' if found.model else ''}."
-    if found.departures:
-        yield f"DIFFERENT FROM THE PAPER: {'; '.join(found.departures)}."
-    yield from found.left_out
-
-
-def against_footnotes(found: RunAgainst) -> Iterable[str]:
-    """Explanations of the columns."""
-    if found.rows:
-        yield "Difference: ours minus the paper's. Inside: the paper's number is within our interval."
-
-
-def figure_name(figure: Figure) -> str:
-    """The name of a figure of the paper.
-
-    >>> figure_name(Figure("2", "margin", "brier", 0.179, "Economic"))
-    'margin Brier, Economic'
-    """
-    metric = FIGURE_METRICS[figure.metric]
-    name = f"{figure.estimator} {metric}" if figure.estimator else metric
-    return name + (f", {figure.of}" if figure.of else "")

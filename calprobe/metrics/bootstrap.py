@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_confidence
-from calprobe.metrics.intervals import Draws, Estimate, interval
+from calprobe.metrics.intervals import Draws, Estimate, interval, reference
 from calprobe.metrics.metric import ClosedFormMetric, Metric, ReferenceMetric, evaluate, is_resampled
 from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters, of_blocks
 from calprobe.metrics.sample import SortedInstances, row_sums, sort_instances
@@ -113,13 +113,9 @@ def bootstrap_many(
 
 
 def _estimate(metric: Metric, drawn: Mapping[str, Draws], n_units: int) -> Estimate:
-    if not isinstance(metric, ReferenceMetric):
-        return interval(drawn[metric.name], metric, n_units if metric.proportion else 0)
-    draws = drawn.get(metric.of)
-    if draws is None or draws.by_chance is None or not len(draws.by_chance):
-        return Estimate(float("nan"))
-    value, low, high = metric.compute(draws.value, draws.by_chance)
-    return Estimate(value) if np.isnan(low) else Estimate(value, low, high)
+    if isinstance(metric, ReferenceMetric):
+        return reference(drawn.get(metric.of), metric)
+    return interval(drawn[metric.name], metric, n_units if metric.proportion else 0)
 
 
 def _closed_form(

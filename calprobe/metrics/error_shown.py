@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -72,13 +72,24 @@ def chance_shown(questions: int, resampling: Resampling) -> bool:
     return questions < SMALL and resampling.n_resamples > 0
 
 
-def with_chance(error: ErrorName) -> tuple[str, str, str]:
+def with_chance(error: str) -> tuple[str, str, str]:
     """The names of an error and of what chance makes of it.
 
     >>> with_chance("ace")
     ('ace', 'ace_if_calibrated', 'ace_p')
     """
     return (error, f"{error}_if_calibrated", f"{error}_p")
+
+
+def chance_value(name: str, questions: int, metrics: Mapping[str, Estimate] | Mapping[str, float]) -> Estimate | None:
+    """What chance makes of an error of so many questions, by the name of that; None of many, and where none was drawn.
+
+    >>> found = {"ace_p": Estimate(0.3)}
+    >>> chance_value("ace_p", 60, found), chance_value("ace_p", 7731, found), chance_value("ece_p", 60, found)
+    (Estimate(value=0.3, low=nan, high=nan), None, None)
+    """
+    value = metrics.get(name)
+    return value if questions < SMALL and isinstance(value, Estimate) and not np.isnan(value.value) else None
 
 
 def columns_shown(metrics: Sequence[Metric], *, few_values: bool, chance: bool) -> tuple[Metric, ...]:
@@ -111,10 +122,10 @@ def columns_shown(metrics: Sequence[Metric], *, few_values: bool, chance: bool) 
         replace(metric, printed=room[metric.name][0], priority=room[metric.name][1]) if metric.name in room else metric
         for metric in metrics
     )
-    return tuple(_beside_their_errors(list(placed)))
+    return tuple(beside_their_errors(list(placed)))
 
 
-def _beside_their_errors(metrics: Sequence[Metric]) -> Iterator[Metric]:
+def beside_their_errors(metrics: Sequence[Metric]) -> Iterator[Metric]:
     """The metrics, each followed by its references."""
     of: dict[str, list[Metric]] = {}
     for metric in metrics:

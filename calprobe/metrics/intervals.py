@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calprobe.arrays import Floats
-from calprobe.metrics.metric import Metric
+from calprobe.metrics.metric import Metric, ReferenceMetric
 
 LEVEL = 0.95  # of every interval
 SAME = 1e-12  # spread of resampled values that is rounding
@@ -87,6 +87,13 @@ def interval(draws: Draws, metric: Metric | None = None, trials: int = 0) -> Est
     excess = Excess.of(draws, overfit)
     low, high = low - excess.bias - excess.own, high - excess.bias
     return Estimate(draws.value, max(0.0, min(low, draws.value)), min(most, max(high, draws.value)))
+
+
+def reference(draws: Draws | None, metric: ReferenceMetric) -> Estimate:
+    """What perfect calibration shows of an error by its draws; NaN without any by chance."""
+    if draws is None or draws.by_chance is None or not len(draws.by_chance):
+        return Estimate(float("nan"))
+    return Estimate(*metric.compute(draws.value, draws.by_chance))
 
 
 def _without_spread(value: float, trials: int) -> Estimate:

@@ -6,7 +6,7 @@ confidence as its probability.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import numpy as np
 
@@ -38,18 +38,32 @@ def reference_metrics(errors: Iterable[Metric]) -> Iterator[ReferenceMetric]:
     Those of other errors are left out.
     """
     for error in errors:
-        for kind, compute, name, title, definition in KINDS:
-            if kind in SHOWN.get(error.name, ""):
-                yield ReferenceMetric(
-                    name.format(error.name),
-                    title.format(error.title),
-                    definition.format(error.title),
-                    None,
-                    error.name,
-                    compute,
-                    source=SOURCE,
-                    priority=PRIORITIES.get(name.format(error.name)),
-                )
+        yield from _references(error, SHOWN.get(error.name, ()))
+
+
+def chance_metrics(error: Metric) -> tuple[ReferenceMetric, ...]:
+    """What a table shows beside an error of few questions: its mean if calibrated, and p; of any biased metric.
+
+    >>> from calprobe.metrics.scoring_rules import BRIER
+    >>> [metric.name for metric in chance_metrics(BRIER)]
+    ['brier_if_calibrated', 'brier_p']
+    """
+    return tuple(_references(error, ("mean", "p")))
+
+
+def _references(error: Metric, kinds: Container[str]) -> Iterator[ReferenceMetric]:
+    for kind, compute, name, title, definition in KINDS:
+        if kind in kinds:
+            yield ReferenceMetric(
+                name.format(error.name),
+                title.format(error.title),
+                definition.format(error.title),
+                None,
+                error.name,
+                compute,
+                source=SOURCE,
+                priority=PRIORITIES.get(name.format(error.name)),
+            )
 
 
 def _mean(_value: float, by_chance: Floats) -> tuple[float, float, float]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from calprobe.metrics.calibration import ACE_BINS, DEBIASED_ECE, calibration_metrics
 from calprobe.metrics.calibration_tests import calibration_tests
 from calprobe.metrics.corp import corp_metrics
 from calprobe.metrics.cumulative import ECCE_MAD, ECCE_RANGE
 from calprobe.metrics.metric import Metric
 from calprobe.metrics.ranking import AURC, AUROC, E_AURC, PRR
-from calprobe.metrics.reference import reference_metrics
+from calprobe.metrics.reference import chance_metrics, reference_metrics
 from calprobe.metrics.scoring_rules import (
     ACCURACY,
     BRIER,
@@ -37,3 +39,14 @@ def standard_metrics(ace_bins: int | None = ACE_BINS) -> tuple[Metric, ...]:
     rules = (BRIER, BRIER_SKILL, *decomposition_metrics(ace_bins), NLL, *corp_metrics())
     order = (AUROC, AURC, E_AURC, PRR)
     return (ACCURACY, MEAN_CONFIDENCE, CONFIDENCE_GAP, *errors, *by_chance, *calibration_tests(), *rules, *order)
+
+
+def named_metrics(names: Container[str], ace_bins: int | None = ACE_BINS) -> tuple[Metric, ...]:
+    """The metrics of a report that are named; behind ECE with 15 bins what chance makes of it, which studies show.
+
+    >>> [metric.name for metric in named_metrics(("ece_15", "brier"))]
+    ['ece_15', 'ece_15_if_calibrated', 'ece_15_p', 'brier']
+    """
+    named = [metric for metric in standard_metrics(ace_bins) if metric.name in names]
+    chance = {metric.name: chance_metrics(metric) for metric in named if metric.name == "ece_15"}
+    return tuple(shown for metric in named for shown in (metric, *chance.get(metric.name, ())))

@@ -16,9 +16,10 @@ from calprobe.analysis.asked.answer_pictures import (
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.results import AskedRunReport
-from calprobe.analysis.curves.grouped_boxes import Box, draw_grouped_boxes
-from calprobe.analysis.curves.stacked_shares import Part, StackedShares, draw_stacked_shares
-from calprobe.analysis.html import asked_charts
+from calprobe.analysis.curves.stacked_shares import Part, StackedShares
+from calprobe.analysis.html.panels import drawn as page
+from calprobe.analysis.marks import Box
+from calprobe.analysis.plots.paper import draw
 from calprobe.cells.asked import Asked
 from calprobe.metrics import Resampling
 
@@ -88,14 +89,14 @@ def test_boxes_are_of_the_tokens_behind_the_thoughts_and_of_these() -> None:
 
 def test_a_bar_is_drawn_from_0_to_1_with_the_names_that_have_room() -> None:
     panel = StackedShares("p", "set", ("a",), ((Part("0.5", 0.97, 0.5), Part("other (3)", 0.03, None)),))
-    figure = draw_stacked_shares([panel])
+    figure = draw([panel])
     (axes,) = figure.axes
     (legend,) = figure.legends  # of the grey part
     assert [text.get_text() for text in legend.get_texts()] == ["other values, and how many they are"]
-    assert draw_stacked_shares([replace(panel, parts=((Part("0.5", 1.0, 0.5),),))]).legends == []
+    assert draw([replace(panel, parts=((Part("0.5", 1.0, 0.5),),))]).legends == []
     assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(0.0, 0.97), pytest.approx((0.97, 0.03))]
     assert [text.get_text() for text in axes.texts] == ["0.5"]
-    drawn = asked_charts.stacked_shares(panel)
+    drawn = page(panel.panel)
     assert drawn.count("<rect") == 2
     assert "other (3): 3.0%" in drawn
 
@@ -103,11 +104,11 @@ def test_a_bar_is_drawn_from_0_to_1_with_the_names_that_have_room() -> None:
 def test_a_box_has_its_five_numbers_and_a_missing_one_is_left_out() -> None:
     (panel,) = length_panels(run())
     two = replace(panel, groups=("quiz", "none"), values=(*panel.values, (None,)))
-    (axes,) = draw_grouped_boxes([two]).axes
+    (axes,) = draw([two]).axes
     drawn = {float(y) for line in axes.lines for y in line.get_ydata()}  # whiskers, caps, median
     assert drawn == {4.0, 6.0, 8.0}
     assert len(axes.patches) == 1
     assert [label.get_text() for label in axes.get_xticklabels()] == ["quiz", "none"]
-    html = asked_charts.grouped_boxes(two)
+    html = page(two.panel)
     assert html.count("<rect") == 1
     assert "quiz, plain: median 6, quartiles 4 and 8, from 4 to 8" in html

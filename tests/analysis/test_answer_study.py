@@ -19,6 +19,7 @@ from calprobe.analysis.asked.science.answer_results import TREATMENTS, AnswerCel
 from calprobe.analysis.asked.science.beside_science import SCIENCE2026, beside_science
 from calprobe.analysis.beside import published
 from calprobe.analysis.tables.asked import asked_tables
+from calprobe.analysis.tables.asked.answer_study import answer_study_tables
 from calprobe.answers.grading import TOLERANCES, GradeRules, grade
 from calprobe.answers.types import Reading
 from calprobe.arrays import Floats
@@ -91,6 +92,19 @@ def test_responses_and_questions_have_their_closed_forms() -> None:
     assert questions.share["mean_confidence"].value == pytest.approx(3 / 4)
     assert questions.normalised is not None
     assert questions.normalised["mean_confidence"].value == pytest.approx(3 / 4)
+
+
+def test_what_chance_makes_of_ece_stands_beside_it() -> None:
+    run = report(lambda claim, sample: "Yes" if claim.id.endswith("A") else "No", CLAIMS)
+    assert run.answers is not None
+    (cell,) = run.answers.cells
+    # A is always the answer with a share of 1, and right for 3 of 12 questions; calibrated it would be right for all.
+    found = [cell.questions.share[name].value for name in ("ece_15", "ece_15_if_calibrated", "ece_15_p")]
+    assert found == pytest.approx([0.75, 0, 1 / 51])
+    table = next(answer_study_tables(run.answers, "sums"))
+    titles = [column.title for column in table.columns if column.heading == "normalised"]
+    assert titles[:3] == ["ECE 15", "ECE 15 if cal.", "ECE 15 p"]
+    assert table.notes[-1].startswith("If cal.: ")
 
 
 def test_always_yes_is_said_to_be_degenerate_and_draws_an_answer() -> None:

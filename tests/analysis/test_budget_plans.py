@@ -17,10 +17,8 @@ from calprobe.analysis.asked.reliability_curves import pooled
 from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
 from calprobe.analysis.asked.results import CellReport
 from calprobe.analysis.asked.wording_results import BudgetPlan
-from calprobe.analysis.curves.budget_figure import draw_budgets
-from calprobe.analysis.curves.share_figure import draw_shares
-from calprobe.analysis.html.asked_charts import budget as budget_chart
-from calprobe.analysis.html.asked_charts import share as share_chart
+from calprobe.analysis.html.panels import drawn
+from calprobe.analysis.plots.paper import draw
 from calprobe.analysis.tables.asked.budget import budget_tables
 from calprobe.analysis.tables.asked.published import published_tables
 from calprobe.cells.asked import Asked, read_sets
@@ -125,8 +123,8 @@ def test_tables_figures_and_json_show_the_plans(insensitive: Asked) -> None:
     assert [row.label for row in shares.rows] == ["(2, 3)", "(3, 2)", "(6, 1)"]
     (panel,) = budget_panels(run)
     assert (panel.reading, panel.plans) == ("greedy", ("(1, 6)", "(2, 3)", "(3, 2)", "(6, 1)"))
-    assert len(draw_budgets([panel]).axes) == 1
-    assert "answer_entropy, (6, 1)" in budget_chart(panel)
+    assert len(draw([panel]).axes) == 1
+    assert "(6, 1), answer_entropy: " in drawn(panel.panel)
     plans = run.to_json()["sets"]["quiz"]["variants"]["plain"]["budget"]["6"]["plans"]
     assert set(plans["1x6"]["auroc"]["answer_entropy"]["greedy"]) == {"value", "ci95", "sd"}
     assert plans["2x3"]["wording"]["one_hot"]["by_chance"]["value"] == pytest.approx(0.2)
@@ -214,12 +212,12 @@ def test_a_figure_shows_how_sampled_shares_come_near_the_exact_one() -> None:
     assert panel.exact["unbiased"] == own.unbiased
     apart = [abs(mean - own.ratio_of_sums) for _, _, mean, _ in panel.points("ratio_of_sums")]
     assert apart[2] < apart[1] < apart[0]
-    (axes,) = draw_shares([panel]).axes
+    (axes,) = draw([panel]).axes
     assert [line.get_ydata()[0] for line in axes.lines if line.get_marker() == "None"] == [
         own.ratio_of_sums,
         own.unbiased,
     ]
-    assert "rho*, 16 samples: " in share_chart(panel)
+    assert "rho*, 16 samples: " in drawn(panel.panel)
     assert share_panels(replace(run, sets={})) == ()
     assert len(pooled(list(run.cells), "label")[0]) == 6 * 2  # samples of a question share its label probabilities
 

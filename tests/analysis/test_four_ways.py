@@ -16,7 +16,6 @@ from scipy.stats import binomtest, mannwhitneyu, spearmanr
 
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.four_ways.compare_ways import compare_opened
-from calprobe.analysis.four_ways.frame import facts_frame
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.options import FourWaysOptions
 from calprobe.analysis.four_ways.ranked import Ranked, columns_of
@@ -142,7 +141,7 @@ def test_the_answer_of_several_samples_is_the_most_frequent_one(found: FourWays)
 
 
 def test_correlations_are_those_of_scipy_over_a_join_of_pandas(found: FourWays) -> None:
-    joined = facts_frame(found)
+    joined = found.frame()
     names = [f"{own.view.number}_{own.view.name}" for own in found.views]
     signs = [-1 if own.view.estimator.scale == "uncertainty" else 1 for own in found.views]
     for pair in found.correlations:
@@ -156,7 +155,7 @@ def test_correlations_are_those_of_scipy_over_a_join_of_pandas(found: FourWays) 
 
 
 def test_differences_are_those_of_the_paired_bootstrap(found: FourWays) -> None:
-    joined = facts_frame(found)
+    joined = found.frame()
     pair = next(own for own in found.pairs if own.first.name == "stated_decimal")
     assert (pair.second.way, pair.second.name, pair.facts) == ("B", "base", 11)
     first, second = (f"{own.number}_{own.name}" for own in (pair.first, pair.second))
@@ -331,7 +330,7 @@ def test_json_is_json_and_has_every_fact(found: FourWays) -> None:
     last = content["facts"][10]["views"]
     stated = next(number for number, own in content["views"].items() if own["estimator"] == "stated_decimal")
     assert last[stated]["confidence"] is None
-    joined = facts_frame(found)
+    joined = found.frame()
     assert isinstance(joined, pd.DataFrame)
     assert joined.id.tolist() == [fact["id"] for fact in content["facts"]]
 

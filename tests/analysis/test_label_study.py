@@ -88,6 +88,27 @@ def test_raw_and_normalised_chosen_and_all_labels_have_their_closed_forms() -> N
     assert direct.concentration["normalised"].possible == 0  # always right: calibrated confidences are all 1
 
 
+def test_what_chance_makes_of_ece_stands_beside_it() -> None:
+    def sure(question: Question, variant: str) -> list[float]:
+        """All mass on the right label; under `steps` on the next one."""
+        right = (question.answer + variant.startswith("steps")) % 4
+        return [float(place == right) for place in range(4)]
+
+    found = study(sure)
+    direct, steps = (design.chosen["normalised"] for design in found.designs)
+    # Confidences of 1 that are calibrated are right in every draw: an error of 0, and the other of 1 in none of 50.
+    assert [direct[name].value for name in ("ece_15", "ece_15_if_calibrated", "ece_15_p")] == [0, 0, 1]
+    assert [steps[name].value for name in ("ece_15", "ece_15_if_calibrated", "ece_15_p")] == [1, 0, 1 / 51]
+    tables = {table.label: table for table in label_study_tables(found)}
+    titles = [column.title for column in tables["designs"].columns]
+    assert titles[titles.index("raw") :][:6] == ["raw", "raw if cal.", "raw p", "ECE 15", "ECE 15 if cal.", "ECE 15 p"]
+    assert "ECE 15 p" in [column.title for column in tables["selection"].columns]
+    many = replace(found, designs=tuple(replace(design, rows=1000) for design in found.designs))
+    (table,) = (table for table in label_study_tables(many) if table.label == "designs")
+    assert not [column.title for column in table.columns if "cal." in column.title]
+    assert len(table.notes) == 1
+
+
 def test_a_label_that_is_preferred_wherever_it_stands_shows_in_its_sum_and_in_permutations() -> None:
     found = study(prefers_a, orders=4)
     sums = {use.label: (use.mass, use.gold) for use in found.designs[0].uses}

@@ -70,7 +70,7 @@ def test_sides_have_the_numbers_of_the_runs(found: Overview, folder: Path) -> No
 
 
 def test_what_is_missing_is_named_with_the_reason(found: Overview) -> None:
-    missing = {(where, label): why for where, label, why in found.missing}
+    missing = {(task.name, label): why for task in found.tasks for label, why in task.missing.items()}
     assert missing.keys() == {("probe", "gone"), ("probe", "damaged"), ("sums", "lacking")}
     assert "not JSON" in missing["probe", "damaged"]
     assert "questions" in missing["sums", "lacking"]

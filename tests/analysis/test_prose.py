@@ -16,11 +16,13 @@ from calprobe.analysis import (
     RunReport,
     SliceOptions,
     compare_reductions,
-    estimator_prose,
     prose,
     report,
 )
 from calprobe.analysis.paper_figures import RunAgainst
+from calprobe.analysis.tables.against import against_notes, against_table
+from calprobe.analysis.tables.labels import TableName
+from calprobe.analysis.tables.reductions import reductions_remarks
 from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import StartToken
@@ -182,18 +184,16 @@ def test_the_cause_of_failures_under_compat_and_mean_answer(found: Report) -> No
 
 def test_what_stands_below_an_estimator(run: RunReport) -> None:
     base = replace(run.estimators[0], failed=0, fitted=())
-    assert list(estimator_prose.estimator_notes(base)) == []
+    assert list(prose.estimator_notes(base)) == []
     fitted = replace(base, failed=1234, fitted=(1.551, 1.7149, 1.6))
-    assert list(estimator_prose.estimator_notes(fitted)) == ["1,234 failed", "T 1.55-1.71"]
-    assert list(estimator_prose.estimator_notes(replace(base, fitted=(1000.0, 1000.0)))) == ["T 1000"]
+    assert list(prose.estimator_notes(fitted)) == ["1,234 failed", "T 1.55-1.71"]
+    assert list(prose.estimator_notes(replace(base, fitted=(1000.0, 1000.0)))) == ["T 1000"]
 
 
 def test_groups_say_what_they_read(run: RunReport) -> None:
     base = replace(run.estimators[0], templates=(0,))
-    assert estimator_prose.group_title("intrinsic", [base]) == (
-        "intrinsic (probabilities under one wording): template 0"
-    )
-    assert estimator_prose.group_title("beyond the paper", [base]) == "beyond the paper: template 0"
+    assert prose.group_title("intrinsic", [base]) == ("intrinsic (probabilities under one wording): template 0")
+    assert prose.group_title("beyond the paper", [base]) == "beyond the paper: template 0"
 
 
 def test_the_cost_of_scoring(facts: RunFacts) -> None:
@@ -208,13 +208,13 @@ def test_the_cost_of_scoring(facts: RunFacts) -> None:
 
 def test_templates_that_estimators_read(run: RunReport) -> None:
     base = replace(run.estimators[0], templates=(0,))
-    assert estimator_prose.templates_read([base, replace(base, name="margin")]) == "template 0"
-    assert estimator_prose.templates_read([replace(base, templates=(0, 1, 2, 4))]) == "templates 0-2,4"
+    assert prose.templates_read([base, replace(base, name="margin")]) == "template 0"
+    assert prose.templates_read([replace(base, templates=(0, 1, 2, 4))]) == "templates 0-2,4"
     other = replace(base, name="mixture", templates=(0, 1))
-    assert estimator_prose.templates_read([base, other]) == "template 0 or templates 0-1"
+    assert prose.templates_read([base, other]) == "template 0 or templates 0-1"
     markers = [replace(base, name=f"marker_{n}", templates=(n,)) for n in (5, 6, 7, 9)]
-    assert estimator_prose.templates_read(markers) == "templates 5-7,9, one each"
-    assert estimator_prose.templates_read(markers[:1:-1]) == "template 9 or template 7"
+    assert prose.templates_read(markers) == "templates 5-7,9, one each"
+    assert prose.templates_read(markers[:1:-1]) == "template 9 or template 7"
 
 
 def test_what_the_wording_changes(run: RunReport) -> None:
@@ -230,8 +230,8 @@ def test_what_the_wording_changes(run: RunReport) -> None:
 
 def test_remarks_on_reductions(found: Report) -> None:
     (own,) = compare_reductions(found.runs[0].label, QUICK).runs
-    assert list(prose.reductions_remarks(own)) == ["base: template 0"]
-    assert list(prose.reductions_remarks(replace(own, template=None, unknown=("mean", "mean_answer")))) == [
+    assert list(reductions_remarks(own)) == ["base: template 0"]
+    assert list(reductions_remarks(replace(own, template=None, unknown=("mean", "mean_answer")))) == [
         "no accuracy: the run has neither template 0 nor a paraphrase",
         "not known to this import: mean, mean_answer",
     ]
@@ -255,11 +255,11 @@ def test_notes_on_slices(tmp_path_factory: pytest.TempPathFactory) -> None:
     ]
 
 
-def test_notes_on_the_papers_numbers() -> None:
+def test_notes_on_the_papers_numbers(run: RunReport) -> None:
     found = RunAgainst("the paper", "gpt2", ("one thing", "another"), ("Left out.",), ())
-    assert list(prose.against_notes(found)) == [
+    assert list(against_notes(found)) == [
         "Against the paper, model gpt2.",
         "DIFFERENT FROM THE PAPER: one thing; another.",
         "Left out.",
     ]
-    assert list(prose.against_footnotes(found)) == []
+    assert against_table(run.facts, found, TableName("gpt2", "gpt2")).notes == ()

@@ -13,8 +13,9 @@ from calprobe.analysis.asked.pictures import size_panels
 from calprobe.analysis.asked.results import AcrossRuns, SizeAndSpread, SizePoint
 from calprobe.analysis.asked.sizes import size_and_spread
 from calprobe.analysis.beside import published
-from calprobe.analysis.curves.size_figure import draw_sizes, short_count, size_ticks, spelled_rho
-from calprobe.analysis.html.asked_charts import sizes as svg_of
+from calprobe.analysis.curves.size_figure import short_count, size_ticks, spelled_rho
+from calprobe.analysis.html.panels import drawn
+from calprobe.analysis.plots.paper import draw
 from calprobe.analysis.run_names import state
 from calprobe.analysis.tables.asked.several import across_tables
 from calprobe.metrics import Estimate
@@ -85,10 +86,10 @@ def test_a_figure_of_the_audit_names_all_models() -> None:
         ("Gemma-3-1B", "Gemma-3-4B"),
         ("Qwen-2.5-3B", "Qwen-2.5-7B"),
     }
-    figure = draw_sizes(panels)
+    figure = draw(panels)
     names = {text.get_text().split("  ")[-1] for text in figure.legends[0].get_texts()}
     assert names >= set(panels[0].names)
-    assert all(name in svg_of(panels[0]) for name in panels[0].names)
+    assert all(name in drawn(panels[0].panel) for name in panels[0].names)
 
 
 def test_readers_stand_beside_each_other_and_not_one_over_the_other() -> None:

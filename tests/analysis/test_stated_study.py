@@ -21,9 +21,10 @@ from stated_samples import (
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.analysis.asked.stated.pictures import stated_pictures
+from calprobe.analysis.asked.stated.reliability import reliability_metrics
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.asked.stated.study import stated_run
-from calprobe.analysis.tables.asked.stated_runs import correlation_tables
+from calprobe.analysis.tables.asked.stated_runs import correlation_tables, reliability_table
 from calprobe.cells.asked import Asked, read_sets
 from calprobe.metrics import Resampling, brier, smooth_ece
 from calprobe.metrics.consistency import largest_deviation
@@ -149,6 +150,22 @@ def test_a_constant_model_is_consistent_and_means_nothing() -> None:
     assert (use.distinct, use.mode, use.mode_share, use.entropy, use.constant) == (1, 0.9, 1.0, 0.0, True)
     (warning,) = run.warnings
     assert warning.startswith("facts: always the same confidence under probability_1, ")
+
+
+def test_what_chance_makes_of_errors_stands_beside_them() -> None:
+    run = study(scripted_run({"facts": Scripted(CALIBRATED, constant)}), DRAWN)
+    for name in ("letter", "mean"):
+        found = only(run).reliability[name].metrics
+        for error in ("ece", "ece_values"):
+            assert found[error].value == CLOSE(0.4)
+            # Of 30 answers with 0.9 that are calibrated, 12 more wrong ones than expected are in none of 40 draws.
+            assert 0 < found[f"{error}_if_calibrated"].value < 0.1
+            assert found[f"{error}_p"].value == CLOSE(1 / 41)
+    metrics = reliability_metrics(DRAWN)
+    titles = [column.title for column in reliability_table(run, metrics).columns]
+    assert titles[titles.index("ECE") :][:3] == ["ECE", "ECE if cal.", "ECE p"]
+    many = replace(run, scopes=tuple(replace(scope, answers=1000) for scope in run.scopes))
+    assert "ECE p" not in [column.title for column in reliability_table(many, metrics).columns]
 
 
 def test_a_scale_that_was_not_reversed_is_found() -> None:

@@ -7,6 +7,9 @@ import pytest
 
 from calprobe.metrics import Resampling, ace, ece, standard_metrics
 from calprobe.metrics.error_shown import chance_shown, columns_shown, error_shown, has_few_values
+from calprobe.metrics.intervals import Draws, reference
+from calprobe.metrics.reference import chance_metrics
+from calprobe.metrics.scoring_rules import BRIER
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,14 @@ def test_ece_is_printed_where_six_answers_would_weigh_as_much_as_a_hundred() -> 
 def test_what_chance_makes_of_errors_is_shown_of_fewer_than_a_thousand_questions() -> None:
     assert [chance_shown(n, Resampling()) for n in (999, 1000)] == [True, False]
     assert not chance_shown(60, Resampling(0)), "without draws there is none"
+
+
+def test_what_chance_makes_of_an_error_by_hand() -> None:
+    drawn = Draws(0.3, np.empty(0), np.array([0.1, 0.2, 0.3, 0.4]))
+    size, p = (reference(drawn, metric) for metric in chance_metrics(BRIER))
+    assert size.value == pytest.approx(0.25)
+    assert p.value == pytest.approx((1 + 2) / (1 + 4))
+    assert np.isnan(reference(Draws(0.3, np.empty(0)), chance_metrics(BRIER)[0]).value), "without draws there is none"
 
 
 @pytest.mark.parametrize("few", [False, True])

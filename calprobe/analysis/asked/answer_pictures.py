@@ -9,8 +9,9 @@ import numpy as np
 from calprobe.analysis.asked.lengths import Lengths
 from calprobe.analysis.asked.results import AskedRunReport, CellReport
 from calprobe.analysis.asked.stated.pictures import TENTHS, shares_of_tenths
-from calprobe.analysis.curves.grouped_boxes import Box, GroupedBoxes
+from calprobe.analysis.curves.grouped_boxes import GroupedBoxes
 from calprobe.analysis.curves.stacked_shares import Part, StackedShares
+from calprobe.analysis.marks import Box
 from calprobe.analysis.run_names import NO_STATES, own_parts
 from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell

@@ -10,8 +10,8 @@ from calprobe.analysis.asked.results import AskedRunReport, CellEstimator, CellR
 from calprobe.analysis.asked.science.answer_results import AnswerStudy
 from calprobe.analysis.asked.slice_results import CellSlices
 from calprobe.analysis.asked.stated.choice import choose_stated
-from calprobe.analysis.asked.wording_results import BudgetAuroc, CellBudget
-from calprobe.analysis.chosen import known_estimators, known_names, only
+from calprobe.analysis.asked.wording_results import BudgetAuroc
+from calprobe.analysis.chosen import Choice
 from calprobe.metrics.ranking import AUROC
 
 
@@ -22,72 +22,61 @@ def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics:
     """
     if estimators is None and metrics is None:
         return report
-    columns = {metric.name: metric for metric in report.metrics}
-    if report.stated is not None:
-        columns = {metric.name: metric for metric in report.stated.metrics} | columns
+    of_stated = () if report.stated is None else report.stated.metrics
+    columns = dict.fromkeys(metric.name for metric in (*of_stated, *report.metrics))
     given = dict.fromkeys(name for run in report.runs for cell in run.reports() for name in cell.estimators)
-    wanted = tuple(columns) if metrics is None else known_names("--metric", metrics, columns, "in this report")
-    names = tuple(given) if estimators is None else known_estimators("the report", estimators, given)
-    plain = {metric.name for metric in report.metrics}
-    shown = tuple(columns[name] for name in wanted if name in plain)
-    if metrics is not None:
-        shown = tuple(replace(metric, printed=True, priority=place) for place, metric in enumerate(shown, 1))
-    runs = tuple(_run(run, names, wanted) for run in report.runs)
-    studies = [
-        None if run.stated is None else choose_stated(run.stated, None if estimators is None else names, metrics)
-        for run in report.runs
-    ]
-    runs = tuple(replace(run, stated=study) for run, study in zip(runs, studies, strict=True))
-    return replace(report, runs=runs, metrics=shown, metrics_chosen=metrics is not None)
+    choice = Choice.of_report(estimators, given, metrics, columns)
+    runs = tuple(_run(run, choice) for run in report.runs)
+    return replace(report, runs=runs, metrics=choice.columns(report.metrics), metrics_chosen=metrics is not None)
 
 
-def _run(run: AskedRunReport, names: Sequence[str], metrics: Sequence[str]) -> AskedRunReport:
-    answers = None if run.answers is None else _answers(run.answers, names)
-    return replace(run, sets={name: _set(own, names, metrics) for name, own in run.sets.items()}, answers=answers)
+def _run(run: AskedRunReport, choice: Choice) -> AskedRunReport:
+    return replace(
+        run,
+        sets={name: _set(own, choice) for name, own in run.sets.items()},
+        answers=None if run.answers is None else _answers(run.answers, choice),
+        stated=None if run.stated is None else choose_stated(run.stated, choice),
+    )
 
 
-def _answers(study: AnswerStudy, names: Sequence[str]) -> AnswerStudy:
+def _answers(study: AnswerStudy, choice: Choice) -> AnswerStudy:
     """With the treatments of failures of these estimators alone; the study's own numbers stay."""
     cells = []
     for cell in study.cells:
-        treatments = only(cell.responses.treatments, names)
+        treatments = choice.by_estimator(cell.responses.treatments)
         cells.append(replace(cell, responses=replace(cell.responses, treatments=treatments)))
     return replace(study, cells=tuple(cells))
 
 
-def _set(own: SetReport, names: Sequence[str], metrics: Sequence[str]) -> SetReport:
-    cells = {variant: _cell(cell, names, metrics) for variant, cell in own.cells.items()}
-    return replace(own, cells=cells, means=tuple(found for found in own.means if found.estimator in names))
+def _set(own: SetReport, choice: Choice) -> SetReport:
+    cells = {variant: _cell(cell, choice) for variant, cell in own.cells.items()}
+    return replace(own, cells=cells, means=tuple(mean for mean in own.means if choice.shows(mean.estimator)))
 
 
-def _cell(cell: CellReport, names: Sequence[str], metrics: Sequence[str]) -> CellReport:
-    estimators = _estimators(cell.estimators, names, metrics)
-    kinds = {
-        kind: replace(own, estimators=_estimators(own.estimators, names, metrics)) for kind, own in cell.kinds.items()
-    }
-    budgets = tuple(_budget(own, names, metrics) for own in cell.budgets)
-    stated, maps = only(cell.overconfidence, names), only(cell.maps, names)
-    slices = None if cell.slices is None else _slices(cell.slices, names)
+def _cell(cell: CellReport, choice: Choice) -> CellReport:
+    of_auroc = bool(choice.by_metric({AUROC.name: AUROC}))
     return replace(
-        cell, estimators=estimators, kinds=kinds, overconfidence=stated, budgets=budgets, maps=maps, slices=slices
+        cell,
+        estimators=_estimators(cell.estimators, choice),
+        kinds={kind: replace(own, estimators=_estimators(own.estimators, choice)) for kind, own in cell.kinds.items()},
+        overconfidence=choice.by_estimator(cell.overconfidence),
+        budgets=tuple(
+            replace(own, aurocs=tuple(found for found in own.aurocs if of_auroc and choice.shows(_named(found))))
+            for own in cell.budgets
+        ),
+        maps=choice.by_estimator(cell.maps),
+        slices=None if cell.slices is None else _slices(cell.slices, choice),
     )
 
 
-def _estimators(
-    found: Mapping[str, CellEstimator], names: Sequence[str], metrics: Sequence[str]
-) -> dict[str, CellEstimator]:
-    return {name: replace(own, metrics=only(own.metrics, metrics)) for name, own in only(found, names).items()}
+def _estimators(found: Mapping[str, CellEstimator], choice: Choice) -> dict[str, CellEstimator]:
+    chosen = choice.by_estimator(found)
+    return {name: replace(own, metrics=choice.by_metric(own.metrics)) for name, own in chosen.items()}
 
 
-def _slices(found: CellSlices, names: Sequence[str]) -> CellSlices:
-    parts = (replace(part, estimators=only(part.estimators, names)) for part in found.slices)
-    return replace(found, slices=tuple(parts), trends=only(found.trends, names))
-
-
-def _budget(own: CellBudget, names: Sequence[str], metrics: Sequence[str]) -> CellBudget:
-    kept = names if AUROC.name in metrics else ()
-    found = (each for each in own.aurocs if _named(each) in kept)
-    return replace(own, aurocs=tuple(found))
+def _slices(found: CellSlices, choice: Choice) -> CellSlices:
+    parts = (replace(part, estimators=choice.by_estimator(part.estimators)) for part in found.slices)
+    return replace(found, slices=tuple(parts), trends=choice.by_estimator(found.trends))
 
 
 def _named(own: BudgetAuroc) -> str:

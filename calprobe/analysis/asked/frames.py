@@ -1,15 +1,14 @@
-"""Asked runs as pandas frames: the metrics of a report; what was read off each reply; each row's confidences."""
+"""Asked runs as pandas frames: what was read off each reply; each row's confidences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.asked.stated.matrices import conditions
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, read_sets
 from calprobe.cells.cell_readers import check_used
@@ -24,7 +23,6 @@ from calprobe.runs.stages import StatedStage
 if TYPE_CHECKING:
     import pandas as pd
 
-METRICS = ("run", "model", "set", "variant", "estimator", "metric", "value", "low", "high", "coverage")
 READINGS = (
     *("set", "question", "variant", "paraphrase", "sample", "stage", "reader"),
     *("value", "status", "rule", "start", "end", "correct"),
@@ -34,28 +32,6 @@ CONFIDENCES = (
     *("set", "question", "variant", "sample", "estimator", "prediction", "confidence", "correct", "status"),
     *("paraphrase", "mass", *MORE),
 )
-
-
-def metrics_frame(runs: Sequence[AskedRunReport]) -> pd.DataFrame:
-    """A row for each run, set, variant, estimator and metric, and one for each accuracy, whose estimator is its reader.
-
-    The coverage is the share of the rows that the value is of.
-    """
-    import pandas as pd
-
-    return pd.DataFrame(_metrics(runs), columns=list(METRICS))
-
-
-def _metrics(runs: Sequence[AskedRunReport]) -> Iterator[tuple[Any, ...]]:
-    for run in runs:
-        for cell in run.reports():
-            place = (run.label, run.model, cell.set, cell.variant)
-            for reader, own in cell.accuracy.items():
-                share = own.asked / cell.rows if cell.rows else float("nan")
-                yield (*place, reader, "accuracy", own.value.value, own.value.low, own.value.high, share)
-            for name, estimator in cell.estimators.items():
-                for metric, found in estimator.metrics.items():
-                    yield (*place, name, metric, found.value, found.low, found.high, estimator.coverage.value)
 
 
 def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,15 +17,17 @@ from calprobe.analysis.asked.results import AcrossRuns, AskedRunReport, CellRepo
 from calprobe.analysis.asked.science.pictures import use_panels
 from calprobe.analysis.asked.stated.pictures import StatedPictures, stated_pictures
 from calprobe.analysis.asked.wording_results import CellBudget
-from calprobe.analysis.curves.budget_figure import BudgetPanel, draw_budgets
+from calprobe.analysis.curves.budget_figure import BudgetPanel
 from calprobe.analysis.curves.calibration import Calibration
 from calprobe.analysis.curves.calibration_figure import draw_calibration
-from calprobe.analysis.curves.grouped_boxes import GroupedBoxes, draw_grouped_boxes
-from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
-from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
-from calprobe.analysis.curves.share_figure import EXACT, SHARES, SharePanel, draw_shares
+from calprobe.analysis.curves.grouped_boxes import GroupedBoxes
+from calprobe.analysis.curves.grouped_dots import GroupedDots
+from calprobe.analysis.curves.matrix_figure import Matrix
+from calprobe.analysis.curves.share_figure import EXACT, SHARES, SharePanel
 from calprobe.analysis.curves.size_figure import SizePanel, SizeSeries
-from calprobe.analysis.curves.stacked_shares import StackedShares, draw_stacked_shares
+from calprobe.analysis.curves.stacked_shares import StackedShares
+from calprobe.analysis.marks import Drawable
+from calprobe.analysis.plots.paper import draw
 from calprobe.analysis.run_names import NO_STATES, last_names
 from calprobe.metrics import Estimate
 
@@ -53,22 +56,17 @@ class Pictures:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
         if self.calibration.lines and self.stated is None:  # ten prompts have panels of their own
             yield "reliability", lambda look: draw_calibration(self.calibration, replace(look, form="overlay"))
-        if self.readers:
-            yield "readers", lambda look: draw_grouped_dots(self.readers, look)
-        if self.matrices:
-            yield "matrix", lambda look: draw_matrices(self.matrices, look)
-        if self.budgets:
-            yield "budget", lambda look: draw_budgets(self.budgets, look)
-        if self.shares:
-            yield "wording", lambda look: draw_shares(self.shares, look)
-        if self.labels:
-            yield "labels", lambda look: draw_grouped_dots(self.labels, look)
-        if self.perturbed:
-            yield "perturbations", lambda look: draw_grouped_dots(self.perturbed, look)
-        if self.values:
-            yield "values", lambda look: draw_stacked_shares(self.values, look)
-        if self.lengths:
-            yield "lengths", lambda look: draw_grouped_boxes(self.lengths, look)
+        kinds: Mapping[str, Sequence[Drawable]] = {
+            "readers": self.readers,
+            "matrix": self.matrices,
+            "budget": self.budgets,
+            "wording": self.shares,
+            "labels": self.labels,
+            "perturbations": self.perturbed,
+            "values": self.values,
+            "lengths": self.lengths,
+        }
+        yield from ((kind, partial(draw, several)) for kind, several in kinds.items() if several)
         if self.stated is not None:
             yield from self.stated.drawn()
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calprobe.analysis.asked.frames import metrics_frame
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.results import AcrossRuns, AskedRunReport
 from calprobe.analysis.asked.stated.reliability import reliability_metrics
@@ -14,6 +14,8 @@ from calprobe.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
+
+COLUMNS = ("run", "model", "set", "variant", "estimator", "metric", "value", "low", "high", "coverage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,23 @@ class AskedReport:
     def frame(self) -> pd.DataFrame:
         """A row for each run, set, variant, estimator and metric, with value, low, high and coverage.
 
-        `low` and `high` are the ends of the 95 % interval; NaN where there is none.
+        `low` and `high` are the ends of the 95 % interval; NaN where there is none. The estimator of an accuracy is its
+        reader; the coverage is the share of the rows that the value is of.
         """
-        return metrics_frame(self.runs)
+        import pandas as pd
+
+        return pd.DataFrame(self._numbers(), columns=list(COLUMNS))
+
+    def _numbers(self) -> Iterator[tuple[Any, ...]]:
+        for run in self.runs:
+            for cell in run.reports():
+                place = (run.label, run.model, cell.set, cell.variant)
+                for reader, accuracy in cell.accuracy.items():
+                    value, share = accuracy.value, accuracy.asked / cell.rows if cell.rows else float("nan")
+                    yield (*place, reader, "accuracy", value.value, value.low, value.high, share)
+                for name, own in cell.estimators.items():
+                    for metric, value in own.metrics.items():
+                        yield (*place, name, metric, value.value, value.low, value.high, own.coverage.value)
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe report --json`, a key for each run, and `across` for several. NaN is None."""

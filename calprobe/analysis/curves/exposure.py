@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calprobe.analysis import marks
 from calprobe.analysis.curves.curve import (
     DEFAULT_CURVE_OPTIONS,
     LEAD,
@@ -25,21 +27,22 @@ from calprobe.analysis.curves.inputs import (
     metrics_named,
     read_runs,
 )
-from calprobe.analysis.plots import frame
+from calprobe.analysis.marks import Panel, Points, Scale, Series
+from calprobe.analysis.number_text import spelled
+from calprobe.analysis.plots import frame, paper
 from calprobe.analysis.plots.groups import run_rows
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.names import run_names
-from calprobe.analysis.plots.style import FAINT, SeriesStyle, style_at
 from calprobe.arrays import Floats, Ints
 from calprobe.cells.cell import Units
 from calprobe.cells.opening import Runs
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Confidence, Estimator
 from calprobe.errors import UsageError
+from calprobe.messages import counted
 from calprobe.metrics import Estimate, bootstrap, wilson_interval
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -174,49 +177,54 @@ def reported_exposure(found: Reported) -> Exposure | None:
     return Exposure(tuple(exposure_lines(found.run, found.exposures, CurveOptions(found.options))))
 
 
-_ACCURACY, _CONFIDENCE = style_at(0), style_at(1)
-_SIZES = frame.PairSizes(2.0, 2.6)
+NUMBERS = "accuracy", "mean confidence"
+APART = 0.2  # between the intervals of the two, of which a doubling is 1
+PLACES = 4, 0  # of accuracy and mean confidence, in the palette
+SIZES = frame.PairSizes(2.0, 2.6)
+
+
+def composed(line: ExposureLine, heading: str = "") -> Panel:
+    """Accuracy and mean confidence above, the number of facts below."""
+    x = tuple(_along(told) for told in line.told.tolist())
+    times = [_range(*ends) for ends in zip(line.least.tolist(), line.most.tolist(), strict=True)]
+    ends = -0.8, _along(1.4 * float(line.told.max(initial=1.0)))
+    across = Scale("times in the training data", ends=ends, ticks=tuple(zip(x, times, strict=True)))
+    facts = tuple(float(n) for count in line.instances.tolist() for n in (0, count, math.nan))
+    stems = marks.Line(tuple(at for at in x for _ in range(3)), facts, "stem")
+    series = []
+    for at, (name, estimates) in enumerate(zip(NUMBERS, (line.accuracy, line.mean_confidence), strict=True)):
+        tips = tuple(
+            f"{count} {'time' if count == '1' else 'times'} in training: {name} {spelled(estimate)}\n"
+            f"{counted(n, 'fact')}"
+            for count, estimate, n in zip(times, estimates, line.instances.tolist(), strict=True)
+        )
+        shifted = tuple(told + marks.beside(at, 2, APART) for told in x)
+        series.append(Series(name, PLACES[at], (Points(shifted, estimates, tips, joined=True),)))
+    strip = Panel("", across, Scale("facts", "zero"), marks=(stems,))
+    upward = Scale("share of facts", "share")
+    label = "Accuracy and mean confidence by the number of times that a fact was in the training data."
+    return Panel(line.estimator, across, upward, tuple(series), heading=heading, strip=strip, label=label)
+
+
+def _along(times: float) -> float:
+    """Where a number of times stands: 0 has its place, and from 1 on equal steps double.
+
+    >>> [_along(times) for times in (0, 1, 2, 4)]
+    [0, 2, 3.0, 4.0]
+    """
+    return 2 * times if times <= 1 else 2 + math.log2(times)
 
 
 def draw_exposure(result: Exposure, look: Look = DEFAULT_LOOK) -> Figure:
-    """A row for each run, a panel for each estimator: accuracy and mean confidence above, the number of facts below."""
+    """A row for each run, a panel for each estimator."""
     rows, names = run_rows(result.lines), run_names(result.lines, look)
-    figure, blocks = frame.panel_pairs([len(row) for row in rows.values()], look, _SIZES)
-    for block, (run, row) in zip(blocks, rows.items(), strict=False):
-        for at, (pair, series) in enumerate(zip(block, row, strict=True)):
-            line = series.line
-            _draw_numbers(pair.curve, line.told, line.accuracy, _ACCURACY)
-            _draw_numbers(pair.curve, line.told, line.mean_confidence, _CONFIDENCE)
-            _draw_counts(pair.counts, line)
-            heading = names[run] if at == 0 and len(rows) > 1 else ""
-            first_row = len(rows) > 1 and not any(other.left for other in block[1 : at + 1])
-            frame.title_panel(pair.curve, series.name, heading=heading, room=first_row)
-            frame.share_axis(pair.curve, "y")
-    for pair in (pair for block in blocks for pair in block):
-        if pair.left:
-            pair.curve.set_ylabel("Share of facts")
-            pair.counts.set_ylabel("Facts")
-        if pair.lowest:
-            pair.counts.set_xlabel("Times in the training data")
-    styles = {"accuracy": _ACCURACY, "mean confidence": _CONFIDENCE}
-    samples = {name: frame.sample(**style.points()) for name, style in styles.items()}
-    frame.finish(figure, look, samples, next(iter(names.values())) if len(rows) == 1 else "")
-    return figure
-
-
-def _draw_numbers(axes: Axes, counts: Floats, found: Sequence[Estimate], style: SeriesStyle) -> None:
-    axes.vlines(counts, [own.low for own in found], [own.high for own in found], color=style.color, linewidth=0.7)
-    axes.plot(counts, [own.value for own in found], **style.points())
-
-
-def _draw_counts(axes: Axes, line: ExposureLine) -> None:
-    axes.vlines(line.told, 0, line.instances, color=FAINT, linewidth=2.5)
-    axes.set_ylim(bottom=0)
-    axes.set_xscale("symlog", base=2, linthresh=1)  # 0 has its place, and from 1 on equal steps double
-    axes.set_xticks(line.told, [_range(*ends) for ends in zip(line.least, line.most, strict=True)])
-    axes.minorticks_off()
-    axes.set_xlim(-0.4, max(line.told, default=1.0) * 1.4)
+    several = len(rows) > 1
+    blocks = [
+        [composed(line, names[run] if several and not at else "") for at, line in enumerate(row)]
+        for run, row in rows.items()
+    ]
+    return paper.draw_strips(blocks, look, SIZES, names[result.lines[0].run] if len(rows) == 1 else "")
 
 
 def _range(least: int, most: int) -> str:
-    return f"{least}" if least == most else f"{least}–{most}"
+    return f"{least:,}" if least == most else f"{least:,}–{most:,}"

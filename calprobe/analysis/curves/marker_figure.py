@@ -11,7 +11,7 @@ import numpy as np
 from calprobe.analysis.compare_results import SIGNIFICANT
 from calprobe.analysis.curves.markers import SHIFTS, MarkerPoint, Markers
 from calprobe.analysis.plots import frame
-from calprobe.analysis.plots.heat_map import Cells, draw_cells
+from calprobe.analysis.plots.heat_map import Shades, draw_cells
 from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
 from calprobe.analysis.plots.names import run_names
 from calprobe.analysis.plots.style import FAINT, style_at
@@ -133,7 +133,7 @@ def _shifts(
 def _draw_matrix(axes: Axes, values: Floats, sure: np.ndarray) -> None:
     """Blue below 0, orange above, white at 0; the average apart from the runs."""
     most = max(float(np.nanmax(np.abs(values), initial=0)), 0.01)
-    draw_cells(axes, values, Cells("PuOr_r", -2.2 * most, 2.2 * most, CELL_LETTERS), _hundredths, sure)
+    draw_cells(axes, values, Shades("PuOr_r", -2.2 * most, 2.2 * most, CELL_LETTERS), _hundredths, sure)
     axes.axhline(len(values) - 1.5, color="white", linewidth=2.5)
 
 

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from calprobe.analysis.plots import frame
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
-from calprobe.analysis.plots.style import FAINT, style_at
+from calprobe.analysis.marks import Line, Panel, Points, Scale, Series
+from calprobe.analysis.number_text import number
 from calprobe.messages import counted
+from calprobe.metrics import Estimate
 
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-PANEL_INCHES, LEAST_INCHES = 2.8, 2.6  # height, width
 SHARES: Mapping[str, str] = {"ratio_of_sums": "ratio", "unbiased": "rho*", "by_chance": "by chance"}  # field -> name
 EXACT = "exact"
 
@@ -42,34 +33,23 @@ class SharePanel:
 
     def points(self, field: str) -> list[tuple[float, int, float, float]]:
         """Of a share: place on an axis of powers of two, samples, mean and deviation; where it is defined."""
-        known = zip(self.samples, self.values[field], strict=True)
-        return [(math.log2(n), n, mean, spread) for n, (mean, spread) in known if math.isfinite(mean)]
+        plans = zip(self.samples, self.values[field], strict=True)
+        return [(math.log2(n), n, mean, spread) for n, (mean, spread) in plans if math.isfinite(mean)]
+
+    @property
+    def panel(self) -> Panel:
+        """Means with bars of one standard deviation over the draws, and lines at the exact shares."""
+        ticks = tuple((math.log2(n), str(n)) for n in self.samples)
+        across = Scale(self.across, ends=(ticks[0][0] - 0.2, ticks[-1][0] + 0.2), ticks=ticks)
+        series = tuple(Series(name, at, tuple(_marks(self, field))) for at, (field, name) in enumerate(SHARES.items()))
+        label = f"Share of the wording by number of samples, {self.title}."
+        return Panel(self.title, across, Scale("share of the variance", "zero"), series, label=label, size=(2.6, 2.8))
 
 
-def draw_shares(panels: Sequence[SharePanel], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each, with bars of one standard deviation over the draws."""
-    figure, grid, columns = frame.panel_figure(len(panels), look, (LEAST_INCHES, PANEL_INCHES))
-    entries: dict[str, Artist] = {}
-    for axes, own in zip(grid, panels, strict=False):
-        _draw(axes, own, entries)
-        frame.title_panel(axes, own.title)
-    across = {own.across for own in panels}
-    x = across.pop() if len(across) == 1 else "samples of each wording"
-    frame.outer_labels(grid, columns, x[:1].upper() + x[1:], "Share of the variance")
-    frame.finish(figure, look, entries)
-    return figure
-
-
-def _draw(axes: Axes, own: SharePanel, entries: dict[str, Artist]) -> None:
-    for place, (field, name) in enumerate(SHARES.items()):
-        style = style_at(place)
-        points = own.points(field)
-        x, _, mean, spread = np.array(points, np.float64).reshape(-1, 4).T
-        frame.interval_bars(axes, x, mean - spread, mean + spread, style.color)
-        axes.plot(x, mean, **style.points(), markersize=3.5)
-        entries[name] = frame.sample(**style.points(), markersize=3.5)
-        if field in own.exact and field != "by_chance":
-            axes.axhline(own.exact[field], color=style.color, linewidth=0.9, linestyle=(0, (1, 2)))
-            entries[EXACT] = frame.sample(color=FAINT, linewidth=0.9, linestyle=(0, (1, 2)))
-    axes.set_xticks([math.log2(n) for n in own.samples], [str(n) for n in own.samples])
-    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+def _marks(panel: SharePanel, field: str) -> Iterator[Points | Line]:
+    points = panel.points(field)
+    values = tuple(Estimate(mean, mean - spread, mean + spread) for _, _, mean, spread in points)
+    tips = tuple(f"{SHARES[field]}, {n} samples: {number(mean)}" for _, n, mean, _ in points)
+    yield Points(tuple(x for x, *_ in points), values, tips, joined=True)
+    if field in panel.exact and field != "by_chance":
+        yield Line((), (panel.exact[field],), "exact", EXACT)

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calprobe.analysis.plots import frame
+from calprobe.analysis.marks import Line, Panel, Points, Scale, Series, Texts
+from calprobe.analysis.number_text import spelled
 from calprobe.analysis.plots.families import families
-from calprobe.analysis.plots.labels import Label
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
-from calprobe.analysis.plots.named_points import write_names
-from calprobe.analysis.plots.style import FAINT, style_at
+from calprobe.arrays import Floats
 from calprobe.metrics import Estimate
 
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from calprobe.arrays import Floats
-
-PANEL_INCHES = 2.6  # height
-LEAST_INCHES = 2.6  # width
 APART = 0.015  # between the marks of two readers, as a share of the axis
 ROOM = 0.06  # beside the smallest and the largest model, as a share of the range
-_FAMILY: dict[str, Any] = {"color": FAINT, "linewidth": 0.8, "zorder": 1.1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +56,28 @@ class SizePanel:
         room = max(ROOM * (high - low), 0.05)
         return low - room, high + room
 
+    @property
+    def panel(self) -> Panel:
+        """Names at the points of the first reader, families joined by lines, rho below the title."""
+        ticks = tuple((tick, short_count(10**tick)) for tick in size_ticks(self.exponents))
+        across, first = Scale("parameters", ends=self.exponents, ticks=ticks), self.series[0]
+        x, y = self.places(0).tolist(), [estimate.value for estimate in first.spread]
+        paths = tuple(
+            Line(tuple(x[at] for at in path), tuple(y[at] for at in path), "family", "models of one family")
+            for path in self.family_paths
+        )
+        places = [at for at, value in enumerate(y) if math.isfinite(value)]
+        names = Texts(
+            tuple(x[at] for at in places), tuple(y[at] for at in places), tuple(self.names[at] for at in places)
+        )
+        series = tuple(
+            Series(reader.reader, reader.place, (_points(self, at),)) for at, reader in enumerate(self.series)
+        )
+        note = spelled_rho(first.rho, first.reader, len(self.names))
+        label = f"Parameters and spread on {self.title}, by reader of answers."
+        upward = Scale("spread over variants", "zero")
+        return Panel(self.title, across, upward, series, (*paths, names), note, label=label)
+
 
 def short_count(parameters: float) -> str:
     """A number of parameters as models are named by it.
@@ -98,20 +106,11 @@ def size_ticks(ends: tuple[float, float]) -> tuple[float, ...]:
     return within if len(within) < 7 else tuple(step for step in within if math.isclose(step, round(step)))
 
 
-def draw_sizes(panels: Sequence[SizePanel], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each set: names at the points of the first reader, families joined by lines, rho below the title."""
-    figure, grid, columns = frame.panel_figure(len(panels), look, (LEAST_INCHES, PANEL_INCHES))
-    entries: dict[str, Artist] = {}
-    for axes, own in zip(grid, panels, strict=False):
-        _draw(axes, own, entries)
-        frame.title_panel(axes, own.title, spelled_rho(own.series[0].rho, own.series[0].reader, len(own.names)))
-    frame.outer_labels(grid, columns, "Parameters", "Spread over variants")
-    frame.title_figure(figure, look)
-    if any(own.family_paths for own in panels):
-        entries["models of one family"] = frame.sample(**_FAMILY)
-    named = {name: frame.sample(linestyle="none") for own in panels for name in own.names}
-    write_names(figure, [(axes, _labels(own)) for axes, own in zip(grid, panels, strict=False)], named, entries)
-    return figure
+def _points(panel: SizePanel, at: int) -> Points:
+    models = zip(panel.names, panel.parameters, panel.series[at].spread, strict=True)
+    reader = panel.series[at].reader
+    tips = tuple(f"{name}, {n:,} parameters, {reader}: {spelled(spread)}" for name, n, spread in models)
+    return Points(tuple(panel.places(at).tolist()), panel.series[at].spread, tips)
 
 
 def spelled_rho(rho: Estimate, reader: str, runs: int) -> str:
@@ -120,25 +119,3 @@ def spelled_rho(rho: Estimate, reader: str, runs: int) -> str:
         return f"{runs} runs: " + ("no correlation of fewer than 4" if runs < 4 else "no correlation")
     ends = "" if math.isnan(rho.low) else f" ({rho.low:z.2f} to {rho.high:z.2f})"
     return f"{reader}: ρ = {rho.value:z.2f}{ends}, n = {runs}".replace("-", "−")
-
-
-def _draw(axes: Axes, own: SizePanel, entries: dict[str, Artist]) -> None:
-    for at, series in enumerate(own.series):
-        style, x = style_at(series.place), own.places(at)
-        low, high = (np.array([getattr(found, end) for found in series.spread]) for end in ("low", "high"))
-        values = np.array([found.value for found in series.spread])
-        frame.interval_bars(axes, x, low, high, style.color)
-        axes.plot(x, values, **style.dots())
-        entries[series.reader] = frame.sample(**style.dots())
-    first = np.array([found.value for found in own.series[0].spread])
-    for path in own.family_paths:
-        axes.plot(own.places(0)[list(path)], first[list(path)], **_FAMILY)
-    axes.set_xlim(own.exponents)
-    ticks = size_ticks(own.exponents)
-    axes.set_xticks(ticks, [short_count(10**tick) for tick in ticks])
-    axes.set_ylim(bottom=0)
-
-
-def _labels(own: SizePanel) -> list[Label]:
-    points = zip(own.names, own.places(0).tolist(), own.series[0].spread, strict=True)
-    return [Label(name, at, found.value) for name, at, found in points if math.isfinite(found.value)]

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from calprobe.analysis.plots import frame
-from calprobe.analysis.plots.look import DEFAULT_LOOK, Look
-from calprobe.analysis.plots.style import FAINT, INK
+from calprobe.analysis.marks import Panel, Scale, Tiles
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-BAR_INCHES, REST_INCHES = 0.26, 0.75  # heights: of a bar with the gap below it, of title and axis
-LEAST_INCHES = 2.6  # width of a panel
-REST = (FAINT, 0.35)  # the colour of other values
-THICK = 0.8  # of a bar, as a share of its place
-LETTER = 4.2  # width of a letter in a part, points
-SHADES = 0.1, 0.6  # of the values 0 and 1, of the colour map: that of 0 is seen, and ink is readable on that of 1
+BAR_INCHES, REST_INCHES = 0.26, 0.75  # heights: of a bar, and of title and axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,48 +45,31 @@ class StackedShares:
             yield start, part
             start += part.share
 
-
-def draw_stacked_shares(several: Sequence[StackedShares], look: Look = DEFAULT_LOOK) -> Figure:
-    """A panel for each, its bars one below the other; the larger a value, the darker."""
-    from matplotlib.patches import Patch
-
-    bars = max((len(own.bars) for own in several), default=1)
-    size = LEAST_INCHES, BAR_INCHES * bars + REST_INCHES
-    named = any(part.value is None for own in several for parts in own.parts for part in parts)
-    figure, panels, columns = frame.panel_figure(len(several), look, size, rest=0.3 if named else 0.1)
-    for axes, own in zip(panels, several, strict=False):
-        _draw(axes, own)
-        axes.set_ylim(bars - 0.5, -0.5)
-        frame.title_panel(axes, own.title)
-    frame.outer_labels(panels, columns, "Share of the confidences", "")
-    frame.title_figure(figure, look)
-    frame.legend_below(figure, {"other values, and how many they are": Patch(facecolor=REST)} if named else {})
-    figure.draw_without_rendering()  # only then it is known how wide a panel is
-    for axes, own in zip(panels, several, strict=False):
-        _write(axes, own)
-    frame.fix_layout(figure)
-    return figure
+    @property
+    def panel(self) -> Panel:
+        """Bars one below the other; the larger a value, the darker."""
+        placed = [(at, start, part) for at in range(len(self.bars)) for start, part in self.placed(at)]
+        valued = [part for part in placed if part[2].value is not None]
+        rest = [part for part in placed if part[2].value is None]
+        marks = [_tiles(self, valued, tuple(part.shade for _, _, part in valued))] if valued else []
+        marks += [_tiles(self, rest, (), "other values, and how many they are")] if rest else []
+        down = Scale.of_rows(self.bars, BAR_INCHES, grid=False)
+        across, label = (
+            Scale("share of the confidences", "share"),
+            f"How often each value of {self.title} comes, by {self.of}.",
+        )
+        return Panel(self.title, across, down, marks=tuple(marks), label=label, size=(2.6, REST_INCHES))
 
 
-def _draw(axes: Axes, own: StackedShares) -> None:
-    from matplotlib import colormaps
-
-    shades = colormaps["Blues"]
-    for at in range(len(own.bars)):
-        for start, part in own.placed(at):
-            color = REST if part.value is None else shades(SHADES[0] + part.shade * (SHADES[1] - SHADES[0]))
-            axes.barh(at, part.share, THICK, start, color=color, edgecolor="white", linewidth=0.6)
-    axes.set_yticks(range(len(own.bars)), own.bars)
-    axes.grid(visible=False, axis="y")
-    frame.share_axis(axes, "x")
-
-
-def _write(axes: Axes, own: StackedShares) -> None:
-    """The names of the parts that are wide enough for them."""
-    low, high = axes.get_xlim()
-    points = axes.get_window_extent().width / axes.figure.dpi * frame.POINTS_PER_INCH / (high - low)
-    for at in range(len(own.bars)):
-        for start, part in own.placed(at):
-            if part.share * points > len(part.name) * LETTER:
-                middle = start + part.share / 2
-                axes.text(middle, at, part.name, ha="center", va="center", color=INK, fontsize=6.5)
+def _tiles(
+    data: StackedShares, parts: Sequence[tuple[int, float, Part]], shades: tuple[float, ...], name: str = ""
+) -> Tiles:
+    return Tiles(
+        tuple(float(at) for at, _, _ in parts),
+        tuple(start for _, start, _ in parts),
+        tuple(part.share for _, _, part in parts),
+        tuple(part.name for _, _, part in parts),
+        tuple(f"{data.bars[at]}, {part.said}" for at, _, part in parts),
+        shades,
+        name=name,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from calprobe.analysis.compare_results import Contrast, Corrected, Grounding
 from calprobe.analysis.four_ways.facts import Fact, Lacking
@@ -30,6 +30,9 @@ from calprobe.analysis.options import CompareOptions
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.error_shown import ERRORS, chance_shown, columns_shown, with_chance
 from calprobe.words import ClusterKind
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,24 @@ class FourWays(Corrected):
             return Estimate(1.0)
         pair = {first.number, second.number}
         return next(own.rho for own in self.correlations if {own.first.number, own.second.number} == pair)
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each fact that all runs have, sorted by relation and line number.
+
+        Columns: id, relation, instance, subject, answer; of each way LETTER_said and LETTER_correct; of each view
+        NUMBER_ESTIMATOR, its confidence (NaN where there is none; of an uncertainty larger is less sure), and
+        NUMBER_ESTIMATOR_correct, of the answer that it speaks of.
+        """
+        import pandas as pd
+
+        names = ("id", "relation", "instance", "subject", "answer")
+        columns: dict[str, object] = {name: [getattr(fact, name) for fact in self.facts] for name in names}
+        for way in (numbers.way for numbers in self.ways):
+            columns |= {f"{way.letter}_said": list(way.said), f"{way.letter}_correct": way.correct}
+        for view in (numbers.view for numbers in self.views):
+            name = f"{view.number}_{view.name}"
+            columns |= {name: view.confidence.confidence, f"{name}_correct": view.confidence.correct}
+        return pd.DataFrame(columns)
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe compare SCORED ASKED --json`: docs/reference/files.md describes it. NaN is None."""

@@ -16,11 +16,12 @@ from calprobe.analysis.curves.calibration import (
     calibration_line,
 )
 from calprobe.analysis.curves.calibration_figure import draw_calibration
-from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
-from calprobe.analysis.curves.dumbbell_figure import DumbbellRow, Dumbbells, draw_dumbbells
-from calprobe.analysis.curves.quarters_figure import Quarters, draw_quarters
+from calprobe.analysis.curves.dumbbell_figure import DumbbellRow, Dumbbells
+from calprobe.analysis.curves.matrix_figure import Correlations
+from calprobe.analysis.curves.quarters_figure import QuarterBars, Quarters
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.results import TwoByTwo
+from calprobe.analysis.plots.paper import draw
 from calprobe.analysis.run_names import state
 from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics
 
@@ -47,12 +48,12 @@ class WayPictures:
         if self.calibration.lines:
             yield "reliability", lambda look: draw_calibration(self.calibration, self._titled(look))
         if self.quarters:
-            yield "two-by-two", lambda look: draw_quarters(self.quarters, self._titled(look))
+            yield "two-by-two", lambda look: draw([QuarterBars(self.quarters)], self._titled(look))
         if self.dumbbells:
-            yield "relations", lambda look: draw_dumbbells(self.dumbbells, self._titled(look))
+            yield "relations", lambda look: draw(self.dumbbells, self._titled(look))
         if self.correlations is not None:
             own = self.correlations
-            yield "correlations", lambda look: draw_correlations([own], self._titled(look))
+            yield "correlations", lambda look: draw([own], self._titled(look))
 
     def _titled(self, look: Look) -> Look:
         return replace(look, title=self.title) if look.title is None else look

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from markupsafe import Markup
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from calprobe.analysis.asked.answer_pictures import length_panels_of_runs, value_panels_of_runs
 from calprobe.analysis.asked.pictures import Pictures, size_panels
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.science.pictures import design_matrices, kind_panels
 from calprobe.analysis.asked.stated.pictures import StatedPictures
-from calprobe.analysis.curves.budget_figure import BudgetPanel
 from calprobe.analysis.curves.calibration import Calibration
-from calprobe.analysis.curves.correlation_figure import Correlations
 from calprobe.analysis.curves.dumbbell_figure import Dumbbells
-from calprobe.analysis.curves.grouped_boxes import GroupedBoxes
-from calprobe.analysis.curves.grouped_dots import GroupedDots
-from calprobe.analysis.curves.matrix_figure import Matrix
-from calprobe.analysis.curves.quarters_figure import Quarters
-from calprobe.analysis.curves.share_figure import SHARES, SharePanel
+from calprobe.analysis.curves.quarters_figure import QuarterBars, Quarters
+from calprobe.analysis.curves.share_figure import SharePanel
 from calprobe.analysis.curves.size_figure import SizePanel, spelled_rho
-from calprobe.analysis.curves.stacked_shares import StackedShares
 from calprobe.analysis.four_ways.pictures import WayPictures
-from calprobe.analysis.html import asked_charts, stated_charts, ways_charts
+from calprobe.analysis.html import charts
 from calprobe.analysis.html.figure_views import legend, reliability
+from calprobe.analysis.html.panels import drawn
 from calprobe.analysis.html.views import Choice, FigureView
+from calprobe.analysis.marks import Drawable, Panel
 from calprobe.analysis.run_names import states_of
 
-Panel = (
-    BudgetPanel
-    | Correlations
-    | Dumbbells
-    | GroupedBoxes
-    | GroupedDots
-    | Matrix
-    | SharePanel
-    | SizePanel
-    | StackedShares
-)
 # Kind of figure -> its title, its caption, and what a screen reader says of dots if that is not the caption. `{0.NAME}`
-# is what the panel has under this name, `{1}` its title with a capital.
+# is what the data have under this name, `{1}` their title with a capital.
 TEXTS: Mapping[str, tuple[str, str] | tuple[str, str, str]] = {
     "readers": (
         "Readers on {0.title}",
@@ -179,62 +163,41 @@ def way_figures(pictures: WayPictures) -> dict[str, tuple[FigureView, ...]]:
     }
 
 
-def _views(kind: str, panels: Iterable[Panel]) -> Iterator[FigureView]:
-    """A figure of each panel."""
+def _views(kind: str, several: Iterable[Drawable]) -> Iterator[FigureView]:
+    """A figure of each."""
     title, caption, *spoken = TEXTS[kind]
-    for panel in panels:
-        capital = f"{panel.title[:1].upper()}{panel.title[1:]}"
-        below = caption.format(panel) + _more(panel)
-        svg, choices = _drawn(panel, spoken[0].format(panel) if spoken else below)
-        # A panel without a title leaves a colon.
-        heading = title.format(panel, capital).removesuffix(": ")
-        yield FigureView(heading, svg, below, choices, choosable=not isinstance(panel, Dumbbells))
+    for data in several:
+        capital = f"{data.title[:1].upper()}{data.title[1:]}"
+        below = caption.format(data) + _more(data)
+        panel = replace(data.panel, label=spoken[0].format(data) if spoken else below)
+        series = panel.series if isinstance(panel, Panel) else ()
+        choices = legend([one.name for one in series], [one.place for one in series])
+        # Data without a title leave a colon.
+        heading = title.format(data, capital).removesuffix(": ")
+        yield FigureView(heading, drawn(panel), below, choices, choosable=not isinstance(data, Dumbbells))
 
 
-def _drawn(panel: Panel, spoken: str) -> tuple[Markup, tuple[Choice, ...]]:
-    """A panel and its legend."""
-    match panel:
-        case GroupedDots():
-            return asked_charts.grouped_dots(panel, spoken), legend(panel.legend)
-        case GroupedBoxes():
-            return asked_charts.grouped_boxes(panel), legend(panel.series)
-        case BudgetPanel():
-            return asked_charts.budget(panel), legend(panel.measures, panel.places)
-        case SharePanel():
-            return asked_charts.share(panel), legend(SHARES.values())
-        case SizePanel(series=series):
-            return asked_charts.sizes(panel), legend([one.reader for one in series], [one.place for one in series])
-        case Dumbbells():
-            return ways_charts.dumbbells(panel), legend((panel.first, panel.second))
-        case StackedShares():
-            return asked_charts.stacked_shares(panel), ()
-        case Correlations():
-            return stated_charts.correlations(panel), ()
-        case Matrix():
-            return asked_charts.matrix(panel), ()
-
-
-def _more(panel: Panel) -> str:
+def _more(data: Drawable) -> str:
     """What the caption says of this panel alone."""
-    match panel:
-        case SharePanel() if panel.exact:
+    match data:
+        case SharePanel() if data.exact:
             return " Dashed: the exact shares, of label probabilities."
         case SizePanel(series=(first, *_)):
-            return f" {spelled_rho(first.rho, first.reader, len(panel.names))}."
-        case Dumbbells() if not math.isnan(panel.chance):
+            return f" {spelled_rho(first.rho, first.reader, len(data.names))}."
+        case Dumbbells() if not math.isnan(data.chance):
             return " Dotted: chance of the answers."
         case _:
             return ""
 
 
-def _quarters(several: Sequence[Quarters]) -> Iterator[FigureView]:
+def _quarters(several: tuple[Quarters, ...]) -> Iterator[FigureView]:
     if several:
-        named = zip(several[0].names, ways_charts.PLACES, strict=True)
+        panel = QuarterBars(several).panel
         yield FigureView(
             "Ranked right, answered right",
-            ways_charts.quarters(several),
+            drawn(panel),
             "Shares of the facts in percent. Only ranked right: the model finds it the most probable and says another.",
-            tuple(Choice(name, place, ways_charts.part_key(place)) for name, place in named),
+            tuple(Choice(part.name, part.place, charts.part_key(part.place)) for part in panel.series),
             choosable=False,
         )
 

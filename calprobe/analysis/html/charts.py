@@ -11,24 +11,17 @@ from markupsafe import Markup
 from calprobe.analysis.curves.accuracy_ace import AccuracyAcePoint
 from calprobe.analysis.curves.accuracy_rejection import Band, RejectionLine, VoteLine
 from calprobe.analysis.curves.calibration import CalibrationLine
-from calprobe.analysis.curves.exposure import ExposureLine
+from calprobe.analysis.curves.calibration_figure import SHARE, overlaid
+from calprobe.analysis.curves.exposure import PLACES, ExposureLine, composed
 from calprobe.analysis.curves.markers import MarkerPoint
 from calprobe.analysis.html import svg
+from calprobe.analysis.html.panels import drawn, series_class
 from calprobe.analysis.number_text import number, spelled
-from calprobe.arrays import Floats
-from calprobe.messages import counted
 from calprobe.metrics import Estimate
 
 Places = Mapping[str, int]  # of series, in the palette
+ACCURACY_PLACE, CONFIDENCE_PLACE = PLACES  # where these two are the series
 MOST_POINTS = 50  # of a band
-STRIP = 62  # height of the strip of counts below a calibration figure
-ACCURACY_PLACE, CONFIDENCE_PLACE = 4, 0  # in the palette, where these two are the series
-_CONFIDENCE = svg.Axis("confidence")
-
-
-def series_class(place: int) -> str:
-    """The class that gives a series its colour and dash, and by which it is hidden."""
-    return f"s{place}"
 
 
 def key(place: int) -> Markup:
@@ -42,50 +35,18 @@ def key(place: int) -> Markup:
     )
 
 
+def part_key(place: int) -> Markup:
+    """The same of a part of a bar."""
+    box = svg.element("rect", x=6, y=0, width=14, height=12, class_="bar")
+    return svg.element("svg", box, viewBox="0 0 26 12", class_=f"key {series_class(place)}", aria_hidden="true")
+
+
 def calibration(lines: Sequence[CalibrationLine], places: Places, of: str = "instance") -> Markup:
-    """Accuracy against confidence on the printed error's bins, and below it how the confidences are spread, on ECE's.
+    """Accuracy against confidence on the printed error's bins, and below it how the confidences are spread.
 
     `of` is what an instance is called.
     """
-    height = 320.0 + STRIP
-    bare = svg.Axis("", label=lambda _: "")
-    frame = svg.Frame(bare, svg.Axis("accuracy"), height=height, bottom=svg.BOTTOM + STRIP + 14)
-    most = max((float(share) for line in lines for share in _shares(line)), default=1.0) or 1.0
-    strip = svg.Frame(
-        svg.Axis("confidence"),
-        svg.Axis("share", 0, most, (0.0, most), "{:.2g}".format),
-        height=height,
-        top=height - svg.BOTTOM - STRIP,
-    )
-    parts = [frame.axes(), strip.axes(), svg.line(frame, [(0, 0), (1, 1)], "ideal")]
-    for line in lines:
-        bins = line.drawn.bins
-        points = [(float(x), float(y)) for x, y in zip(bins.confidence, bins.accuracy, strict=True)]
-        drawn = [svg.line(frame, [point for point in points if math.isfinite(point[0])], "thin")]
-        ends = zip(bins.confidence.tolist(), line.drawn.low.tolist(), line.drawn.high.tolist(), strict=True)
-        drawn.append(svg.intervals(frame, ends))
-        for point, n in zip(points, bins.count.tolist(), strict=True):
-            said = f"{line.estimator}: confidence {point[0]:.3f}, accuracy {point[1]:.3f}\n{counted(n, of)}"
-            drawn.append(svg.mark(frame, point, said, shape=places[line.estimator]))
-        parts.append(svg.element("g", *drawn, *_counts(strip, line, of), class_=series_class(places[line.estimator])))
-    label = f"Calibration of {_names(lines)}: accuracy against mean confidence of bins."
-    return svg.drawing(frame, label, *parts, class_="crowd" if len(lines) > 1 else None)
-
-
-def _counts(strip: svg.Frame, line: CalibrationLine, of: str) -> Iterable[Markup]:
-    """A bar for each of ECE's bins that holds an instance."""
-    edges = line.ece.bins.edges.tolist()
-    bins = zip(edges[:-1], edges[1:], line.ece.bins.count.tolist(), _shares(line), strict=True)
-    for start, end, n, share in bins:
-        if n:
-            said = f"{line.estimator}: {counted(n, of)}\nof confidence {start:.1f} to {end:.1f}"
-            yield svg.bar(strip, start, end, float(share), said)
-
-
-def _shares(line: CalibrationLine) -> Floats:
-    """The share of the instances in each of ECE's bins; 0 without instances."""
-    shares: Floats = line.ece.bins.count / max(line.instances, 1)
-    return shares
+    return drawn(overlaid(lines, places, SHARE, of=of))
 
 
 def rejection(lines: Sequence[RejectionLine], votes: Sequence[VoteLine], places: Places) -> Markup:
@@ -168,28 +129,8 @@ def markers(points: Sequence[MarkerPoint]) -> Markup:
 
 
 def exposure(line: ExposureLine) -> Markup:
-    """Accuracy and mean confidence of facts by their number of times in training; the numbers are evenly spaced."""
-    times = [
-        f"{least:,}" if least == most else f"{least:,}-{most:,}"
-        for least, most in zip(line.least.tolist(), line.most.tolist(), strict=True)
-    ]
-    ticks = tuple(float(place) for place in range(len(times)))
-    across = svg.Axis("times in training", -0.5, len(times) - 0.5, ticks, lambda place: times[round(place)])
-    frame = svg.Frame(across, svg.Axis(""))
-    parts = [frame.axes()]
-    for name, place, estimates in (
-        ("accuracy", ACCURACY_PLACE, line.accuracy),
-        ("mean confidence", CONFIDENCE_PLACE, line.mean_confidence),
-    ):
-        points = [(float(at), estimate.value) for at, estimate in enumerate(estimates)]
-        drawn = [svg.band(frame, *_bounds(estimates)), svg.line(frame, points)]
-        for point, count, n, estimate in zip(points, times, line.instances.tolist(), estimates, strict=True):
-            how_often = f"{count} {'time' if count == '1' else 'times'} in training"
-            said = f"{how_often}: {name} {spelled(estimate)}\n{counted(n, 'fact')}"
-            drawn.append(svg.mark(frame, point, said, shape=place))
-        parts.append(svg.element("g", *drawn, class_=series_class(place)))
-    label = "Accuracy and mean confidence by the number of times that a fact was in the training data."
-    return svg.drawing(frame, label, *parts)
+    """Accuracy and mean confidence of facts by their number of times in training."""
+    return drawn(composed(line))
 
 
 def _thinned(band: Band) -> Band:
@@ -201,13 +142,6 @@ def _thinned(band: Band) -> Band:
 
 def _points(places: Sequence[float], heights: Iterable[float]) -> list[svg.Point]:
     return [(x, float(y)) for x, y in zip(places, heights, strict=True)]
-
-
-def _bounds(estimates: Sequence[Estimate]) -> tuple[list[svg.Point], list[svg.Point]]:
-    return (
-        [(float(at), estimate.low) for at, estimate in enumerate(estimates)],
-        [(float(at), estimate.high) for at, estimate in enumerate(estimates)],
-    )
 
 
 def _ends(estimates: Iterable[Estimate]) -> list[float]:

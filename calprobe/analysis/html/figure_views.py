@@ -92,7 +92,7 @@ def _markers(curves: Markers) -> Iterator[FigureView]:
 def _exposure(curves: Exposure) -> Iterator[FigureView]:
     caption = (
         "Accuracy and mean confidence of facts by the number of training sentences that state them, "
-        "with 95\u00a0% bands."
+        "with 95\u00a0% intervals. Below: how many facts."
     )
     for line in curves.lines:
         title, drawing = f"Exposure, {line.estimator}", charts.exposure(line)

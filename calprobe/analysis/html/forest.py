@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from calprobe.analysis.html import charts, svg
+from calprobe.analysis.html.panels import series_class
 from calprobe.analysis.html.views import Choice, FigureView
 from calprobe.analysis.number_text import signed, signed_interval
 from calprobe.analysis.tables import Table
@@ -79,7 +80,7 @@ def _row(frame: svg.Frame, height: float, entry: _Entry, better: Mapping[str, st
         svg.mark(frame, (value, height), said, shape=favoured if favoured != FAVOURS_NONE else 0),
     )
     sure = " sure" if entry.significant else ""
-    return svg.element("g", *drawn, class_=f"{charts.series_class(favoured)}{sure}")
+    return svg.element("g", *drawn, class_=f"{series_class(favoured)}{sure}")
 
 
 def _favoured(difference: Difference, better: str | None) -> int:

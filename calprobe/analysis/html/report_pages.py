@@ -14,7 +14,6 @@ from calprobe.analysis.asked.pictures import Pictures
 from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.results import AskedRunReport
 from calprobe.analysis.contents import ReportContents, RunContents, Wanted
-from calprobe.analysis.estimator_prose import templates_named
 from calprobe.analysis.html import definitions
 from calprobe.analysis.html.asked_figure_views import asked_figures, asked_figures_across
 from calprobe.analysis.html.figure_views import figures_across, run_figures
@@ -42,7 +41,7 @@ from calprobe.analysis.tables.asked import heading as asked_heading
 from calprobe.analysis.tables.averages import averages_table, models_table
 from calprobe.analysis.tables.labels import TableName, table_names
 from calprobe.analysis.tables.report import estimators_table
-from calprobe.analysis.tables.slices import sortable_slices, trend_table
+from calprobe.analysis.tables.slices import slices_table, trend_table
 from calprobe.analysis.tables.summary import summary_table
 from calprobe.cells.asked_extent import state_of
 from calprobe.cells.run_facts import RunFacts
@@ -229,7 +228,7 @@ def _errors(drawn: RunContents) -> tuple[Table, ...]:
 def _wording(run: RunReport, *, several: bool) -> Iterator[Heading | Facts]:
     """What the paraphrases change."""
     if run.sensitivity is not None and run.uncertainty is not None:
-        templates = templates_named(run.sensitivity.templates)
+        templates = prose.templates_named(run.sensitivity.templates)
         yield Heading(with_name("{}, ", run.label) + templates if several else templates)
         facts = prose.wording_facts(run.sensitivity, run.uncertainty)
         yield Facts(tuple((name.strip(), text) for name, text in facts))
@@ -237,7 +236,7 @@ def _wording(run: RunReport, *, several: bool) -> Iterator[Heading | Facts]:
 
 def _slices(run: RunReport, drawn: RunContents, report: Report, name: TableName) -> Iterator[Table]:
     for slices in drawn.slices:
-        yield sortable_slices(run.facts, slices, report.options, name)
+        yield slices_table(run.facts, slices, report.options, name)
         if (trend := trend_table(run.facts, slices, name)) is not None:
             yield trend
 

@@ -55,6 +55,7 @@ class Axis:
     high: float = 1.0
     ticks: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
     label: Callable[[float], str] = "{:g}".format
+    grid: bool = True  # whether there is a thin line at each tick
 
     @classmethod
     def around(cls, title: str, values: Iterable[float], *, zero: bool = False) -> Axis:
@@ -124,7 +125,8 @@ class Frame:
                 parts.append(element("text", text, x=place, y=at, class_=f"tick mid{' small' if long else ''}"))
         for tick in self.y.ticks:
             place = self.down(tick)
-            parts.append(element("path", d=f"M{_plain(left)} {_plain(place)}H{_plain(right)}", class_="grid"))
+            if self.y.grid:
+                parts.append(element("path", d=f"M{_plain(left)} {_plain(place)}H{_plain(right)}", class_="grid"))
             parts.append(element("text", self.y.label(tick), x=left - 7, y=place + 4, class_="tick end"))
         parts.append(
             element("text", self.x.title, x=(left + right) / 2, y=self.height - 6, class_="title mid"),
@@ -143,10 +145,13 @@ def drawing(frame: Frame, label: str, *parts: Markup, class_: str | None = None)
 
 def line(frame: Frame, points: Sequence[Point], class_: str = "") -> Markup:
     """A line through the points; it breaks where a coordinate is NaN."""
-    drawn = " ".join(
-        "M" + "L".join(frame.at(point) for point in part) for part in _whole_parts(points) if len(part) > 1
-    )
+    drawn = path(frame, points)
     return element("path", d=drawn, class_=f"line {class_}".strip()) if drawn else Markup("")
+
+
+def path(frame: Frame, points: Sequence[Point]) -> str:
+    """What draws such a line."""
+    return " ".join("M" + "L".join(map(frame.at, part)) for part in _whole_parts(points) if len(part) > 1)
 
 
 def band(frame: Frame, lower: Sequence[Point], upper: Sequence[Point]) -> Markup:

@@ -96,6 +96,13 @@ def panel_figure(
     return figure, panels, columns
 
 
+def row_figure(n_panels: int, look: Look, size: tuple[float, float]) -> tuple[Figure, list[Axes], int]:
+    """The same of panels of rows: as high as these need, even beyond a page."""
+    columns = fold(max(n_panels, 1), look.width, size[0])
+    figure = blank_figure(look.width, size[1] * -(-max(n_panels, 1) // columns) + 0.35)
+    return figure, panel_grid(figure, max(n_panels, 1), columns), columns
+
+
 def block_figure(
     blocks: Sequence[int], look: Look, size: tuple[float, float], rest: float = 0.5
 ) -> tuple[Figure, list[list[Axes]], int]:
@@ -171,15 +178,6 @@ def _pair(grid: Any, row: int, column: int, lowest: bool) -> PanelPair:
     pair.curve.tick_params(labelbottom=False)
     pair.counts.yaxis.set_major_locator(MaxNLocator(2, integer=True))
     return pair
-
-
-def inner_labels_off(panels: Sequence[Axes], columns: int, which: Literal["x", "y", "both"] = "both") -> None:
-    """Labels of ticks only at the left panels and at the lowest of each column: panels inside share the axes."""
-    for at, axes in enumerate(panels):
-        if at % columns and which != "x":
-            axes.tick_params(labelleft=False)
-        if at + columns < len(panels) and which != "y":
-            axes.tick_params(labelbottom=False)
 
 
 def share_axis(axes: Axes, which: Literal["x", "y", "both"]) -> None:
@@ -318,7 +316,7 @@ def title_panel(axes: Axes, title: str, note: str = "", heading: str = "", room:
     A heading may run on over the next panels, which keep its line free: `room` says that the row has one.
     """
     lines = bool(note)
-    title = _wrapped(axes, title, TITLE_LETTER)
+    title = wrapped(axes, title, TITLE_LETTER)
     axes.set_title(title, loc="left", pad=4 + lines * (NOTE_POINTS + 3))
     if note:
         _above(axes, note, 4, fontsize=NOTE_POINTS)
@@ -339,10 +337,10 @@ def outer_labels(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
         if at % columns == 0:
             axes.set_ylabel(y)
         if at + columns >= len(panels):
-            axes.set_xlabel(_wrapped(axes, x, LABEL_LETTER))
+            axes.set_xlabel(wrapped(axes, x))
 
 
-def _wrapped(axes: Axes, text: str, letter: float) -> str:
+def wrapped(axes: Axes, text: str, letter: float = LABEL_LETTER) -> str:
     """A text in lines as wide as a panel, `letter` points a letter; words stay whole."""
     figure, grid = axes.get_figure(root=True), axes.get_gridspec()
     if figure is None or grid is None:

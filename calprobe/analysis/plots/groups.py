@@ -53,13 +53,12 @@ def group_lines(lines: Sequence[Own], look: Look = DEFAULT_LOOK, most: int = MAX
     return [group for group in found if group.series]
 
 
-def run_rows(lines: Sequence[Own]) -> dict[str, list[Series[Own]]]:
-    """The lines of each run, a panel each in a row of its own; an estimator keeps its style and its place."""
+def run_rows(lines: Sequence[Own]) -> dict[str, list[Own]]:
+    """The lines of each run, a panel each in a row of its own; an estimator keeps its place."""
     estimators = distinct([line.estimator for line in lines])
-    styles = series_styles(estimators)
-    rows: dict[str, list[Series[Own]]] = {line.run: [] for line in lines}
+    rows: dict[str, list[Own]] = {line.run: [] for line in lines}
     for line in sorted(lines, key=lambda line: estimators.index(line.estimator)):
-        rows[line.run].append(Series(line.estimator, styles[line.estimator], line))
+        rows[line.run].append(line)
     return rows
 
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from functools import partial
 
 from calprobe.analysis.four_ways.compare_ways import compare_ways
-from calprobe.analysis.four_ways.frame import facts_frame
 from calprobe.analysis.four_ways.options import FourWaysOptions
 from calprobe.analysis.four_ways.pictures import way_pictures
 from calprobe.analysis.overview import OverviewOptions, overview, report_task
@@ -58,5 +57,5 @@ def present_ways(runs: Mapping[str, AnyRun], options: FourWaysOptions) -> Presen
         partial(four_ways_tables, ways),
         lambda: (NamedFigure(kind, draw) for kind, draw in way_pictures(ways).drawn()),
         page,
-        {"facts": lambda _: facts_frame(ways).to_csv(index=False)},
+        {"facts": lambda _: ways.frame().to_csv(index=False)},
     )

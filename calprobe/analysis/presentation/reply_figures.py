@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,13 +13,10 @@ from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.science.pictures import design_matrices, kind_panels
 from calprobe.analysis.asked.stated.pictures import side_by_side
 from calprobe.analysis.curves.curve import Line
-from calprobe.analysis.curves.grouped_boxes import draw_grouped_boxes
-from calprobe.analysis.curves.grouped_dots import draw_grouped_dots
-from calprobe.analysis.curves.matrix_figure import draw_matrices
-from calprobe.analysis.curves.size_figure import draw_sizes
-from calprobe.analysis.curves.stacked_shares import draw_stacked_shares
+from calprobe.analysis.marks import Drawable
 from calprobe.analysis.plots import Look
 from calprobe.analysis.plots.names import run_names
+from calprobe.analysis.plots.paper import draw
 from calprobe.analysis.presentation.figure_names import JOINT, file_names, names_of_runs
 from calprobe.analysis.presentation.presentation import Draw, NamedFigure
 from calprobe.analysis.run_names import states_of
@@ -58,13 +55,11 @@ def _titled(file: str, title: str, kind: str, draw: Draw, names: Mapping[str, An
 def _joint_figures(report: AskedReport) -> Iterator[tuple[str, Draw]]:
     """The kinds of figures of several runs together that there is something to draw of."""
     studies, states = [run.labels for run in report.runs if run.labels is not None], states_of(report.runs)
-    if sizes := size_panels(report.across, states):
-        yield "sizes", partial(draw_sizes, sizes)
-    if kinds := kind_panels(studies, states):
-        yield "labels", partial(draw_grouped_dots, kinds)
-    if values := value_panels_of_runs(report.runs, states):
-        yield "values", partial(draw_stacked_shares, values)
-    if lengths := length_panels_of_runs(report.runs, states):
-        yield "lengths", partial(draw_grouped_boxes, lengths)
-    if designs := design_matrices(studies, states):
-        yield "designs", partial(draw_matrices, designs)
+    joint: dict[str, Sequence[Drawable]] = {
+        "sizes": size_panels(report.across, states),
+        "labels": kind_panels(studies, states),
+        "values": value_panels_of_runs(report.runs, states),
+        "lengths": length_panels_of_runs(report.runs, states),
+        "designs": design_matrices(studies, states),
+    }
+    return ((kind, partial(draw, panels)) for kind, panels in joint.items() if panels)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.paper_figures import RunAgainst
-from calprobe.analysis.prose import against_footnotes, against_notes, figure_name, heading, size_and_state
-from calprobe.analysis.tables.labels import TableName, about
-from calprobe.analysis.tables.types import Column, Row, Table
+from collections.abc import Iterator
+
+from calprobe.analysis.paper_figures import BesidePaper, Figure, RunAgainst
+from calprobe.analysis.prose import heading, size_and_state
+from calprobe.analysis.tables.labels import TableName, of_run
+from calprobe.analysis.tables.layout import UNRANKED, Layout, quantity
+from calprobe.analysis.tables.types import Row, Table
 from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Difference
 
@@ -17,36 +20,50 @@ PAPER_TABLES = {
     "6": "Table 6, FACTOR",
     "B": "Appendix B",
 }
+METRICS = {"ace": "ACE", "brier": "Brier", "accuracy": "accuracy", "bear_score": "BEAR score"}
+EXPLAINED = "Difference: ours minus the paper's. Inside: the paper's number is within our interval."
 INSIDE = {True: "yes", False: "no", None: ""}
-COLUMNS = tuple(Column(name, keys={"quantity": name}) for name in ("ours", "paper", "difference", "inside"))
 
 
 def against_table(run: RunFacts, found: RunAgainst, name: TableName) -> Table:
     """A row a number of the paper's tables: ours, theirs, and the difference; before them, what the run departs in."""
-    return Table(
-        caption=f"Numbers of {name.of} beside the paper's: {size_and_state(run)}.",
-        label=f"{name.label}-against",
-        kind="paper",
-        stub="number",
-        columns=COLUMNS,
-        rows=tuple(
-            Row(
-                figure_name(row.figure),
-                (row.ours, row.figure.value, Difference(row.difference), INSIDE[row.inside]),
-                group=PAPER_TABLES[row.figure.table],
-                keys={
-                    "paper_table": row.figure.table,
-                    "estimator": row.figure.estimator,
-                    "metric": row.figure.metric,
-                    "of": row.figure.of or "",
-                },
-            )
-            for row in found.rows
+    layout = Layout[BesidePaper](
+        f"Numbers of {name.of} beside the paper's: {size_and_state(run)}.",
+        f"{name.label}-against",
+        "number",
+        _head,
+        (
+            quantity("ours", lambda row: row.ours),
+            quantity("paper", lambda row: row.figure.value),
+            quantity("difference", lambda row: Difference(row.difference)),
+            quantity("inside", lambda row: INSIDE[row.inside]),
         ),
-        heading=heading(run)[:1],
-        lead=tuple(against_notes(found)),
-        notes=tuple(against_footnotes(found)),
-        keys={"run": run.label, "model": run.model},
-        about=about(run),
-        best_within=None,
+        (EXPLAINED,) if found.rows else (),
+        kind="paper",
+        more=UNRANKED,
     )
+    return layout.table(found.rows, heading=heading(run)[:1], lead=tuple(against_notes(found)), **of_run(run))
+
+
+def _head(row: BesidePaper) -> Row:
+    figure = row.figure
+    of = {"estimator": figure.estimator, "metric": figure.metric, "of": figure.of or ""}
+    return Row(_name(figure), group=PAPER_TABLES[figure.table], keys={"paper_table": figure.table, **of})
+
+
+def _name(figure: Figure) -> str:
+    """The name of a figure of the paper.
+
+    >>> _name(Figure("2", "margin", "brier", 0.179, "Economic"))
+    'margin Brier, Economic'
+    """
+    name = " ".join(filter(None, (figure.estimator, METRICS[figure.metric])))
+    return ", ".join(filter(None, (name, figure.of)))
+
+
+def against_notes(found: RunAgainst) -> Iterator[str]:
+    """Notes above the rows."""
+    yield f"Against {found.source}{f', model {found.model}' if found.model else ''}."
+    if found.departures:
+        yield f"DIFFERENT FROM THE PAPER: {'; '.join(found.departures)}."
+    yield from found.left_out

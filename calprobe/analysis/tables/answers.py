@@ -4,34 +4,50 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Literal
 
-from calprobe.analysis.answers import Answer, Shown
+from calprobe.analysis.answers import COLUMNS, Answer, Shown
 from calprobe.analysis.prose_answers import agreement, headline_of, of_paraphrases, right_in, short
 from calprobe.analysis.tables.csv import harmless
+from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
 
-UNKNOWN = "-"
-
-
 Statements = Literal["column", "note"]
+
+
+def _place(place: int) -> str:
+    return "no answer" if place < 0 else f"candidate {place}"
+
+
+def _column(title: str, of: Callable[[Answer], Cell]) -> Cells[Answer]:
+    return Cells(Column(title), of)
+
+
+ANSWER = (
+    _column("answer", lambda one: _place(one.place) if one.predicted is None else one.predicted),
+    _column("right", lambda one: _place(one.answer_idx) if one.answer is None else one.answer),
+    _column("confidence", lambda one: one.confidence),
+)
+OF_TEMPLATES = (_column("templates", agreement), _column("right in", right_in))
+RELATION = _column("relation", lambda one: one.relation)
+STATEMENT = _column("statement", lambda one: one.statement or "-")
 
 
 def answers_table(shown: Shown, statements: Statements | None = None) -> Table:
     """A row for each answer. Statements have a column, or stand below the subject, or are left out."""
     several = any(len(answer.templates) > 1 for answer in shown.answers)
-    titles = ["answer", "right", "confidence", *(["templates", "right in"] if several else []), "relation"]
-    return Table(
-        caption=f"Answers of {shown.model} on {shown.probe}: {headline_of(shown)}.",
-        label="answers",
-        stub="subject",
-        columns=tuple(Column(title) for title in (*titles, *(["statement"] if statements == "column" else []))),
-        rows=tuple(_row(answer, statements, several=several) for answer in shown.answers),
-        notes=(*of_paraphrases(shown), *_no_texts(shown)),
-        best_within=None,
-        tidy=False,
-    )
+    return Layout[Answer](
+        f"Answers of {shown.model} on {shown.probe}: {headline_of(shown)}.",
+        "answers",
+        "subject",
+        lambda answer: Row(
+            short(answer.subject or f"instance {answer.instance}"),
+            note=short(answer.statement or "") if statements == "note" else "",
+        ),
+        (*ANSWER, *(OF_TEMPLATES if several else ()), RELATION, *([STATEMENT] if statements == "column" else [])),
+        more={**UNRANKED, "tidy": False},
+    ).table(shown.answers, *of_paraphrases(shown), *_no_texts(shown))
 
 
 def answers_csv(shown: Shown) -> str:
@@ -40,35 +56,17 @@ def answers_csv(shown: Shown) -> str:
     Text that a spreadsheet would take for a formula gets an apostrophe in front.
     """
     text = io.StringIO()
+    records = [answer.record() for answer in shown.answers]
     writer = csv.writer(text, lineterminator="\n")
-    estimators = list(shown.answers[0].estimators) if shown.answers else []
-    numbers = [one.template for one in shown.answers[0].templates] if shown.answers else []
-    by_template = [f"{name}_{number}" for number in numbers for name in ("predicted", "confidence")]
-    fixed = ("relation", "instance", "subject", "answer", "predicted", "statement", "correct", "confidence")
-    writer.writerow([*fixed, *estimators, *by_template])
-    for one in shown.answers:
-        words = [harmless(word or "") for word in (one.subject, one.answer, one.predicted, one.statement)]
-        verdict = ["true" if one.correct else "false", repr(one.confidence)]
-        given = [cell for by in one.templates for cell in (harmless(by.label or ""), repr(by.confidence))]
-        sure = [repr(by.confidence) for by in one.estimators.values()]
-        writer.writerow([harmless(one.relation), one.instance, *words, *verdict, *sure, *given])
+    writer.writerow(records[0] if records else COLUMNS)
+    writer.writerows(map(_text, record.values()) for record in records)
     return text.getvalue().removesuffix("\n")
 
 
-def _row(answer: Answer, statements: Statements | None, *, several: bool) -> Row:
-    cells: Sequence[Cell] = [
-        answer.predicted if answer.predicted is not None else _place(answer.place),
-        answer.answer if answer.answer is not None else _place(answer.answer_idx),
-        answer.confidence,
-        *([agreement(answer), right_in(answer)] if several else []),
-        answer.relation,
-        *([answer.statement or UNKNOWN] if statements == "column" else []),
-    ]
-    return Row(
-        label=short(answer.subject or f"instance {answer.instance}"),
-        cells=tuple(cells),
-        note=short(answer.statement or "") if statements == "note" else "",
-    )
+def _text(value: str | bool | float | None) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return harmless(value or "") if value is None or isinstance(value, str) else repr(value)
 
 
 def _no_texts(shown: Shown) -> Iterator[str]:
@@ -77,7 +75,3 @@ def _no_texts(shown: Shown) -> Iterator[str]:
             "Subjects and answers are not known in words: the run has no labels, and its probe was not found. "
             "`calprobe show RUN --probe DIR` shows them; `calprobe score --save-labels` stores them in the run."
         )
-
-
-def _place(place: int) -> str:
-    return "no answer" if place < 0 else f"candidate {place}"

@@ -27,16 +27,15 @@ from calprobe.analysis.compare_results import (
     Grounding,
     PairComparison,
     Scope,
+    WithinPair,
 )
 from calprobe.analysis.options import CompareOptions
-from calprobe.analysis.prose import heading, mean_accuracy_name, sentence, size
+from calprobe.analysis.prose import heading, listed, mean_accuracy_name, sentence, size
 from calprobe.analysis.run_names import last_names
 from calprobe.analysis.tables.labels import about
+from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, Numbers, cells, quantity
 from calprobe.analysis.tables.types import Cell, Column, Row, Table
-from calprobe.metrics import Metric
 
-Key = tuple[str | None, str]  # estimator and metric of a contrast
-ACCURACY: Key = (None, "accuracy")
 P_VALUES = ("p_equivalence", "p", "p_holm", "p_max_t")
 
 
@@ -76,9 +75,9 @@ def quantities(contrast: Contrast) -> dict[str, Cell]:
     }
 
 
-def rows_of(row: Row, contrast: Contrast, named: Mapping[str, str]) -> Iterator[Row]:
+def numbers_of(head: Row, contrast: Contrast) -> Iterator[Numbers]:
     """The row of a number and, of a calibration error of few questions, what chance makes of it on both sides."""
-    yield row
+    yield Numbers(replace(head, significant=contrast.significant), quantities(contrast))
     if contrast.by_chance is None:
         return
     first, second = contrast.by_chance
@@ -87,15 +86,25 @@ def rows_of(row: Row, contrast: Contrast, named: Mapping[str, str]) -> Iterator[
         ("p", "p", first.p, second.p),
     )
     for title, name, one, other in parts:
-        cells = {"first": one, "second": other}
-        yield replace(
-            row,
-            label=f"{row.label} {title}",
-            cells=tuple(cells.get(quantity) for quantity in named),
-            note="",
-            keys={**row.keys, "metric": f"{contrast.metric}_{name}"},
-            significant=False,
-        )
+        keys = {**head.keys, "metric": f"{contrast.metric}_{name}"}
+        chance = replace(head, label=f"{head.label} {title}", note="", keys=keys)
+        yield Numbers(chance, {"first": one, "second": other})
+
+
+def numbers_layout(caption: str, label: str, named: Mapping[str, str]) -> Layout[Numbers]:
+    """A row a number of two sides; its columns are those of `sides_named`."""
+    columns = tuple(_side(name, title) for name, title in named.items())
+    return Layout(caption, label, "number", lambda row: row.head, columns, more=UNRANKED)
+
+
+def _side(name: str, title: str) -> Cells[Numbers]:
+    """A column of a side, of the difference or of a p-value; nothing for a p-value that there is not."""
+
+    def cell(row: Numbers) -> Cell:
+        value = row.cells.get(name)
+        return None if name in P_VALUES and isinstance(value, float) and math.isnan(value) else value
+
+    return quantity(title, cell, "smaller" if name in P_VALUES else None, name=name)
 
 
 def p_value_names(options: CompareOptions) -> dict[str, str]:
@@ -110,48 +119,43 @@ def p_value_names(options: CompareOptions) -> dict[str, str]:
 
 
 def _pair_table(pair: PairComparison, comparison: Comparison) -> Table:
-    titles = {metric.name: metric.title for metric in comparison.metrics}
     contrasts = [contrast for scope in pair.scopes for contrast in scope.contrasts]
     named = sides_named(contrasts, comparison.options)
-    return Table(
-        caption=f"{measured(comparison)} of {pair.first} (A) and {pair.second} (B)",
-        label="differences",
-        stub="number",
-        columns=number_columns(named),
-        rows=tuple(
+    layout = numbers_layout(f"{measured(comparison)} of {pair.first} (A) and {pair.second} (B)", "differences", named)
+    return layout.table(
+        (
             row
             for scope in pair.scopes
             for contrast in scope.contrasts
-            for row in rows_of(
-                Row(
-                    label=_number_name(contrast, pair, titles, mean_accuracy_name(comparison.runs)),
-                    cells=number_cells(quantities(contrast), named),
-                    group=scope_title(scope, pair) + scope_unit(scope, comparison),
-                    keys={"metric": "bear_score" if _is_bear_score(contrast, pair) else contrast.metric},
-                    significant=contrast.significant,
-                ),
-                contrast,
-                named,
-            )
+            for row in numbers_of(_pair_head(pair, scope, contrast, comparison), contrast)
         ),
-        heading=(*(line for run in comparison.runs for line in heading(run)), f"A {pair.first}, B {pair.second}"),
-        lead=tuple(pair_notes(pair)),
-        notes=tuple(
+        *(
             f"{scope_name(scope)}: {agreement_shares(scope.agreement)}"
             for scope in pair.scopes
             if scope.agreement is not None
         ),
+        heading=(*(line for run in comparison.runs for line in heading(run)), f"A {pair.first}, B {pair.second}"),
+        lead=tuple(pair_notes(pair)),
         general=(*unpaired_notes(comparison), *comparison_notes(comparison)),
         keys={"first": pair.first, "second": pair.second},
-        best_within=None,
     )
+
+
+def _pair_head(pair: PairComparison, scope: Scope, contrast: Contrast, comparison: Comparison) -> Row:
+    metric = contrast.metric
+    if contrast.estimator is not None:
+        label = f"{contrast.estimator} {comparison.titles[metric]}"
+    elif pair.accuracy_of == "bear_score":
+        label, metric = mean_accuracy_name(comparison.runs), "bear_score"
+    else:
+        label = "accuracy of base"
+    return Row(label, group=scope_title(scope, pair) + scope_unit(scope, comparison), keys={"metric": metric})
 
 
 def measured(comparison: Comparison) -> str:
     """What a comparison is of, for captions: Accuracy, Brier score and ACE."""
     titles = ["Brier score" if metric.title == "Brier" else metric.title for metric in comparison.metrics]
-    *most, last = titles if "accuracy" in titles else ["accuracy", *titles]
-    text = f"{', '.join(most)} and {last}" if most else last
+    text = listed(titles if "accuracy" in titles else ["accuracy", *titles])
     return text[:1].upper() + text[1:]
 
 
@@ -161,156 +165,113 @@ def sides_named(contrasts: Iterable[Contrast], options: CompareOptions) -> dict[
     return {"first": "A", "second": "B", "difference": "A - B", **p_values}
 
 
-def number_columns(named: dict[str, str]) -> tuple[Column, ...]:
-    """The columns of a table with a row a number."""
-    return tuple(
-        Column(title, "smaller" if name in P_VALUES else None, keys={"quantity": name}) for name, title in named.items()
-    )
-
-
-def number_cells(found: Mapping[str, Cell], named: dict[str, str]) -> tuple[Cell, ...]:
-    """The cells of a row a number; a p-value that there is not has none."""
-    return tuple(_defined(found[name], name) for name in named)
-
-
 def within_table(comparison: Comparison) -> Table:
     """A single run's estimators, markers or templates against each other, a row a number."""
     within = comparison.within
     assert within is not None
-    titles = {metric.name: metric.title for metric in comparison.metrics}
     pairs = [pair for pairs in within.kinds.values() for pair in pairs]
     named = sides_named([contrast for pair in pairs for contrast in pair.contrasts], comparison.options)
     rows = [
         row
         for pair in pairs
         for contrast in pair.contrasts
-        for row in rows_of(
-            Row(
-                label=" ".join([*([contrast.estimator] if contrast.estimator else []), titles[contrast.metric]]),
-                cells=number_cells(quantities(contrast), named),
-                group=f"A {pair.first}, B {pair.second}",
-                keys={
-                    "first": pair.first,
-                    "second": pair.second,
-                    "metric": contrast.metric,
-                    **({"estimator": contrast.estimator} if contrast.estimator else {}),
-                },
-                significant=contrast.significant,
-            ),
-            contrast,
-            named,
-        )
+        for row in numbers_of(_within_head(pair, contrast, comparison), contrast)
     ]
     if within.grounding is not None:
-        rows.append(_grounding_row(within.grounding, named))
-    return Table(
-        caption=f"{measured(comparison)} within {within.run.label}: differences",
-        label="differences",
-        stub="number",
-        columns=number_columns(named),
-        rows=tuple(rows),
-        heading=heading(within.run),
-        lead=tuple(map(sentence, within_notes(within))),
-        notes=tuple(
+        rows.append(_grounding_row(within.grounding))
+    layout = numbers_layout(f"{measured(comparison)} within {within.run.label}: differences", "differences", named)
+    return layout.table(
+        rows,
+        *(
             f"{pair.first} (A), {pair.second} (B): {agreement_shares(pair.agreement)}"
             for pair in pairs
             if pair.agreement is not None
         ),
+        heading=heading(within.run),
+        lead=tuple(map(sentence, within_notes(within))),
         general=tuple(comparison_notes(comparison)),
         keys={"run": within.run.label},
         about=about(within.run),
-        best_within=None,
     )
 
 
-def _grounding_row(grounding: Grounding, named: dict[str, str]) -> Row:
+def _within_head(pair: WithinPair, contrast: Contrast, comparison: Comparison) -> Row:
+    keys = {"first": pair.first, "second": pair.second, "metric": contrast.metric}
+    title, group = comparison.titles[contrast.metric], f"A {pair.first}, B {pair.second}"
+    if contrast.estimator is None:
+        return Row(title, group=group, keys=keys)
+    return Row(f"{contrast.estimator} {title}", group=group, keys={**keys, "estimator": contrast.estimator})
+
+
+def _grounding_row(grounding: Grounding) -> Numbers:
     """The slope of mean confidence on the percentage that is stated."""
     percentages = grounding.percentages
-    found: dict[str, Cell] = {"difference": grounding.slope, "p": grounding.slope.p_value}
-    found |= {"p_holm": grounding.p_holm, "p_max_t": grounding.p_max_t}
-    return Row(
-        label="slope",
-        cells=tuple(_defined(found.get(name), name) for name in named),
+    head = Row(
+        "slope",
         group=f"mean confidence by stated percentage, {percentages[0]} to {percentages[-1]} %: 1 follows it",
         keys={"metric": "grounding"},
         significant=grounding.p_corrected < SIGNIFICANT,
     )
-
-
-def _is_bear_score(contrast: Contrast, pair: PairComparison) -> bool:
-    return contrast.estimator is None and pair.accuracy_of == "bear_score"
+    p_values = {"p": grounding.slope.p_value, "p_holm": grounding.p_holm, "p_max_t": grounding.p_max_t}
+    return Numbers(head, {"difference": grounding.slope, **p_values})
 
 
 def _have_p(contrasts: Iterable[Contrast]) -> bool:
     return any(not math.isnan(contrast.difference.p_value) for contrast in contrasts)
 
 
-def _defined(cell: Cell, name: str) -> Cell:
-    return None if name in P_VALUES and isinstance(cell, float) and math.isnan(cell) else cell
-
-
-def _number_name(contrast: Contrast, pair: PairComparison, titles: dict[str, str], mean_accuracy: str) -> str:
-    if contrast.estimator is None:
-        return mean_accuracy if pair.accuracy_of == "bear_score" else "accuracy of base"
-    return f"{contrast.estimator} {titles[contrast.metric]}"
-
-
 # A row a run.
 
 
 def _table(comparison: Comparison, scopes: list[tuple[PairComparison, Scope]], caption: str, label: str) -> Table:
-    found = {_key(contrast) for _, scope in scopes for contrast in scope.contrasts}
-    order = dict.fromkeys(_key(contrast) for _, scope in scopes for contrast in scope.contrasts)
-    keys = [*([ACCURACY] if ACCURACY in found else []), *(key for key in order if key != ACCURACY)]
-    metrics = {metric.name: metric for metric in comparison.metrics}
+    contrasts = {_key(contrast): contrast for _, scope in scopes for contrast in scope.contrasts}
+    shown = sorted(contrasts.values(), key=lambda contrast: contrast.estimator is not None)  # accuracy first
+    layout = Layout[Numbers](
+        caption,
+        label,
+        "run",
+        lambda row: row.head,
+        tuple(_contrast_column(contrast, comparison) for contrast in shown),
+        tuple(_notes(comparison)),
+        more={"best_within": "group", "best_of": " of the two runs, significant or not"},
+    )
     names = last_names([run.label for run in comparison.runs])
-    return Table(
-        caption=caption,
-        label=label,
-        stub="run",
-        columns=tuple(_column(key, comparison, metrics) for key in keys),
-        rows=tuple(
-            replace(row, about=_about(pair, comparison))
-            for pair, scope in scopes
-            for row in _rows(pair, scope, keys, names, comparison)
-        ),
+    return layout.table(
+        (row for pair, scope in scopes for row in _rows(pair, scope, names, comparison)),
         heading=tuple(line for run in comparison.runs for line in heading(run)),
-        notes=tuple(_notes(comparison)),
-        best_within="group",
-        best_of=" of the two runs, significant or not",
     )
 
 
-def _key(contrast: Contrast) -> Key:
-    return contrast.estimator, contrast.metric
+def _key(contrast: Contrast) -> str:
+    return f"{contrast.estimator} {contrast.metric}"
 
 
-def _column(key: Key, comparison: Comparison, metrics: dict[str, Metric]) -> Column:
-    estimator, metric = key
-    if estimator is None:
+def _contrast_column(contrast: Contrast, comparison: Comparison) -> Cells[Numbers]:
+    """The column of an estimator's metric, or of the accuracy that pairs are matched by."""
+    metric, key = contrast.metric, _key(contrast)
+    if contrast.estimator is None:
         of_all = {pair.accuracy_of for pair in comparison.pairs}
         title = mean_accuracy_name(comparison.runs) if of_all == {"bear_score"} else "accuracy"
-        return Column(title, "larger", keys={"metric": metric})
-    keys = {"estimator": estimator, "metric": metric}
-    return Column(metrics[metric].title, metrics[metric].better, heading=estimator, keys=keys)
+        return cells(title, metric, lambda row: row.cells.get(key), "larger")
+    better = next(own.better for own in comparison.metrics if own.name == metric)
+    keys = {"estimator": contrast.estimator, "metric": metric}
+    column = Column(comparison.titles[metric], better, heading=contrast.estimator, keys=keys)
+    return Cells(column, lambda row: row.cells.get(key))
 
 
-def _rows(
-    pair: PairComparison, scope: Scope, keys: list[Key], names: dict[str, str], comparison: Comparison
-) -> Iterator[Row]:
+def _rows(pair: PairComparison, scope: Scope, names: dict[str, str], comparison: Comparison) -> Iterator[Numbers]:
     first, second = names[pair.first], names[pair.second]
-    contrasts = {_key(contrast): quantities(contrast) for contrast in scope.contrasts}
-    pair_keys = {"first": pair.first, "second": pair.second, "domain": scope.domain or ""}
     labels = {"first": first, "second": second, "difference": "difference"}
     labels |= p_value_names(comparison.options) if _have_p(scope.contrasts) else {}
-    for quantity, label in labels.items():
-        yield Row(
-            label=label,
-            cells=tuple(contrasts[key][quantity] if key in contrasts else None for key in keys),
+    for name, label in labels.items():
+        head = Row(
+            label,
             group=f"{first} and {second}, {scope_name(scope)}: {size(scope)}{scope_unit(scope, comparison)}",
-            keys={**pair_keys, "quantity": quantity},
-            ranked=quantity in ("first", "second"),
+            keys={"first": pair.first, "second": pair.second, "domain": scope.domain or "", "quantity": name},
+            about=_about(pair, comparison),
+            ranked=name in ("first", "second"),
         )
+        yield Numbers(head, {_key(contrast): quantities(contrast)[name] for contrast in scope.contrasts})
 
 
 def _about(pair: PairComparison, comparison: Comparison) -> dict[str, str]:

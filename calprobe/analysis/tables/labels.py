@@ -24,6 +24,11 @@ def about(run: RunFacts) -> dict[str, str]:
     }
 
 
+def of_run(run: RunFacts, **keys: str) -> dict[str, dict[str, str]]:
+    """The fields of a table that is of one run alone; `keys` are further ones of its lines in tidy files."""
+    return {"keys": {"run": run.label, "model": run.model, **keys}, "about": about(run)}
+
+
 @dataclass(frozen=True, slots=True)
 class TableName:
     """How a run's tables are called."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from calprobe.analysis.headline_intervals import METRICS as HEADLINES
-from calprobe.analysis.headline_intervals import DrawnBy
+from calprobe.analysis.headline_intervals import DrawnBy, HeadlineIntervals
 from calprobe.analysis.number_text import interval, number, signed, signed_interval
 from calprobe.analysis.prose import size_and_state
 from calprobe.analysis.recalibrated import EstimatorMaps, RunRecalibration
 from calprobe.analysis.results import RunReport
-from calprobe.analysis.tables.labels import TableName, about
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.tables.labels import TableName, of_run
+from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, cells
+from calprobe.analysis.tables.types import Better, Column, Row, Table
 from calprobe.metrics import Estimate
 from calprobe.metrics.calibration_map import PARAMETERS, CalibrationMap
 from calprobe.words import Recalibration
@@ -23,6 +25,7 @@ INTERVALS: dict[DrawnBy, str] = {
 }
 TITLES = {"accuracy": "accuracy", "confidence_gap": "conf - acc", "ace": "ACE", "brier": "Brier"}
 SIGNED = "confidence_gap"
+OF_FOLDS = {"least fold": min, "largest fold": max}
 BESIDE = {"ace": "ACE", "brier": "Brier", "nll": "NLL", "auroc": "AUROC"}
 
 FORMULAS: dict[Recalibration, str] = {
@@ -37,32 +40,40 @@ def intervals_table(run: RunReport, name: TableName) -> Table | None:
     """A row a headline number: its value, and its interval by each kind of resamples; None with few relations."""
     if run.intervals is None:
         return None
-    return Table(
-        caption=f"Three 95 % intervals of headline numbers of {name.of}: {size_and_state(run.facts)}.",
-        label=f"{name.label}-intervals",
-        stub="95 % interval for",
-        columns=(Column("value"), *(Column(title) for title in INTERVALS.values())),
-        rows=tuple(_interval_rows(run)),
-        best_within=None,
-        tidy=False,
-        notes=("Other relations: relations drawn completely. Within these: other facts of these relations.",),
-    )
+    return Layout[_Headline](
+        f"Three 95 % intervals of headline numbers of {name.of}: {size_and_state(run.facts)}.",
+        f"{name.label}-intervals",
+        "95 % interval for",
+        lambda row: Row(row.label),
+        (Cells(Column("value"), lambda row: row.value), *(_interval(title, kind) for kind, title in INTERVALS.items())),
+        ("Other relations: relations drawn completely. Within these: other facts of these relations.",),
+        more={**UNRANKED, "tidy": False},
+    ).table(_headlines(run.intervals))
 
 
-def _interval_rows(run: RunReport) -> Iterator[Row]:
-    found = run.intervals or {}
+@dataclass(frozen=True, slots=True)
+class _Headline:
+    """A headline number as text, with its interval by each kind of resamples."""
+
+    label: str
+    value: str
+    intervals: Mapping[DrawnBy, str]
+
+
+def _headlines(found: Mapping[DrawnBy, HeadlineIntervals]) -> Iterator[_Headline]:
     first = found["instances"]
     if first.bear_score is not None:
-        ends = (own.bear_score for own in found.values())
-        yield Row(
-            "mean accuracy", (number(first.bear_score.value), *("" if own is None else interval(own) for own in ends))
-        )
+        ends = {kind: interval(drawn.bear_score) if drawn.bear_score else "" for kind, drawn in found.items()}
+        yield _Headline("mean accuracy", number(first.bear_score.value), ends)
     for estimator, metrics in first.estimators.items():
         for metric in HEADLINES:
-            several = [own.estimators[estimator][metric] for own in found.values()]
             value, spelled = (signed, signed_interval) if metric == SIGNED else (number, interval)
-            cells: tuple[Cell, ...] = (value(metrics[metric].value), *map(spelled, several))
-            yield Row(f"{estimator} {TITLES[metric]}", cells)
+            ends = {kind: spelled(drawn.estimators[estimator][metric]) for kind, drawn in found.items()}
+            yield _Headline(f"{estimator} {TITLES[metric]}", value(metrics[metric].value), ends)
+
+
+def _interval(title: str, kind: DrawnBy) -> Cells[_Headline]:
+    return Cells(Column(title), lambda row: row.intervals[kind])
 
 
 def recalibration_table(run: RunReport, name: TableName) -> Table | None:
@@ -71,31 +82,32 @@ def recalibration_table(run: RunReport, name: TableName) -> Table | None:
     if found is None:
         return None
     before = {estimator.name: estimator.metrics for estimator in run.estimators}
-    metrics = {name: title for name, title in BESIDE.items() if any(name in own for own in before.values())}
-    columns = [
-        Column(when, heading=title, better="larger" if metric == "auroc" else "smaller", keys={"metric": key})
-        for metric, title in metrics.items()
-        for when, key in (("before", metric), (found.method, f"{metric}_{found.method}"))
-    ]
+    titles = {name: title for name, title in BESIDE.items() if any(name in metrics for metrics in before.values())}
     where = "on other relations" if found.given is None else f"by {found.given.file}"
-    return Table(
-        caption=f"Calibration of {name.of} on {run.manifest.probe.name} before and after recalibration "
-        f"({found.method}) {where}: {size_and_state(run.facts)}.",
-        label=f"{name.label}-recalibrated",
-        stub="estimator",
-        columns=tuple(columns),
-        rows=tuple(
-            Row(
-                estimator,
-                tuple(_beside(before[estimator], after, metrics)),
-                keys={"estimator": estimator},
-            )
-            for estimator, after in found.estimators.items()
-        ),
-        keys={"run": run.label, "model": run.facts.model},
-        about=about(run.facts),
-        best_within=None,
-        notes=tuple(_map_notes(found)),
+    return Layout[str](
+        f"Calibration of {name.of} on {run.manifest.probe.name} before and after recalibration ({found.method}) "
+        f"{where}: {size_and_state(run.facts)}.",
+        f"{name.label}-recalibrated",
+        "estimator",
+        lambda estimator: Row(estimator, keys={"estimator": estimator}),
+        tuple(column for metric, title in titles.items() for column in _beside(metric, title, before, found)),
+        tuple(_map_notes(found)),
+        more=UNRANKED,
+    ).table(found.estimators, **of_run(run.facts))
+
+
+def _beside(
+    metric: str, title: str, before: Mapping[str, Mapping[str, Estimate]], found: RunRecalibration
+) -> Iterator[Cells[str]]:
+    """A metric's columns by estimator, before and after; nothing after where nothing was before."""
+    better: Better = "larger" if metric == "auroc" else "smaller"
+    yield cells("before", metric, lambda name: before[name].get(metric), better, heading=title)
+    yield cells(
+        found.method,
+        f"{metric}_{found.method}",
+        lambda name: found.estimators[name][metric] if metric in before[name] else None,
+        better,
+        heading=title,
     )
 
 
@@ -114,49 +126,30 @@ def maps_table(run: RunReport, name: TableName) -> Table | None:
     found = run.recalibrated
     if found is None or not found.maps:
         return None
+    folds = any(maps.folds for maps in found.maps.values())
+    titles = ("all facts", "least fold", "largest fold") if folds else ("of the file",)
     parameters = PARAMETERS[found.method] or ("steps",)
-    folds = any(own.folds for own in found.maps.values())
-    columns = [
-        Column(title, heading=parameter, keys={"metric": f"map_{parameter}_{title.replace(' ', '_')}"})
-        for parameter in parameters
-        for title in (("all facts", "least fold", "largest fold") if folds else ("of the file",))
-    ]
-    rows = (
-        Row(
-            estimator,
-            tuple(cell for parameter in parameters for cell in _parameter_cells(own, parameter, folds=folds)),
-            keys={"estimator": estimator},
-        )
-        for estimator, own in found.maps.items()
-    )
-    return Table(
-        caption=f"Maps of the confidences of {name.of} on {run.manifest.probe.name} ({found.method}).",
-        label=f"{name.label}-maps",
-        stub="map of",
-        columns=tuple(columns),
-        rows=tuple(rows),
-        keys={"run": run.label, "model": run.facts.model},
-        about=about(run.facts),
-        best_within=None,
-        notes=(f"{FORMULAS[found.method]} -: all get the share right, since no map could be fitted.",),
-    )
+    return Layout[str](
+        f"Maps of the confidences of {name.of} on {run.manifest.probe.name} ({found.method}).",
+        f"{name.label}-maps",
+        "map of",
+        lambda estimator: Row(estimator, keys={"estimator": estimator}),
+        tuple(_parameter(parameter, title, found.maps) for parameter in parameters for title in titles),
+        (f"{FORMULAS[found.method]} -: all get the share right, since no map could be fitted.",),
+        more=UNRANKED,
+    ).table(found.maps, **of_run(run.facts))
 
 
-def _parameter_cells(maps: EstimatorMaps, parameter: str, *, folds: bool) -> Iterator[Cell]:
-    """The parameter of the map of all facts, and the least and the largest of the folds'; None of constant maps."""
-    yield _parameter(maps.all, parameter)
-    if folds:
-        values = [value for own in maps.folds if (value := _parameter(own, parameter)) is not None]
-        yield from (min(values), max(values)) if values else (None, None)
+def _parameter(parameter: str, title: str, maps: Mapping[str, EstimatorMaps]) -> Cells[str]:
+    """A parameter by estimator: of the map of all facts, the least or the largest of the folds'; none of a constant."""
 
+    def value(fitted: CalibrationMap) -> float | None:
+        return fitted.steps or None if parameter == "steps" else fitted.parameters.get(parameter)
 
-def _parameter(found: CalibrationMap, parameter: str) -> float | int | None:
-    if parameter == "steps":
-        return found.steps or None
-    return found.parameters.get(parameter)
+    def cell(estimator: str) -> float | None:
+        if title not in OF_FOLDS:
+            return value(maps[estimator].all)
+        values = [defined for fold in maps[estimator].folds if (defined := value(fold)) is not None]
+        return OF_FOLDS[title](values) if values else None
 
-
-def _beside(before: Mapping[str, Estimate], after: Mapping[str, Estimate], metrics: Iterable[str]) -> Iterator[Cell]:
-    for metric in metrics:
-        yield before.get(metric)
-        yield after[metric] if metric in before else None
+    return cells(title, f"map_{parameter}_{title.replace(' ', '_')}", cell, heading=parameter)

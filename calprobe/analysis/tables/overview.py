@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from calprobe.analysis.asked.compared import AskedComparison
 from calprobe.analysis.overview import Overview, TaskOverview, TaskRun
 from calprobe.analysis.tables.asked.compared import compared_tables
 from calprobe.analysis.tables.comparison import comparison_tables, pair_tables
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, Numbers, cells, metrics, quantity
+from calprobe.analysis.tables.types import Better, Cell, Column, Row, Table
 from calprobe.messages import counted
-from calprobe.metrics import ACCURACY
+from calprobe.metrics import ACCURACY, Estimate, Metric
 from calprobe.metrics.error_shown import chance_shown, with_chance
 
 OF = (
@@ -22,9 +23,25 @@ OF = (
 
 
 OTHERS = ("brier", "auroc")  # metrics behind the calibration error
-BY_CHANCE = (  # what chance makes of the error of a row
-    Column("if cal.", keys={"metric": "if_calibrated"}, ranked=False, priority=3),
-    Column("p", keys={"metric": "p"}, ranked=False, priority=3),
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A run among those of its task, with what chance makes of its error, as a mean and as p."""
+
+    run: TaskRun
+    task: TaskOverview
+    by_chance: tuple[Cell, Cell]
+
+    @property
+    def error(self) -> Mapping[str, Estimate]:
+        """The calibration error that stands for the task."""
+        return {self.task.error: self.run.metrics[self.task.error]}
+
+
+BY_CHANCE: tuple[Cells[_Side], ...] = (
+    cells("if cal.", "if_calibrated", lambda side: side.by_chance[0], ranked=False, priority=3),
+    cells("p", "p", lambda side: side.by_chance[1], ranked=False, priority=3),
 )
 
 
@@ -36,29 +53,40 @@ def overview_tables(found: Overview) -> tuple[Table, ...]:
 def sides_table(found: Overview) -> Table:
     """A row a run, grouped by task."""
     runs = sum(len(task.sides) for task in found.tasks)
-    missing = len(list(found.missing))
+    missing = sum(len(task.missing) for task in found.tasks)
     state = f"{counted(runs, 'run')} of {counted(len(found.tasks), 'task')}"
     state += f"; {missing:,} missing, see below" if missing else ""
-    return Table(
-        caption="Runs by task.",
-        label="overview",
-        stub="model",
-        kind="overview",
-        columns=(
-            Column("n", keys={"metric": "n"}, ranked=False, priority=5),
-            Column.of(replace(ACCURACY, priority=1)),
-            *(Column.of(replace(metric, priority=2)) for metric in found.metrics if metric.name in found.errors),
-            *(BY_CHANCE if found.chance else ()),
-            *(Column.of(replace(metric, priority=4)) for metric in found.metrics if metric.name in OTHERS),
-            Column("of", keys={"metric": "of"}, ranked=False, priority=6),
-        ),
-        rows=tuple(_row(side, task, found) for task in found.tasks for side in task.sides),
+    columns = (
+        cells("n", "n", lambda side: side.run.n, ranked=False, priority=5),
+        *metrics([replace(ACCURACY, priority=1)], lambda side: {ACCURACY.name: side.run.accuracy}),
+        *metrics(_at(2, found.errors, found), lambda side: side.error),
+        *(BY_CHANCE if found.chance else ()),
+        *metrics(_at(4, OTHERS, found), lambda side: side.run.metrics),
+        cells("of", "of", lambda side: side.run.of, ranked=False, priority=6),
+    )
+    return Layout[_Side]("Runs by task.", "overview", "model", _head, columns, (OF,), kind="overview").table(
+        _sides(found),
+        *side_notes(found),
         heading=(f"{found.title}: {state}",),
-        notes=(OF, *side_notes(found)),
         best_within="group",
         best_of=" within its task",
         directions=True,
     )
+
+
+def _at(priority: int, names: Container[str], found: Overview) -> Iterator[Metric]:
+    """The metrics of these names, with that priority on a narrow terminal."""
+    return (replace(metric, priority=priority) for metric in found.metrics if metric.name in names)
+
+
+def _sides(found: Overview) -> Iterator[_Side]:
+    for task in found.tasks:
+        _, size, p = with_chance(task.error)
+        for run in task.sides:
+            small = chance_shown(run.questions, found.resampling)
+            known = (run.metrics[name].value if small else math.nan for name in (size, p))
+            first, second = (None if math.isnan(value) else value for value in known)
+            yield _Side(run, task, (first, second))
 
 
 def side_notes(found: Overview) -> Iterator[str]:
@@ -70,57 +98,42 @@ def side_notes(found: Overview) -> Iterator[str]:
             yield (f"{task.name}: means leave out {', '.join(left_out)}, of another form of reply or order of options.")
 
 
-def _row(side: TaskRun, task: TaskOverview, found: Overview) -> Row:
+def _head(side: _Side) -> Row:
+    run, task = side.run, side.task
     notes = [
-        *([side.model] if side.model != side.label else []),
-        *(["PARTIAL"] if side.partial else []),
-        *([f"{counted(side.failed, 'request')} failed"] if side.failed else []),
+        *([run.model] if run.model != run.label else []),
+        *(["PARTIAL"] if run.partial else []),
+        *([f"{counted(run.failed, 'request')} failed"] if run.failed else []),
     ]
-    of_error, *by_chance = (side.metrics[name] for name in with_chance(task.error))
-    small = chance_shown(side.questions, found.resampling)
-    known = (None if math.isnan(own.value) or not small else own.value for own in by_chance)
-    cells: tuple[Cell, ...] = (
-        side.n,
-        side.accuracy,
-        *(of_error if error == task.error else None for error in found.errors),
-        *(known if found.chance else ()),
-        *(side.metrics[metric.name] for metric in found.metrics if metric.name in OTHERS),
-        side.of,
-    )
-    return Row(
-        side.label,
-        cells,
-        group=task.name,
-        note=", ".join(notes),
-        keys={"task": task.name, "run": side.path, "model": side.model},
-        ranked=not side.partial,
-        coverage=(_coverage(side, task),) * len(cells),
-    )
-
-
-def _coverage(side: TaskRun, task: TaskOverview) -> float:
-    """The share of the most that a run of the task has: who answers less cannot be the best."""
-    return side.n / max(1, *(other.n for other in task.sides))
+    # The share of the most that a run of the task has: who answers less cannot be the best.
+    share = run.n / max(1, *(other.n for other in task.sides))
+    keys = {"task": task.name, "run": run.path, "model": run.model}
+    return Row(run.label, group=task.name, note=", ".join(notes), keys=keys, ranked=not run.partial, coverage=(share,))
 
 
 def missing_tables(found: Overview) -> Iterator[Table]:
     """A row for each run that is not there, with the reason; no table where all are."""
-    rows = tuple(
-        Row(label, (why.splitlines()[0] if why else "-",), group=task, keys={"task": task, "run": label})
-        for task, label, why in found.missing
-    )
-    if rows:
-        yield Table(
-            caption="Missing runs.",
-            label="missing",
-            stub="model",
-            kind="missing",
-            columns=(Column("why", keys={"quantity": "why"}, ranked=False),),
-            rows=rows,
-            heading=("Missing",),
-            best_within=None,
-            tidy=False,
+    rows = [
+        Numbers(
+            Row(label, group=task.name, keys={"task": task.name, "run": label}),
+            {"why": why.splitlines()[0] if why else "-"},
         )
+        for task in found.tasks
+        for label, why in task.missing.items()
+    ]
+    if rows:
+        yield MISSING.table(rows)
+
+
+MISSING = Layout[Numbers](
+    "Missing runs.",
+    "missing",
+    "model",
+    lambda row: row.head,
+    (quantity("why", lambda row: row.cells["why"], ranked=False),),
+    kind="missing",
+    more={**UNRANKED, "heading": ("Missing",), "tidy": False},
+)
 
 
 def matrix_tables(found: Overview) -> Iterator[Table]:
@@ -131,35 +144,26 @@ def matrix_tables(found: Overview) -> Iterator[Table]:
     titles = {metric.name: metric.title for metric in found.metrics}
     several = len(found.errors) > 1
     error = "Calibration error" if several else titles[found.errors[0]]
-    for what, name in ((ACCURACY.title.capitalize(), None), (error, "error")):
-        yield Table(
-            caption=f"{what} of each model on each task.",
-            label=f"overview-{name or ACCURACY.name}",
-            stub="model",
-            columns=tuple(
-                Column(
-                    f"{task.name}, {titles[task.error]}" if several and name else task.name,
-                    "smaller" if name else "larger",
-                    keys={"task": task.name, "metric": task.error if name else ACCURACY.name},
-                )
-                for task in found.tasks
-            ),
-            rows=tuple(
-                Row(label, tuple(_cell(task, label, task.error if name else None) for task in found.tasks))
-                for label in labels
-            ),
-            best_within=None,
-            intervals=False,
-            tidy=False,
-        )
+    accuracies = [_of_task(task, task.name, ACCURACY.name, "larger") for task in found.tasks]
+    errors = [
+        _of_task(task, f"{task.name}, {titles[task.error]}" if several else task.name, task.error, "smaller")
+        for task in found.tasks
+    ]
+    for what, name, columns in ((ACCURACY.title.capitalize(), ACCURACY.name, accuracies), (error, "error", errors)):
+        yield Layout[str](
+            f"{what} of each model on each task.",
+            f"overview-{name}",
+            "model",
+            Row,
+            columns,
+            more={**UNRANKED, "intervals": False, "tidy": False},
+        ).table(labels)
 
 
-def _cell(task: TaskOverview, label: str, error: str | None) -> Cell:
-    """Accuracy, or a calibration error, of one run of a task."""
-    side = next((side for side in task.sides if side.label == label), None)
-    if side is None:
-        return None
-    return side.accuracy if error is None else side.metrics[error]
+def _of_task(task: TaskOverview, title: str, metric: str, better: Better) -> Cells[str]:
+    """The column of a task: by model, accuracy or a calibration error."""
+    numbers = {side.label: {ACCURACY.name: side.accuracy, **side.metrics}[metric] for side in reversed(task.sides)}
+    return Cells(Column(title, better, keys={"task": task.name, "metric": metric}), numbers.get)
 
 
 def difference_tables(task: TaskOverview, *, in_files: bool = False) -> tuple[Table, ...]:

@@ -5,109 +5,104 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from calprobe.analysis.prose import range_note
 from calprobe.analysis.rank import GroupedRanks, RankReport, ScoreContrast
+from calprobe.analysis.results import EstimatorReport
+from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, cells, filled, metrics, quantity
 from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.messages import counted
+from calprobe.metrics import Metric
 
 FAR_BELOW = 0.4  # an AUROC below it, with all of its interval below 0.5, is hardly that of a confidence
-P_VALUES = {"p": "p", "p_holm": "Holm p"}
+P_VALUES: tuple[Cells[ScoreContrast], ...] = (
+    quantity("p", lambda contrast: _defined(contrast.difference.p_value)),
+    quantity("Holm p", lambda contrast: _defined(contrast.p_holm), name="p_holm"),
+)
 
 
 def rank_tables(found: RankReport | GroupedRanks) -> tuple[Table, ...]:
     """The table of metrics, and that of differences from a baseline; of groups, a table for each score."""
     if isinstance(found, GroupedRanks):
-        return tuple(_group_tables(found))
-    table = Table(
-        caption=f"Ranking metrics of {found.label}.",
-        label="rank",
-        stub="metric",
-        columns=tuple(Column(score.name, keys={"score": score.name}) for score in found.scores),
-        rows=tuple(
-            Row(
-                metric.title,
-                tuple(score.metrics.get(metric.name) for score in found.scores),
-                keys={"metric": metric.name},
-            )
-            for metric in found.metrics
-        ),
+        return tuple(_group_table(found, place) for place in range(len(next(iter(found.groups.values())).scores)))
+    table = Layout[Metric](
+        f"Ranking metrics of {found.label}.",
+        "rank",
+        "metric",
+        lambda metric: Row(metric.title, keys={"metric": metric.name}),
+        tuple(map(_of_score, found.scores)),
+        tuple(_hints(found)),
+        more=UNRANKED,
+    ).table(
+        found.metrics,
         heading=(f"{found.label}: {counted(found.answers, 'answer')}",),
-        notes=tuple(_hints(found)),
         general=tuple(_notes(found)),
-        best_within=None,
         keys={"file": found.label},
     )
     return (table, _contrast_table(found)) if found.contrasts else (table,)
 
 
-def _group_tables(found: GroupedRanks) -> Iterator[Table]:
-    """A table for each score: a row a group, a column a metric."""
+def _of_score(score: EstimatorReport) -> Cells[Metric]:
+    return Cells(Column(score.name, keys={"score": score.name}), lambda metric: score.metrics.get(metric.name))
+
+
+def _group_table(found: GroupedRanks, place: int) -> Table:
+    """The table of the score at a place: a row a group, a column a metric."""
     reports = list(found.groups.values())
-    metrics = {metric.name: metric for report in reports for metric in report.metrics}
+    score = reports[0].scores[place].name
+    several = {metric.name: metric for report in reports for metric in report.metrics}
+    columns: tuple[Cells[str], ...] = (
+        cells("answers", "answers", lambda label: found.groups[label].answers),
+        *metrics(several.values(), lambda label: found.groups[label].scores[place].metrics, ranked=False),
+    )
     answers = sum(report.answers for report in reports)
-    for place, score in enumerate(reports[0].scores):
-        own = {label: report.scores[place].metrics for label, report in found.groups.items()}
-        shown = [metric for name, metric in metrics.items() if any(name in values for values in own.values())]
-        yield Table(
-            caption=f"Ranking metrics of {score.name} in {found.label}, by {found.column}.",
-            label=f"rank-{place}",
-            stub=found.column,
-            columns=(
-                Column("answers", keys={"metric": "answers"}),
-                *(Column.of(metric, ranked=False) for metric in shown),
-            ),
-            rows=tuple(
-                Row(
-                    label,
-                    (found.groups[label].answers, *(values.get(metric.name) for metric in shown)),
-                    keys={"group": label},
-                )
-                for label, values in own.items()
-            ),
-            heading=(
-                f"{found.label}: {counted(answers, 'row')} in {counted(len(reports), 'group')} of {found.column}",
-                f"score {score.name}",
-            ),
-            notes=tuple(
-                hint for label, report in found.groups.items() for hint in _hints(report, score.name, f"{label}, ")
-            ),
-            general=tuple(_notes(reports[0], directions=False)),
-            directions=True,
-            best_within=None,
-            keys={"file": found.label, "score": score.name},
-        )
+    return Layout[str](
+        f"Ranking metrics of {score} in {found.label}, by {found.column}.",
+        f"rank-{place}",
+        found.column,
+        lambda label: Row(label, keys={"group": label}),
+        filled(columns, list(found.groups)),
+        tuple(hint for label, report in found.groups.items() for hint in _hints(report, score, f"{label}, ")),
+        more=UNRANKED,
+    ).table(
+        found.groups,
+        heading=(
+            f"{found.label}: {counted(answers, 'row')} in {counted(len(reports), 'group')} of {found.column}",
+            f"score {score}",
+        ),
+        general=tuple(_notes(reports[0], directions=False)),
+        directions=True,
+        keys={"file": found.label, "score": score},
+    )
 
 
 def _contrast_table(found: RankReport) -> Table:
     baseline = str(found.options.baseline)
     tested = any(not math.isnan(contrast.difference.p_value) for contrast in found.contrasts)
-    named = {"value": "score", "baseline": baseline, "difference": "difference", **(P_VALUES if tested else {})}
-    return Table(
-        caption=f"Differences from {baseline} in {found.label}.",
-        label="rank-differences",
-        stub="metric",
-        columns=tuple(Column(title, keys={"quantity": name}) for name, title in named.items()),
-        rows=tuple(_contrast_row(contrast, baseline, tested) for contrast in found.contrasts),
-        notes=("Differences are of the score minus the baseline, on the same answers.",)
-        + (("*: Holm p below 0.05, corrected for all differences of this table.",) if tested else ()),
-        best_within=None,
-        keys={"file": found.label},
-    )
-
-
-def _contrast_row(contrast: ScoreContrast, baseline: str, tested: bool) -> Row:
-    p_values = (contrast.difference.p_value, contrast.p_holm) if tested else ()
-    return Row(
-        contrast.metric.title,
-        (
-            contrast.value,
-            contrast.baseline,
-            contrast.difference,
-            *(None if math.isnan(p) else p for p in p_values),
+    layout = Layout[ScoreContrast](
+        f"Differences from {baseline} in {found.label}.",
+        "rank-differences",
+        "metric",
+        lambda contrast: Row(
+            contrast.metric.title,
+            group=f"{contrast.score} against {baseline}",
+            keys={"score": contrast.score, "metric": contrast.metric.name},
+            significant=contrast.p_holm < 0.05,
         ),
-        group=f"{contrast.score} against {baseline}",
-        keys={"score": contrast.score, "metric": contrast.metric.name},
-        significant=contrast.p_holm < 0.05,
+        (
+            quantity("score", lambda contrast: contrast.value, name="value"),
+            quantity(baseline, lambda contrast: contrast.baseline, name="baseline"),
+            quantity("difference", lambda contrast: contrast.difference),
+            *(P_VALUES if tested else ()),
+        ),
+        ("Differences are of the score minus the baseline, on the same answers.",),
+        more=UNRANKED,
     )
+    star = "*: Holm p below 0.05, corrected for all differences of this table."
+    return layout.table(found.contrasts, *([star] if tested else []), keys={"file": found.label})
+
+
+def _defined(p: float) -> float | None:
+    return None if math.isnan(p) else p
 
 
 def _hints(found: RankReport, only: str | None = None, where: str = "") -> Iterator[str]:
@@ -131,8 +126,7 @@ def _notes(found: RankReport, *, directions: bool = True) -> Iterator[str]:
         names = ", ".join(metric.title for metric in found.metrics if metric.better == better)
         yield f"{better.capitalize()} is better: {names}."
     if found.options.resampling.n_resamples:
-        resamples = counted(found.options.resampling.n_resamples, "resample")
-        yield f"Ranges: 95 % bootstrap intervals ({resamples}, seed {found.options.resampling.seed})."
+        yield range_note(found.options.resampling)
     ordinal = [score.name for score in found.scores if score.scale != "probability"]
     if turned := [name for name in ordinal if found.options.is_uncertainty(name)]:
         yield f"Larger is less sure, so measured by order alone, without calibration: {', '.join(turned)}."

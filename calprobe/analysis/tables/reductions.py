@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calprobe.analysis.prose import (
-    HARMONIC_MEAN,
-    heading,
-    reductions_remarks,
-    score_notes,
-    sentence,
-    size_and_state,
-)
-from calprobe.analysis.reductions import ReductionsReport, RunReductions
+from calprobe.analysis.prose import heading, score_notes, sentence, size_and_state
+from calprobe.analysis.reductions import ReductionNumbers, ReductionsReport, RunReductions
 from calprobe.analysis.tables.against import against_table
 from calprobe.analysis.tables.averages import reduction_averages_table
-from calprobe.analysis.tables.labels import TableName, about, table_names
-from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.analysis.tables.labels import TableName, of_run, table_names
+from calprobe.analysis.tables.layout import Cells, Layout, cells
+from calprobe.analysis.tables.types import Row, Table
 from calprobe.metrics import Estimate
 
-COLUMNS = (
-    Column("accuracy", "larger", keys={"metric": "accuracy"}),
-    Column("ACE", "smaller", keys={"metric": "ace"}),
-    Column("harmonic mean", "larger", keys={"metric": "harmonic_mean"}),
+HARMONIC_MEAN = (
+    "Harmonic mean of accuracy and 1 - ACE (Kissling et al. 2026, appendix B), without interval; larger is better."
+)
+COLUMNS: tuple[Cells[ReductionNumbers], ...] = (
+    cells("accuracy", "accuracy", lambda numbers: numbers.accuracy, "larger"),
+    cells("ACE", "ace", lambda numbers: numbers.ace, "smaller"),
+    cells("harmonic mean", "harmonic_mean", lambda numbers: Estimate(numbers.harmonic_mean), "larger"),
 )
 
 
@@ -38,29 +35,30 @@ def reductions_tables(report: ReductionsReport) -> tuple[Table, ...]:
 
 
 def _run_tables(run: RunReductions, report: ReductionsReport, name: TableName) -> Iterator[Table]:
-    yield _run_table(run, report, name)
+    probe, size = run.manifest.probe.name, size_and_state(run.facts)
+    layout = Layout[ReductionNumbers](
+        f"Accuracy and calibration of {name.of} on {probe}, by reduction of token scores: {size}.",
+        name.label,
+        "reduction",
+        lambda numbers: Row(numbers.reduction, keys={"reduction": numbers.reduction, "estimator": "base"}),
+        COLUMNS,
+    )
+    yield layout.table(
+        run.reductions,
+        heading=heading(run.facts),
+        lead=tuple(map(sentence, reductions_remarks(run))),
+        general=(*score_notes("all", report.options), HARMONIC_MEAN),
+        **of_run(run.facts),
+    )
     if run.against is not None:
         yield against_table(run.facts, run.against, name)
 
 
-def _run_table(run: RunReductions, report: ReductionsReport, name: TableName) -> Table:
-    probe, size = run.manifest.probe.name, size_and_state(run.facts)
-    return Table(
-        caption=f"Accuracy and calibration of {name.of} on {probe}, by reduction of token scores: {size}.",
-        label=name.label,
-        stub="reduction",
-        columns=COLUMNS,
-        rows=tuple(
-            Row(
-                numbers.reduction,
-                (numbers.accuracy, numbers.ace, Estimate(numbers.harmonic_mean)),
-                keys={"reduction": numbers.reduction, "estimator": "base"},
-            )
-            for numbers in run.reductions
-        ),
-        heading=heading(run.facts),
-        lead=tuple(map(sentence, reductions_remarks(run))),
-        general=(*score_notes("all", report.options), HARMONIC_MEAN),
-        keys={"run": run.label, "model": run.facts.model},
-        about=about(run.facts),
-    )
+def reductions_remarks(run: RunReductions) -> Iterator[str]:
+    """The template of the numbers, and the numbers that a run lacks; one clause for each."""
+    if run.template is None:
+        yield "no accuracy: the run has neither template 0 nor a paraphrase"
+    else:
+        yield f"base: template {run.template}"
+    if run.unknown:
+        yield f"not known to this import: {', '.join(run.unknown)}"

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from calprobe.analysis.estimator_prose import estimator_notes, group_title, templates_named
 from calprobe.analysis.prose import (
     accuracies,
     calibration_sentences,
     cluster_notes,
     cost_of_templates,
+    estimator_notes,
+    group_title,
     heading,
     remarks,
     report_notes,
     sentence,
     size_and_state,
+    templates_named,
     wording_facts,
 )
-from calprobe.analysis.results import EstimatorReport, Report, RunReport
+from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.tables.against import against_table
 from calprobe.analysis.tables.averages import averages_table, models_table
-from calprobe.analysis.tables.labels import TableName, about, table_names
+from calprobe.analysis.tables.labels import TableName, of_run, table_names
+from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, Numbers, cells, metrics
 from calprobe.analysis.tables.more_numbers import intervals_table, maps_table, recalibration_table
 from calprobe.analysis.tables.slices import slices_table, trend_table
 from calprobe.analysis.tables.summary import summary_table
@@ -32,7 +35,9 @@ from calprobe.metrics.error_shown import chance_shown, columns_shown
 
 # Of the answers, which many estimators share, and no merit of a confidence: no estimator is marked for it.
 UNMARKED = "accuracy"
-COVERAGE = Column("coverage", keys={"metric": "coverage"}, priority=1)
+
+
+COVERAGE: Cells[Numbers] = cells("coverage", "coverage", lambda row: row.cells.get("coverage"), priority=1)
 
 
 def report_tables(report: Report) -> tuple[Table, ...]:
@@ -69,8 +74,7 @@ def _run_tables(run: RunReport, report: Report, name: TableName) -> Iterator[Tab
     yield from filter(None, (intervals_table(run, name), recalibration_table(run, name), maps_table(run, name)))
     if run.slices is not None:
         yield slices_table(run.facts, run.slices, report.options, name)
-        if (trend := trend_table(run.facts, run.slices, name)) is not None:
-            yield trend
+        yield from filter(None, (trend_table(run.facts, run.slices, name),))
     if run.against is not None:
         yield against_table(run.facts, run.against, name)
 
@@ -88,25 +92,26 @@ def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:
     An estimator that fails on some instances has a second row, over those that it answers. Where there is one, a column
     has the coverage of each.
     """
-    shown = metrics_shown(run, report)
-    metrics = [Column.of(metric, ranked=metric.name != UNMARKED) for metric in shown]
-    some_failed = any(estimator.failed for estimator in run.estimators)
-    return Table(
-        caption=f"Accuracy and calibration of {name.of} on {run.manifest.probe.name}, by estimator of confidence: "
+    columns: list[Cells[Numbers]] = [*metrics(metrics_shown(run, report), lambda row: row.cells, unranked=(UNMARKED,))]
+    if any(estimator.failed for estimator in run.estimators):
+        columns.insert(1, COVERAGE)
+    return Layout[Numbers](
+        f"Accuracy and calibration of {name.of} on {run.manifest.probe.name}, by estimator of confidence: "
         f"{size_and_state(run.facts)}.",
-        label=name.label,
+        name.label,
+        "estimator",
+        lambda row: row.head,
+        columns,
         kind="runs",
-        stub="estimator",
-        columns=(*metrics[:1], COVERAGE, *metrics[1:]) if some_failed else tuple(metrics),
-        rows=tuple(_estimator_rows(run, shown, with_coverage=some_failed)),
+    ).table(
+        _estimator_rows(run),
         heading=(*heading(run.facts), *accuracies(run), *calibration_sentences(run), *cost_of_templates(run.facts)),
         lead=tuple(map(sentence, (*remarks(run), *cluster_notes(run.facts.relations, report.options)))),
         general=tuple(report_notes(report)),
         directions=True,
         best_of=" (not accuracy: it is of the answers, which estimators share)",
-        keys={"run": run.label, "model": run.facts.model},
-        about=about(run.facts),
         totals={} if run.bear_score is None else {"bear_score": run.bear_score},
+        **of_run(run.facts),
     )
 
 
@@ -119,48 +124,32 @@ def metrics_shown(run: RunReport, report: Report) -> tuple[Metric, ...]:
     )
 
 
-def _estimator_rows(run: RunReport, metrics: Sequence[Metric], *, with_coverage: bool) -> Iterator[Row]:
+def _estimator_rows(run: RunReport) -> Iterator[Numbers]:
+    """Each estimator over all instances and, where it failed on some, over those that it answered."""
     for group, members in groupby(run.estimators, key=lambda estimator: estimator.group):
         estimators = list(members)
         title = group_title(group, estimators)
         for estimator in estimators:
-            yield from (replace(row, group=title) for row in _rows_of(estimator, metrics, with_coverage=with_coverage))
-
-
-def _rows_of(estimator: EstimatorReport, metrics: Sequence[Metric], *, with_coverage: bool) -> Iterator[Row]:
-    """The estimator over all instances and, where it failed on some, over those that it answered."""
-    first, *others = (estimator.metrics.get(metric.name) for metric in metrics)
-    cells = (first, estimator.coverage, *others) if with_coverage else (first, *others)
-    yield Row(
-        label=estimator.name,
-        cells=cells,
-        note=", ".join(estimator_notes(estimator)),
-        keys={"estimator": estimator.name},
-        coverage=(estimator.coverage.value,) * len(cells),
-    )
-    if estimator.failed:
-        first, *others = (estimator.answered.get(metric.name) for metric in metrics)
-        yield Row(
-            label=f"of {estimator.instances - estimator.failed:,} answered",
-            cells=(first, None, *others),
-            keys={"estimator": f"{estimator.name}:answered"},  # so that no line of a file is there twice
-            of=estimator.name,
-            ranked=False,
-        )
+            name, coverage = estimator.name, estimator.coverage
+            note = ", ".join(estimator_notes(estimator))
+            head = Row(name, group=title, note=note, keys={"estimator": name}, coverage=(coverage.value,))
+            yield Numbers(head, {**estimator.metrics, "coverage": coverage})
+            if estimator.failed:
+                label = f"of {estimator.instances - estimator.failed:,} answered"
+                keys = {"estimator": f"{name}:answered"}  # so that no line of a file is there twice
+                yield Numbers(Row(label, group=title, keys=keys, of=name, ranked=False), estimator.answered)
 
 
 def _wording_tables(run: RunReport, name: TableName) -> Iterator[Table]:
     """What the paraphrases change, a row a fact, where the run has paraphrases."""
     if run.sensitivity is not None and run.uncertainty is not None:
         title = f"wording: {templates_named(run.sensitivity.templates)}"
-        facts = wording_facts(run.sensitivity, run.uncertainty)
-        yield Table(
-            caption=f"What the wording changes for {name.of}: {size_and_state(run.facts)}.",
-            label="wording",
+        yield Layout[tuple[str, str]](
+            f"What the wording changes for {name.of}: {size_and_state(run.facts)}.",
+            "wording",
+            "",
+            lambda fact: Row(fact[0], group=title),
+            (Cells(Column(""), lambda fact: fact[1]),),
             kind="wording",
-            stub="",
-            columns=(Column(""),),
-            rows=tuple(Row(fact, (said,), group=title) for fact, said in facts),
-            best_within=None,
-            tidy=False,
-        )
+            more={**UNRANKED, "tidy": False},
+        ).table(wording_facts(run.sensitivity, run.uncertainty))

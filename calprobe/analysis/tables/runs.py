@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from calprobe.analysis.catalogue import Catalogue, CataloguedRun
+from calprobe.analysis.headlines import RunHeadline
 from calprobe.analysis.number_text import ranges
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, quantity
+from calprobe.analysis.tables.types import Cell, Row, Table
 from calprobe.cells.run_facts import model_name
 from calprobe.messages import counted
 from calprobe.runs import ModelRecord
+from calprobe.runs.listing import ListedRun
 
-# Title of each column -> its priority on a narrow terminal.
-_COLUMNS = {
-    "state": 1,
-    "model": 2,
-    "probe": 3,
-    "accuracy": 4,
-    "ACE": 4,
-    "ECE": 4,
-    "if cal.": 5,
-    "p": 6,
-    "of": 14,
-    "age": 7,
-    "size": 8,
-    "instances": 9,
-    "templates": 10,
-    "kind": 11,
-    "created": 12,
-}
 _ERRORS = {"ACE": "ace", "ECE": "ece"}  # by title; a run has the one that stands for it
-_NUMBERS = ("accuracy", *_ERRORS, "if cal.", "p", "of")
-_QUANTITIES = {"if cal.": "if_calibrated"}  # of titles that are not their own
 _DAY = 86400
 
 
@@ -40,49 +23,36 @@ def run_list_tables(found: Catalogue) -> tuple[Table]:
     runs = counted(len(found.runs), "run")
     left_out = f", {found.left_out:,} more left out" if found.left_out else ""
     damaged = f", {len(found.damaged)} damaged" if found.damaged else ""
-    titles = list(_titles(found))
-    return (
-        Table(
-            caption=f"Runs in {found.folder}.",
-            label="runs",
-            stub="run",
-            columns=tuple(
-                Column(
-                    title,
-                    keys={"quantity": _QUANTITIES.get(title, title.lower())},
-                    ranked=False,
-                    priority=_COLUMNS[title],
-                )
-                for title in titles
-            ),
-            rows=tuple(_row(run, found.folder, titles) for run in found.runs),
-            heading=(f"{found.folder}: {runs}{left_out}{damaged}",),
-            notes=(
-                *(f"DAMAGED {error}" for error in found.damaged.values()),
-                *(f"FAILED {run.path}: {run.why}" for run in found.runs if run.state == "failed" and run.why),
-            ),
-            fine_print=tuple(f"RUNNING {run.path}: {run.why}" for run in found.runs if run.state == "running"),
-            best_within=None,
-        ),
+    hidden = set(_hidden(found))
+    layout = Layout[CataloguedRun](
+        f"Runs in {found.folder}.",
+        "runs",
+        "run",
+        lambda run: Row(_below(run.path, found.folder), keys={"run": run.path}),
+        tuple(shown for shown in _COLUMNS if shown.column.title not in hidden),
+        more=UNRANKED,
     )
+    table = layout.table(
+        found.runs,
+        *(f"DAMAGED {error}" for error in found.damaged.values()),
+        *(f"FAILED {run.path}: {run.why}" for run in found.runs if run.state == "failed" and run.why),
+        heading=(f"{found.folder}: {runs}{left_out}{damaged}",),
+        fine_print=tuple(f"RUNNING {run.path}: {run.why}" for run in found.runs if run.state == "running"),
+    )
+    return (table,)
 
 
-def _titles(found: Catalogue) -> Iterator[str]:
-    """The columns of the list: without errors that stand for no run, and chance where it is of none."""
+def _hidden(found: Catalogue) -> Iterator[str]:
+    """Titles that the list goes without: errors that stand for no run, and chance where it is of none."""
+    if not found.with_headlines:
+        yield from ("accuracy", *_ERRORS, "if cal.", "p", "of")
     headlines = [run.headline for run in found.runs if run.headline is not None]
-    none = {
-        *(title for title, error in _ERRORS.items() if error not in {own.error for own in headlines}),
-        *({"if cal."} if all(own.if_calibrated is None for own in headlines) else ()),
-        *({"p"} if all(own.p is None for own in headlines) else ()),
-    } - ({"ACE"} if not headlines else set())
-    for title in _COLUMNS:
-        if title not in none and (found.with_headlines or title not in _NUMBERS):
-            yield title
-
-
-def _row(run: CataloguedRun, folder: str, titles: Sequence[str]) -> Row:
-    cells = _cells(run)
-    return Row(_below(run.path, folder), tuple(cells[title] for title in titles), keys={"run": run.path})
+    stand = {headline.error for headline in headlines} or {"ace"}
+    yield from (title for title, error in _ERRORS.items() if error not in stand)
+    if all(headline.if_calibrated is None for headline in headlines):
+        yield "if cal."
+    if all(headline.p is None for headline in headlines):
+        yield "p"
 
 
 def _below(path: str, folder: str) -> str:
@@ -92,27 +62,6 @@ def _below(path: str, folder: str) -> str:
     ('gpt2/bear', 'runs')
     """
     return path.removeprefix(f"{folder}/") or path
-
-
-def _cells(found: CataloguedRun) -> dict[str, Cell]:
-    run, headline = found.run, found.headline
-    return {
-        "state": _state(found),
-        "model": model_name(ModelRecord(found.model)) or "-",
-        "probe": _probe(found),
-        "accuracy": None if headline is None else headline.accuracy,
-        "ACE": headline.ace if headline is not None and headline.error == "ace" else None,
-        "ECE": headline.ece if headline is not None and headline.error == "ece" else None,
-        "if cal.": None if headline is None else headline.if_calibrated,
-        "p": None if headline is None else headline.p,
-        "of": headline.of if headline else None,
-        "age": None if found.age_s is None else _age(found.age_s),
-        "size": _size(found.bytes),
-        "instances": None if run is None else f"{run.instances:,}",
-        "templates": None if run is None else ranges(run.templates) or None,
-        "kind": None if run is None else run.kind or None,
-        "created": run.created[:10] if run is not None and run.created else None,
-    }
 
 
 def _probe(found: CataloguedRun) -> str:
@@ -164,3 +113,37 @@ def _size(count: int) -> str:
         if count >= size:
             return f"{count / size:,.{decimals}f} {unit}"
     return f"{count} B"
+
+
+def _column(title: str, priority: int, of: Callable[[CataloguedRun], Cell], name: str = "") -> Cells[CataloguedRun]:
+    """A column of the list, with its priority on a narrow terminal."""
+    return quantity(title, of, name=name or title.lower(), ranked=False, priority=priority)
+
+
+def _number(title: str, priority: int, of: Callable[[RunHeadline], Cell], name: str = "") -> Cells[CataloguedRun]:
+    """A column of headlines; nothing of a run that has none."""
+    return _column(title, priority, lambda found: None if found.headline is None else of(found.headline), name)
+
+
+def _listed(title: str, priority: int, of: Callable[[ListedRun], str | None]) -> Cells[CataloguedRun]:
+    """A column of what manifests say; nothing of a folder without a run."""
+    return _column(title, priority, lambda found: None if found.run is None else of(found.run) or None)
+
+
+_COLUMNS = (
+    _column("state", 1, _state),
+    _column("model", 2, lambda found: model_name(ModelRecord(found.model)) or "-"),
+    _column("probe", 3, _probe),
+    _number("accuracy", 4, lambda headline: headline.accuracy),
+    _number("ACE", 4, lambda headline: headline.ace if headline.error == "ace" else None),
+    _number("ECE", 4, lambda headline: headline.ece if headline.error == "ece" else None),
+    _number("if cal.", 5, lambda headline: headline.if_calibrated, "if_calibrated"),
+    _number("p", 6, lambda headline: headline.p),
+    _number("of", 14, lambda headline: headline.of),
+    _column("age", 7, lambda found: None if found.age_s is None else _age(found.age_s)),
+    _column("size", 8, lambda found: _size(found.bytes)),
+    _listed("instances", 9, lambda run: f"{run.instances:,}"),
+    _listed("templates", 10, lambda run: ranges(run.templates)),
+    _listed("kind", 11, lambda run: run.kind),
+    _listed("created", 12, lambda run: (run.created or "")[:10]),
+)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.prose import (
@@ -19,68 +19,87 @@ from calprobe.analysis.prose import (
     slice_size,
     trend_note,
 )
-from calprobe.analysis.slices import RunSlices
-from calprobe.analysis.tables.labels import TableName, about
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.slices import RunSlices, Slice
+from calprobe.analysis.tables.labels import TableName, of_run
+from calprobe.analysis.tables.layout import UNRANKED, Cells, Layout, cells
+from calprobe.analysis.tables.types import Column, Row, Table
 from calprobe.analysis.trends import LEAST, Trend
 from calprobe.cells.run_facts import RunFacts
+from calprobe.metrics import Estimate
 
 OF_RELATIONS = (
     "A covariate that differs between relations also shows what else differs between them: see --by relation."
 )
-TREND_COLUMNS = (
-    Column("n", keys={"metric": "instances"}),
-    *(
-        Column(title, keys={"metric": f"rho_{key}"})
-        for key, title in (("correct", "correctness"), ("confidence", "confidence"), ("confidence_gap", "conf - corr"))
-    ),
+Record = TypeVar("Record")
+SIZES: tuple[Cells[Slice], ...] = (  # not in print, where they stand below the slice's name
+    cells("instances", "instances", lambda part: part.instances, printed=False),
+    cells("mean_candidates", "mean_candidates", lambda part: part.mean_candidates, printed=False),
 )
 
 
-def trend_cells(trend: Trend) -> tuple[Cell, ...]:
-    """The cells of TREND_COLUMNS; a dash where there are too few instances."""
-    enough = trend.instances >= LEAST
-    return (trend.instances, *((trend.correct, trend.confidence, trend.gap) if enough else [None] * 3))
+def trend_columns(trend_of: Callable[[Record], Trend]) -> tuple[Cells[Record], ...]:
+    """The columns of a trend; a dash where there are too few instances."""
 
+    def rho(title: str, name: str, of: Callable[[Trend], Estimate]) -> Cells[Record]:
+        def cell(record: Record) -> Estimate | None:
+            trend = trend_of(record)
+            return of(trend) if trend.instances >= LEAST else None
 
-def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName) -> Table:
-    """A row a slice: accuracy of base, chance, and calibration of each estimator; no slice is the best."""
-    metrics = SLICE_METRICS if found.covariate is None else COVARIATE_METRICS
-    columns = [
-        Column("accuracy", keys={"estimator": "base", "metric": "accuracy"}),
-        Column("chance", keys={"metric": "chance_accuracy"}),
-        *(
-            Column(title, heading=name, keys={"estimator": name, "metric": metric}, priority=place)
-            for place, name in enumerate(found.estimators, 1)
-            for metric, title in metrics.items()
-        ),
-        # In print they stand below the slice's name.
-        *(Column(name, keys={"metric": name}, printed=False) for name in ("instances", "mean_candidates")),
-    ]
-    return Table(
-        caption=f"Accuracy and calibration of {called.of} on {run.manifest.probe.name}, by {found.by}: "
-        f"{size_and_state(run)}.",
-        label=f"{called.label}-by-{_slug(found)}",
-        kind="slices",
-        stub=found.by,
-        columns=tuple(columns),
-        rows=tuple(_rows(found, metrics)),
-        heading=heading(run)[:1],
-        notes=(SIZES_BELOW_NAMES, *slice_notes(found, options)),
-        keys={"run": run.label, "model": run.model} | ({"covariate": found.by} if found.covariate else {}),
-        about=about(run),
-        best_within=None,
+        return cells(title, name, cell)
+
+    return (
+        cells("n", "instances", lambda record: trend_of(record).instances),
+        rho("correctness", "rho_correct", lambda trend: trend.correct),
+        rho("confidence", "rho_confidence", lambda trend: trend.confidence),
+        rho("conf - corr", "rho_confidence_gap", lambda trend: trend.gap),
     )
 
 
-def _rows(found: RunSlices, metrics: Iterable[str]) -> Iterator[Row]:
-    for part in found.slices:
-        cells: list[Cell] = [part.accuracy, part.chance_accuracy]
-        cells += [part.estimators[name][metric] for name in found.estimators for metric in metrics]
-        cells += [part.instances, part.mean_candidates]
-        yield Row(
-            part.name, tuple(cells), note=slice_size(part), keys={"slice" if found.covariate else found.by: part.name}
-        )
+def slices_table(
+    run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName, *, sortable: bool = False
+) -> Table:
+    """A row a slice: accuracy of base, chance, and calibration of each estimator; no slice is the best.
+
+    Below a slice's name stands its size. A sortable table, for a page, has columns of sizes and of mean accuracies.
+    """
+    numbers = tuple(_numbers(found))
+    columns = (*_leading(run, found), *numbers) if sortable else (*numbers, *SIZES)
+    key = "slice" if found.covariate else found.by
+    layout = Layout[Slice](
+        f"Accuracy and calibration of {called.of} on {run.manifest.probe.name}, by {found.by}: {size_and_state(run)}.",
+        f"{called.label}-by-{_slug(found)}",
+        found.by,
+        lambda part: Row(part.name, note="" if sortable else slice_size(part), keys={key: part.name}),
+        columns,
+        () if sortable else (SIZES_BELOW_NAMES,),
+        kind="slices",
+        more=UNRANKED,
+    )
+    covariate = {"covariate": found.by} if found.covariate else {}
+    notes = slice_notes(found, options)
+    return layout.table(found.slices, *notes, heading=heading(run)[:1], **of_run(run, **covariate))
+
+
+def _numbers(found: RunSlices) -> Iterator[Cells[Slice]]:
+    yield Cells(Column("accuracy", keys={"estimator": "base", "metric": "accuracy"}), lambda part: part.accuracy)
+    yield cells("chance", "chance_accuracy", lambda part: part.chance_accuracy)
+    metrics = SLICE_METRICS if found.covariate is None else COVARIATE_METRICS
+    for place, estimator in enumerate(found.estimators, 1):
+        for metric, title in metrics.items():
+            yield _number(
+                Column(title, heading=estimator, keys={"estimator": estimator, "metric": metric}, priority=place)
+            )
+
+
+def _number(column: Column) -> Cells[Slice]:
+    return Cells(column, lambda part: part.estimators[column.keys["estimator"]][column.keys["metric"]])
+
+
+def _leading(run: RunFacts, found: RunSlices) -> Iterator[Cells[Slice]]:
+    yield Cells(Column("instances"), lambda part: part.instances)
+    yield Cells(Column("K"), mean_candidates)
+    if any(part.bear_score is not None for part in found.slices):
+        yield cells(mean_accuracy_name([run]), "bear_score", lambda part: part.bear_score, "larger")
 
 
 def _slug(found: RunSlices) -> str:
@@ -92,30 +111,14 @@ def trend_table(run: RunFacts, found: RunSlices, called: TableName) -> Table | N
     """A row an estimator: how correctness, confidence and their difference go with a numeric covariate; else None."""
     if not found.trends:
         return None
-    return Table(
-        caption=f"Trend of {called.of} on {run.manifest.probe.name} with {found.by}: {size_and_state(run)}.",
-        label=f"{called.label}-trend-{_slug(found)}",
+    layout = Layout[str](
+        f"Trend of {called.of} on {run.manifest.probe.name} with {found.by}: {size_and_state(run)}.",
+        f"{called.label}-trend-{_slug(found)}",
+        f"rho with {found.by}",
+        lambda name: Row(name, keys={"estimator": name}),
+        trend_columns(found.trends.__getitem__),
+        (trend_note("instances", OF_RELATIONS),),
         kind="slices",
-        stub=f"rho with {found.by}",
-        columns=TREND_COLUMNS,
-        rows=tuple(Row(name, trend_cells(trend), keys={"estimator": name}) for name, trend in found.trends.items()),
-        notes=(trend_note("instances", OF_RELATIONS),),
-        keys={"run": run.label, "model": run.model, "covariate": found.by},
-        about=about(run),
-        best_within=None,
+        more=UNRANKED,
     )
-
-
-def sortable_slices(run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName) -> Table:
-    """The table of slices for a page, which can be sorted: sizes in columns of their own, and mean accuracies."""
-    complete = slices_table(run, found, options, called)
-    table = complete.with_columns([place for place, _ in complete.printed_columns])
-    leading = [Column("instances"), Column("K")]
-    cells: list[list[Cell]] = [[part.instances, mean_candidates(part)] for part in found.slices]
-    if any(part.bear_score is not None for part in found.slices):
-        leading.append(Column(mean_accuracy_name([run]), "larger", keys={"metric": "bear_score"}))
-        for own, part in zip(cells, found.slices, strict=True):
-            own.append(part.bear_score)
-    rows = tuple(replace(row, cells=(*own, *row.cells), note="") for own, row in zip(cells, table.rows, strict=True))
-    columns = (*leading, *table.columns)
-    return replace(table, columns=columns, rows=rows, notes=tuple(slice_notes(found, options)))
+    return layout.table(found.trends, **of_run(run, covariate=found.by))

@@ -8,9 +8,10 @@ import pytest
 
 from calprobe.analysis.asked.stated.pictures import StatedPictures, side_by_side
 from calprobe.analysis.curves.calibration import Calibration
-from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
-from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
+from calprobe.analysis.curves.grouped_dots import GroupedDots
+from calprobe.analysis.curves.matrix_figure import Correlations
 from calprobe.analysis.plots import Look
+from calprobe.analysis.plots.paper import draw
 from calprobe.metrics import Estimate
 
 NAN = float("nan")
@@ -27,7 +28,7 @@ MEANS = GroupedDots(
 
 
 def test_a_cell_has_its_number_and_its_side_of_0() -> None:
-    (axes,) = draw_correlations([TWO]).axes
+    (axes,) = draw([TWO]).axes
     assert [text.get_text() for text in axes.texts] == ["1.0", "−.25", "−.25", "–"]
     (image,) = axes.images
     assert image.norm.vmin == -image.norm.vmax
@@ -35,7 +36,7 @@ def test_a_cell_has_its_number_and_its_side_of_0() -> None:
 
 
 def test_a_mean_that_is_not_there_has_no_mark() -> None:
-    figure = draw_grouped_dots([MEANS])
+    figure = draw([MEANS])
     (axes,) = figure.axes
     assert [line.get_ydata().tolist() for line in axes.lines] == [[0.7, 0.9], []]
     (legend,) = figure.legends
@@ -43,9 +44,9 @@ def test_a_mean_that_is_not_there_has_no_mark() -> None:
 
 
 def test_an_axis_is_named_where_it_is_another_than_the_one_before() -> None:
-    figure = draw_grouped_dots([MEANS, replace(MEANS, value="ECE 15"), replace(MEANS, value="ECE 15")])
+    figure = draw([MEANS, replace(MEANS, value="ECE 15"), replace(MEANS, value="ECE 15")])
     assert [axes.get_ylabel() for axes in figure.axes[:3]] == ["Mean confidence", "ECE 15", "ECE 15"]
-    assert [axes.get_ylabel() for axes in draw_grouped_dots([MEANS, MEANS]).axes] == ["Mean confidence", ""]
+    assert [axes.get_ylabel() for axes in draw([MEANS, MEANS]).axes] == ["Mean confidence", ""]
 
 
 def test_several_overviews_become_one_by_run_and_one_of_means_without_intervals() -> None:
@@ -71,7 +72,7 @@ def test_several_overviews_become_one_by_run_and_one_of_means_without_intervals(
 
 def test_names_that_would_cover_each_other_are_slanted() -> None:
     wide = replace(MEANS, groups=("original", "a-name-that-is-much-longer-than-its-group-is-wide-and-more-of-it"))
-    short, long = (draw_grouped_dots([own], Look(width=3.3)) for own in (MEANS, wide))
+    short, long = (draw([own], Look(width=3.3)) for own in (MEANS, wide))
     assert {label.get_rotation() for label in short.axes[0].get_xticklabels()} == {0.0}
     assert {label.get_rotation() for label in long.axes[0].get_xticklabels()} == {35.0}
     assert long.get_figheight() > short.get_figheight()
@@ -84,6 +85,6 @@ def test_runs_stand_side_by_side_by_their_names() -> None:
     assert both is not None
     assert [kind for kind, _ in both.drawn()] == ["correlation", "conditions"]
     assert [found.title for found in (*both.correlations, *both.conditions)] == ["a", "b", "a", "b"]
-    left, right = draw_correlations(both.correlations).axes
+    left, right = draw(both.correlations).axes
     assert left.get_position().y0 == pytest.approx(right.get_position().y0)
     assert left.get_position().x1 < right.get_position().x0

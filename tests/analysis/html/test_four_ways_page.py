@@ -9,7 +9,6 @@ import pytest
 import same_facts as made
 from page_samples import EVIL, Page
 
-from calprobe.analysis.curves.dumbbell_figure import draw_dumbbells
 from calprobe.analysis.four_ways.compare_ways import compare_opened
 from calprobe.analysis.four_ways.joint import FourWays
 from calprobe.analysis.four_ways.options import FourWaysOptions
@@ -19,6 +18,7 @@ from calprobe.analysis.html import four_ways_page
 from calprobe.analysis.number_text import number, signed
 from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES, Look, drawing, save
+from calprobe.analysis.plots.paper import draw
 from calprobe.cells.opening import open_scored_runs
 from calprobe.metrics import Resampling
 
@@ -73,19 +73,19 @@ def test_figures_show_the_numbers_of_the_tables(found: FourWays) -> None:
     assert pictures.correlations is not None
     assert pictures.correlations.values[0][0] == 1
     with drawing():
-        figure = draw_dumbbells(pictures.dumbbells)
+        figure = draw(pictures.dumbbells)
     marks = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "none")]
-    assert sorted(float(line.get_xdata()[0]) for line in marks) == pytest.approx([2 / 6, 2 / 6, 3 / 6, 1])
+    assert sorted(float(x) for line in marks for x in line.get_xdata()) == pytest.approx([2 / 6, 2 / 6, 3 / 6, 1])
 
 
 @pytest.mark.parametrize("width", [COLUMN_INCHES, PAGE_INCHES])
 def test_figures_have_room_for_their_texts(found: FourWays, tmp_path: Path, width: float) -> None:
-    for name, draw in way_pictures(found).drawn():
+    for name, drawn in way_pictures(found).drawn():
         with drawing():
-            figure = draw(Look(width=width))
+            figure = drawn(Look(width=width))
         figure.draw_without_rendering()
-        drawn = figure.get_tightbbox()
-        assert drawn.x0 > -0.1, name
-        assert drawn.x1 < figure.get_figwidth() + 0.1, name
-        assert drawn.y0 > -0.1, name
+        box = figure.get_tightbbox()
+        assert box.x0 > -0.1, name
+        assert box.x1 < figure.get_figwidth() + 0.1, name
+        assert box.y0 > -0.1, name
         save(figure, tmp_path / f"{name}.svg")

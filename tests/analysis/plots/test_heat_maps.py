@@ -10,9 +10,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from calprobe.analysis.curves import plot
-from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
-from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
+from calprobe.analysis.curves.matrix_figure import Correlations, Matrix
 from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES, Look, drawing
+from calprobe.analysis.plots.paper import draw
 
 PROMPTS = tuple(f"probability_percent_{at}" for at in range(10))
 SETS = ("stated_triviaqa", "stated_truthfulqa", "mmlu_test", "arc_challenge")
@@ -22,14 +22,14 @@ VARIANTS = ("surface_paraphrase", "instruction_reorder", "implicit_framing")
 def correlations(width: float) -> Figure:
     values = np.linspace(-1, 1, len(PROMPTS) ** 2).reshape(len(PROMPTS), -1)
     own = Correlations("a run", PROMPTS, tuple(map(tuple, values.tolist())))
-    return draw_correlations([own], Look(width))
+    return draw([own], Look(width))
 
 
 def matrices(width: float) -> Figure:
     values = np.linspace(0, 1, len(VARIANTS) * len(SETS)).reshape(len(VARIANTS), -1)
     rows = tuple(map(tuple, values.tolist()))
     titles = ("Accuracy by last_marker", "Normalisation shift", "Parse rate, stated_percent_0_100")
-    return draw_matrices([Matrix("m", title, VARIANTS, SETS, rows) for title in titles], Look(width))
+    return draw([Matrix("m", title, VARIANTS, SETS, rows) for title in titles], Look(width))
 
 
 def markers(width: float) -> Figure:

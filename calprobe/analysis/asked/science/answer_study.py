@@ -28,8 +28,9 @@ from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import frequencies
 from calprobe.confidence.tie_breaking import draw_name
-from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means, standard_metrics
+from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means
 from calprobe.metrics.concentration import CENTRED_ECE, frequency_ece
+from calprobe.metrics.registry import named_metrics
 
 Names = npt.NDArray[np.str_]
 Right = npt.NDArray[np.bool_]
@@ -163,9 +164,8 @@ def _metrics(confidence: Floats, right: Right, names: Names | None, options: Ask
     """With ECE over centred bins."""
     if not len(confidence):
         return {}
-    metrics: list[Metric] = [metric for metric in standard_metrics() if metric.name in METRICS]
     sample = {"": (confidence, right)}
-    return bootstrap_many([*metrics, centred], sample, options.resampling, names)[""]
+    return bootstrap_many([*named_metrics(METRICS), centred], sample, options.resampling, names)[""]
 
 
 @dataclass(frozen=True, slots=True)

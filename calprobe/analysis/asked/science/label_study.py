@@ -25,16 +25,17 @@ from calprobe.analysis.asked.science.simulation import hidden_metrics, simulated
 from calprobe.arrays import Floats
 from calprobe.cells.asked import Asked, AskedCell
 from calprobe.confidence.asked.reply_table import LABEL
-from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, standard_metrics
+from calprobe.metrics import Estimate, bootstrap_many, bootstrap_mean
 from calprobe.metrics.concentration import FINE, bin_entropy, largest_bin, largest_bin_entropy, place_metrics
 from calprobe.metrics.error_shown import with_chance
+from calprobe.metrics.registry import named_metrics
 from calprobe.prompts.overrides import turn_name
 
 RAW, NORMALISED = "raw", "normalised"
 WAYS = (RAW, NORMALISED)
 OF_CHOSEN = ("accuracy", "mean_confidence", "ece_15", *with_chance("ace"), "smooth_ece", "brier", "auroc")
 OF_CHOSEN_PARTS = ("brier_reliability", "brier_resolution", "brier_uncertainty")
-OF_LABELS = ("ece_15", "ace", "brier", "auroc")
+OF_LABELS = ("ece_15", *with_chance("ace"), "brier", "auroc")
 
 
 def label_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> LabelStudy | None:
@@ -85,11 +86,14 @@ def metrics_of(
     options: AskedOptions,
     clusters: npt.NDArray[np.str_] | None,
 ) -> Metrics:
-    """The named metrics and the two other conventions of ECE, with intervals by question."""
+    """The named metrics and the two other conventions of ECE, with intervals by question.
+
+    ECE with 15 bins has what chance makes of it.
+    """
     if not len(confidence):
         return {}
     wanted = {*names, *OF_CHOSEN_PARTS}
-    metrics: list[Metric] = [metric for metric in standard_metrics(options.ace_bins) if metric.name in wanted]
+    metrics = named_metrics(wanted, options.ace_bins)
     return bootstrap_many([*metrics, *place_metrics()], {"": (confidence, correct)}, options.resampling, clusters)[""]
 
 

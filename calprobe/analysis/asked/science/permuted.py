@@ -11,7 +11,8 @@ from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.science.label_results import LabelUse, Metrics, PermutedDesign
 from calprobe.analysis.asked.science.masses import DesignMasses
 from calprobe.arrays import Floats
-from calprobe.metrics import Estimate, Resampling, bootstrap_many, bootstrap_mean, standard_metrics
+from calprobe.metrics import Estimate, Resampling, bootstrap_many, bootstrap_mean
+from calprobe.metrics.registry import named_metrics
 
 NAMES = ("accuracy", "mean_confidence", "ece_15", "brier", "auroc")
 
@@ -43,12 +44,12 @@ def permuted_design(name: str, variant: str, orders: Sequence[DesignMasses], opt
 
 
 def _metrics(confidence: Floats, correct: npt.NDArray[np.bool_], resampling: Resampling) -> Metrics:
-    metrics = [metric for metric in standard_metrics() if metric.name in NAMES]
-    return bootstrap_many(metrics, {"": (confidence, correct)}, resampling)[""] if len(confidence) else {}
+    return bootstrap_many(named_metrics(NAMES), {"": (confidence, correct)}, resampling)[""] if len(confidence) else {}
 
 
 def _means(several: Sequence[Metrics]) -> Mapping[str, Estimate]:
-    return {name: Estimate(float(np.mean([own[name].value for own in several]))) for name in several[0]}
+    drawn = [name for name in NAMES if name in several[0]]
+    return {name: Estimate(float(np.mean([own[name].value for own in several]))) for name in drawn}
 
 
 def _uses(orders: Sequence[DesignMasses], options: AskedOptions) -> tuple[LabelUse, ...]:

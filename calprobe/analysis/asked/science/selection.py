@@ -10,7 +10,8 @@ import numpy.typing as npt
 from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.asked.science.label_results import Selection
 from calprobe.analysis.asked.science.masses import DesignMasses
-from calprobe.metrics import bootstrap_many, bootstrap_mean, standard_metrics
+from calprobe.metrics import bootstrap_many, bootstrap_mean
+from calprobe.metrics.registry import named_metrics
 
 COMPREHENSION = "comprehension"
 HELD_OUT = ("accuracy", "ece_15", "auroc")
@@ -37,9 +38,8 @@ def selection(name: str, designs: Mapping[str, DesignMasses], options: AskedOpti
     unseen = {variant: _comprehension(own, held_out) for variant, own in designs.items()}
     best = max(seen, key=lambda variant: seen[variant])
     there = _within(designs[best], held_out)
-    metrics = [metric for metric in standard_metrics() if metric.name in HELD_OUT]
     sample = {"": (there.chosen("normalised"), there.right)}
-    found = dict(bootstrap_many(metrics, sample, options.resampling, there.clusters)[""])
+    found = dict(bootstrap_many(named_metrics(HELD_OUT), sample, options.resampling, there.clusters)[""])
     found = {COMPREHENSION: bootstrap_mean(there.total, options.resampling, there.clusters)} | found
     return Selection(
         set=name,

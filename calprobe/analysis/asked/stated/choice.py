@@ -8,13 +8,13 @@ from typing import TypeVar
 
 from calprobe.analysis.asked.stated.cells import EXPECTED
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
-from calprobe.analysis.chosen import only
+from calprobe.analysis.chosen import Choice
 
 T = TypeVar("T")
 
 
-def choose_stated(run: StatedRun, estimators: Sequence[str] | None, metrics: Sequence[str] | None) -> StatedRun | None:
-    """A run's part of the study with some estimators and metrics; None for either: all. None if no prompt is left.
+def choose_stated(run: StatedRun, choice: Choice) -> StatedRun | None:
+    """A run's part of the study with the chosen estimators and metrics. None if no prompt is left.
 
     `stated_PROMPT` is a prompt's replies, `stated_PROMPT.expected` the means over its scale. Groups and means over
     prompts stay where all of their prompts do.
@@ -23,9 +23,9 @@ def choose_stated(run: StatedRun, estimators: Sequence[str] | None, metrics: Seq
 
     def prompts(way: str) -> list[str]:
         end = ".expected" if way == EXPECTED else ""
-        return [name for name in own if estimators is None or f"stated_{name}{end}" in estimators]
+        return [name for name in own if choice.shows(f"stated_{name}{end}")]
 
-    scopes = [_scope(each, kept, own, metrics) for each in run.scopes if (kept := prompts(each.way))]
+    scopes = [_scope(each, kept, own, choice) for each in run.scopes if (kept := prompts(each.way))]
     left = {name for each in run.scopes for name in prompts(each.way)}
     if not left:
         return None
@@ -34,20 +34,15 @@ def choose_stated(run: StatedRun, estimators: Sequence[str] | None, metrics: Seq
         prompts=tuple(prompt for prompt in run.prompts if prompt.name in left),
         groups={name: members for name, members in run.groups.items() if left.issuperset(members)},
         scopes=tuple(scopes),
-        chosen=None if metrics is None else tuple(metrics),
+        chosen=choice.metrics,
     )
 
 
-def _scope(
-    scope: StatedScope, prompts: Sequence[str], every: Sequence[str], metrics: Sequence[str] | None
-) -> StatedScope:
+def _scope(scope: StatedScope, prompts: Sequence[str], every: Sequence[str], choice: Choice) -> StatedScope:
     kept = {*prompts} | ({"mean"} if len(prompts) == len(every) else set())
 
     def some(found: Mapping[str, T]) -> dict[str, T]:
         return {name: value for name, value in found.items() if name in kept}
-
-    def shown(found: Mapping[str, T]) -> dict[str, T]:
-        return only(found, found if metrics is None else metrics)
 
     return replace(
         scope,
@@ -58,11 +53,13 @@ def _scope(
             condition: {split: some(means) for split, means in splits.items()}
             for condition, splits in scope.conditions.items()
         },
-        reliability={name: replace(own, metrics=shown(own.metrics)) for name, own in some(scope.reliability).items()},
+        reliability={
+            name: replace(own, metrics=choice.by_metric(own.metrics)) for name, own in some(scope.reliability).items()
+        },
         values=some(scope.values),
         reversals=tuple(own for own in scope.reversals if own.prompt in kept),
         differences=tuple(
-            replace(own, metrics=shown(own.metrics), p_holm=shown(own.p_holm))
+            replace(own, metrics=choice.by_metric(own.metrics), p_holm=choice.by_metric(own.p_holm))
             for own in scope.differences
             if kept.issuperset((own.first, own.second))
         ),

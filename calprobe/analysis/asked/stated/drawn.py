@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calprobe.metrics import Estimate, Metric
-from calprobe.metrics.intervals import Draws, interval
+from calprobe.metrics.intervals import Draws, interval, reference
 from calprobe.metrics.known_means import mean_over_sets
+from calprobe.metrics.metric import ReferenceMetric
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +19,15 @@ class Drawn:
 
     draws: Draws
     answers: int  # that it is of
-    metric: Metric | None = None  # None: the plain percentiles
+    metric: Metric | None = None  # None: the plain percentiles; a reference: the draws are its error's
     trials: int = 0  # of a share: how many are drawn independently; 0: no share
     prompts: int = 1  # that it is a mean over
 
     @property
     def estimate(self) -> Estimate:
-        """The value with its 95 % interval."""
+        """The value with its 95 % interval; of a reference what chance makes of the error that was drawn."""
+        if isinstance(self.metric, ReferenceMetric):
+            return reference(self.draws, self.metric)
         return interval(self.draws, self.metric, self.trials)
 
 

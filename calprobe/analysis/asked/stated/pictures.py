@@ -16,9 +16,9 @@ from calprobe.analysis.asked.stated.matrices import stated_cell
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope
 from calprobe.analysis.curves.calibration import METRICS, Calibration, calibration_line
 from calprobe.analysis.curves.calibration_figure import draw_calibration
-from calprobe.analysis.curves.correlation_figure import Correlations, draw_correlations
-from calprobe.analysis.curves.grouped_dots import GroupedDots, draw_grouped_dots
-from calprobe.analysis.curves.matrix_figure import Matrix, draw_matrices
+from calprobe.analysis.curves.grouped_dots import GroupedDots
+from calprobe.analysis.curves.matrix_figure import Correlations, Matrix
+from calprobe.analysis.plots.paper import draw
 from calprobe.cells.asked import AskedCell
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics
 
@@ -44,15 +44,15 @@ class StatedPictures:
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
         if self.overviews:
-            yield "overview", lambda look: draw_grouped_dots(self.overviews, look)
+            yield "overview", lambda look: draw(self.overviews, look)
         if self.panels.lines:
             yield "prompts", lambda look: draw_calibration(self.panels, look)
         if self.correlations:
-            yield "correlation", lambda look: draw_correlations(self.correlations, look)
+            yield "correlation", lambda look: draw(self.correlations, look)
         if self.conditions:
-            yield "conditions", lambda look: draw_grouped_dots(self.conditions, look)
+            yield "conditions", lambda look: draw(self.conditions, look)
         if self.distributions:
-            yield "distribution", lambda look: draw_matrices(self.distributions, look)
+            yield "distribution", lambda look: draw(self.distributions, look)
 
 
 def stated_pictures(run: StatedRun, cells: Sequence[AskedCell], options: AskedOptions) -> StatedPictures:

@@ -13,8 +13,9 @@ from calprobe.analysis.asked.stated.drawn import Drawn, over_prompts
 from calprobe.analysis.asked.stated.fidelity import MEAN
 from calprobe.metrics import Metric, Resampling
 from calprobe.metrics.distinct import ECE_VALUES
-from calprobe.metrics.metric import is_resampled
+from calprobe.metrics.metric import ReferenceMetric, is_resampled
 from calprobe.metrics.partial import draw_known
+from calprobe.metrics.reference import chance_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
 
@@ -23,13 +24,23 @@ ALWAYS = (  # under every way of reading
     *("accuracy", "mean_confidence", "brier", "brier_skill", "ece", "ece_values", "smooth_ece", "auroc"),
     *(ECE_LOWER_EDGES.name, SMOOTH_ECE_RELPLOT10.name),
 )
+WITH_CHANCE = ("ace", "ece", ECE_VALUES.name, ECE_LOWER_EDGES.name)  # errors beside which it is shown
 MAIN = ALWAYS[:8]  # in tables, in this order
 
 
 def reliability_metrics(options: AskedOptions) -> tuple[Metric, ...]:
-    """Every metric that is resampled, ECE over distinct values, and under compat those of the paper."""
+    """Every metric that is resampled, ECE over distinct values, and under compat those of the paper.
+
+    Errors over bins have behind them what chance makes of them.
+    """
     own = (ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10) if options.compat == "stated2025" else ()
-    return tuple(metric for metric in (*metrics_of(options), ECE_VALUES, *own) if is_resampled(metric))
+    drawn = [metric for metric in (*metrics_of(options), ECE_VALUES, *own) if is_resampled(metric)]
+    return (*drawn, *(chance for error in drawn if error.name in WITH_CHANCE for chance in chance_metrics(error)))
+
+
+def is_always(metric: Metric) -> bool:
+    """Whether it is computed under every way of reading."""
+    return (metric.of if isinstance(metric, ReferenceMetric) else metric.name) in ALWAYS
 
 
 def reliability(cell: StatedCell, metrics: Sequence[Metric], resampling: Resampling) -> dict[str, dict[str, Drawn]]:
@@ -46,7 +57,7 @@ def reliability(cell: StatedCell, metrics: Sequence[Metric], resampling: Resampl
     found = {
         name: {
             metric.name: Drawn(
-                (drawn[name] | values_alone[name])[metric.name],
+                (drawn[name] | values_alone[name])[metric.of if isinstance(metric, ReferenceMetric) else metric.name],
                 answers := int((~np.isnan(known[name])).sum()),
                 metric,
                 answers * units if metric.proportion else 0,

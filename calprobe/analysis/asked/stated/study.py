@@ -15,7 +15,7 @@ from calprobe.analysis.asked.stated.differences import prompt_differences
 from calprobe.analysis.asked.stated.drawn import Drawn, macro, over_prompts
 from calprobe.analysis.asked.stated.fidelity import MEAN, FidelityDraws, condition_means, fidelity
 from calprobe.analysis.asked.stated.matrices import is_study, prompts_of, stated_cell
-from calprobe.analysis.asked.stated.reliability import ALWAYS, reliability, reliability_metrics
+from calprobe.analysis.asked.stated.reliability import is_always, reliability, reliability_metrics
 from calprobe.analysis.asked.stated.results import (
     Deviation,
     Fidelity,
@@ -97,7 +97,7 @@ class _Study:
             {} if of_all else {(one, other): two for one, other, *two in correlations(cell, resampling)},  # type: ignore[misc]
             {} if of_all else fidelity(cell, resampling),
             {} if of_all else condition_means(cell, resampling),
-            reliability(cell, [own for own in self.metrics if own.name in ALWAYS] if few else self.metrics, resampling),
+            reliability(cell, list(filter(is_always, self.metrics)) if few else self.metrics, resampling),
         )
 
     def _macro(self, several: Sequence[_Draws]) -> _Draws:

@@ -2,148 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from calprobe.analysis.asked.results import CellReport, KindReport, Repair, SetReport
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.asked.results import Accuracy, CellReport, Drop, KindReport, Repair, SetReport, Spread
+from calprobe.analysis.tables.layout import Cells, Layout, cells, each, where
+from calprobe.analysis.tables.types import Cell, Row, Table
 from calprobe.metrics import Estimate
 
 ALL_KINDS = "all kinds"  # the row of a cell with questions of several
+LABELS = (
+    "An answer that was not read is incorrect. Off label: mean probability, at the first position, of anything "
+    "but a label."
+)
+ABSTAINED = "Abstained: the reply says that the model does not know; such an answer is wrong."
 
 
-def answers_table(own: SetReport) -> Table:
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A cell, or its questions of one kind."""
+
+    report: CellReport | KindReport
+    off_label: Estimate | None
+
+    @property
+    def abstained(self) -> Estimate | None:
+        """The share of replies that say the model does not know."""
+        return next((accuracy.abstained for accuracy in self.report.accuracy.values()), None)
+
+    def by(self, reader: str, of: Callable[[Accuracy], Cell]) -> Cell:
+        """What is said of a reader's answers; nothing where it has read none."""
+        return of(self.report.accuracy[reader]) if reader in self.report.accuracy else None
+
+
+def answers_table(report: SetReport) -> Table:
     """A row a variant: accuracy under each reader, its unread answers, chance, and the mass off the labels."""
-    readers = list(own.readers)
-    abstained = [_abstained(cell) for cell in own.cells.values()]
-    is_open = any(share is not None for share in abstained)
-    return Table(
+    readers = {reader: reader for reader in report.readers}
+    rows = [row for cell in report.cells.values() for row in _answered(cell)]
+    is_open = any(answered.abstained is not None for _, answered in rows)
+    layout = Layout[Answered].given(
         "Accuracy by reader of answers",
         "answers",
         "variant",
-        (
-            Column("n", keys={"metric": "n"}),
-            Column("chance", keys={"metric": "chance"}),
-            *(Column(reader, heading="accuracy", keys={"reader": reader, "metric": "accuracy"}) for reader in readers),
-            *(Column(reader, heading="not read", keys={"reader": reader, "metric": "unread"}) for reader in readers),
-            Column("off label", keys={"metric": "off_label"}),
-            *([Column("abstained", keys={"metric": "abstained"})] if is_open else []),
+        cells("n", "n", lambda answered: answered.report.rows),
+        cells("chance", "chance", lambda answered: answered.report.chance),
+        *each(
+            readers,
+            lambda answered, reader: answered.by(reader, lambda accuracy: accuracy.value),
+            lambda reader: {"reader": reader, "metric": "accuracy"},
+            heading="accuracy",
         ),
-        tuple(row for cell in own.cells.values() for row in _answers_rows(cell, readers, is_open=is_open)),
+        *each(
+            readers,
+            lambda answered, reader: answered.by(reader, lambda accuracy: accuracy.unread),
+            lambda reader: {"reader": reader, "metric": "unread"},
+            heading="not read",
+        ),
+        cells("off label", "off_label", lambda answered: answered.off_label),
+        *where(lambda answered: is_open, cells("abstained", "abstained", lambda answered: answered.abstained)),
+        notes=(LABELS,),
         kind="answers",
-        notes=(
-            "An answer that was not read is incorrect. Off label: mean probability, at the first position, of anything "
-            "but a label.",
-            *([f"Warning: {own.exact.warning}."] if own.exact is not None and own.exact.warning else []),
-            *(["Abstained: the reply says that the model does not know; such an answer is wrong."] if is_open else []),
-        ),
     )
+    warning = report.exact.warning if report.exact is not None else ""
+    return layout.of_rows(rows, *[f"Warning: {warning}."] * bool(warning), *[ABSTAINED] * is_open)
 
 
-def _abstained(cell: CellReport | KindReport) -> Estimate | None:
-    return next(iter(cell.accuracy.values())).abstained if cell.accuracy else None
-
-
-def _answers_rows(cell: CellReport, readers: list[str], *, is_open: bool) -> Iterator[Row]:
+def _answered(cell: CellReport) -> Iterator[tuple[Row, Answered]]:
     """A row a cell; of questions of several kinds one for each kind, then one for all."""
     off_label = None if cell.off_label is None else cell.off_label.mean
     keys = {"variant": cell.variant}
-    for kind, own in cell.kinds.items():
+    for kind, part in cell.kinds.items():
         of_labels = off_label if kind == "choice" else None  # options alone have labels
-        cells = _answers_cells(own, readers, of_labels, is_open=is_open)
-        yield Row(kind, cells, group=cell.variant, keys={**keys, "kind": kind})
-    cells = _answers_cells(cell, readers, off_label, is_open=is_open)
-    if cell.kinds:
-        yield Row(ALL_KINDS, cells, group=cell.variant, keys=keys)
-    else:
-        yield Row(cell.variant, cells, keys=keys)
+        yield Row(kind, group=cell.variant, keys={**keys, "kind": kind}), Answered(part, of_labels)
+    head = Row(ALL_KINDS, group=cell.variant, keys=keys) if cell.kinds else Row(cell.variant, keys=keys)
+    yield head, Answered(cell, off_label)
 
 
-def _answers_cells(
-    found: CellReport | KindReport, readers: list[str], off_label: Estimate | None, *, is_open: bool
-) -> tuple[Cell, ...]:
-    known = [found.accuracy.get(reader) for reader in readers]
-    return (
-        found.rows,
-        found.chance,
-        *(None if own is None else own.value for own in known),
-        *(None if own is None else own.unread for own in known),
-        off_label,
-        *((_abstained(found),) if is_open else ()),
-    )
+@dataclass(frozen=True, slots=True)
+class OtherForm:
+    """What another form of answer costs under one reader, and what that recovers."""
+
+    drop: Drop
+    repair: Repair | None
 
 
-def form_table(own: SetReport) -> Table:
+def _repaired(title: str, metric: str, of: Callable[[Repair], Cell], heading: str = "") -> Cells[OtherForm]:
+    return cells(title, metric, lambda form: None if form.repair is None else of(form.repair), heading=heading)
+
+
+FORM = Layout[OtherForm](
+    "What another form of answer costs, and what readers recover",
+    "form",
+    "reader",
+    lambda form: Row(
+        form.drop.reader, group=form.drop.variant, keys={"variant": form.drop.variant, "reader": form.drop.reader}
+    ),
+    (
+        cells("paired drop", "drop", lambda form: form.drop.paired),
+        cells("relative", "relative_drop", lambda form: form.drop.relative),
+        _repaired("recovered", "recovered", lambda repair: repair.recovered),
+        _repaired("right to wrong", "right_to_wrong", lambda repair: repair.right_to_wrong),
+        _repaired("wrong to right", "wrong_to_right", lambda repair: repair.wrong_to_right),
+        _repaired("- baseline", "repaired_minus_baseline", lambda repair: repair.against_baseline, "repaired"),
+        _repaired("no marker", "no_marker", lambda repair: repair.unread_by_other),
+        _repaired("right of those", "right_without_marker", lambda repair: repair.right_of_those),
+    ),
+    kind="form",
+)
+
+
+def form_table(report: SetReport) -> Table:
     """A row a reader of each variant that asks for another form of answer: the drop, and what the reader recovers."""
-    repairs = {(found.variant, found.reader): found for found in own.repairs}
-    baseline = own.drops[0].baseline if own.drops else ""
-    return Table(
-        "What another form of answer costs, and what readers recover",
-        "form",
-        "reader",
-        (
-            Column("paired drop", keys={"metric": "drop"}),
-            Column("relative", keys={"metric": "relative_drop"}),
-            Column("recovered", keys={"metric": "recovered"}),
-            Column("right to wrong", keys={"metric": "right_to_wrong"}),
-            Column("wrong to right", keys={"metric": "wrong_to_right"}),
-            Column("- baseline", heading="repaired", keys={"metric": "repaired_minus_baseline"}),
-            Column("no marker", keys={"metric": "no_marker"}),
-            Column("right of those", keys={"metric": "right_without_marker"}),
-        ),
-        tuple(
-            Row(
-                drop.reader,
-                (drop.paired, drop.relative, *_recovery(repairs.get((drop.variant, drop.reader)))),
-                group=drop.variant,
-                keys={"variant": drop.variant, "reader": drop.reader},
-            )
-            for drop in own.drops
-            if drop.reader not in own.hidden
-        ),
-        kind="form",
-        notes=(
-            f"Paired drop: accuracy under {baseline} minus that under the variant, same reader and rows. Recovered: "
-            "(reader - first_char) / (mean of the other variants under first_char - first_char).",
-        ),
+    repairs = {(repair.variant, repair.reader): repair for repair in report.repairs}
+    shown = [drop for drop in report.drops if drop.reader not in report.hidden]
+    baseline = report.drops[0].baseline if report.drops else ""
+    return FORM.table(
+        (OtherForm(drop, repairs.get((drop.variant, drop.reader))) for drop in shown),
+        f"Paired drop: accuracy under {baseline} minus that under the variant, same reader and rows. Recovered: "
+        "(reader - first_char) / (mean of the other variants under first_char - first_char).",
     )
 
 
-def _recovery(repair: Repair | None) -> tuple[Cell, ...]:
-    if repair is None:
-        return (None,) * 6
-    return (
-        repair.recovered,
-        repair.right_to_wrong,
-        repair.wrong_to_right,
-        repair.against_baseline,
-        repair.unread_by_other,
-        repair.right_of_those,
-    )
+SPREAD = Layout[Spread].given(
+    "Largest minus smallest accuracy over variants",
+    "spread",
+    "reader",
+    cells("spread", "spread", lambda spread: spread.value, "smaller"),
+    cells("by chance", "spread_by_chance", lambda spread: spread.by_chance),
+    cells("accuracy", "mean_accuracy", lambda spread: spread.accuracy),
+    cells("chance", "chance", lambda spread: spread.chance),
+    cells("n", "n", lambda spread: spread.rows),
+    kind="spread",
+)
 
 
-def spread_table(own: SetReport) -> Table:
+def spread_table(report: SetReport) -> Table:
     """A row a reader: the spread, what equally good variants would show, mean accuracy and chance."""
-    variants = ", ".join(next(iter(own.spread.values())).variants)
-    return Table(
-        "Largest minus smallest accuracy over variants",
-        "spread",
-        "reader",
+    variants = ", ".join(next(iter(report.spread.values())).variants)
+    return SPREAD.of_rows(
         (
-            Column("spread", better="smaller", keys={"metric": "spread"}),
-            Column("by chance", keys={"metric": "spread_by_chance"}),
-            Column("accuracy", keys={"metric": "mean_accuracy"}),
-            Column("chance", keys={"metric": "chance"}),
-            Column("n", keys={"metric": "n"}),
+            (Row(reader, keys={"reader": reader}), spread)
+            for reader, spread in report.spread.items()
+            if reader not in report.hidden
         ),
-        tuple(
-            Row(
-                reader,
-                (found.value, found.by_chance, found.accuracy, found.chance, found.rows),
-                keys={"reader": reader},
-            )
-            for reader, found in own.spread.items()
-            if reader not in own.hidden
-        ),
-        kind="spread",
-        notes=(f"Over {variants}. By chance: the mean spread if these were equally good.",),
+        f"Over {variants}. By chance: the mean spread if these were equally good.",
     )

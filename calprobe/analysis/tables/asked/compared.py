@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calprobe.analysis.asked.compared import AskedComparison, AskedPair, CellPair
-from calprobe.analysis.compare_prose import agreement_shares, correction_notes, direction_notes
+from calprobe.analysis.compare_prose import agreement_shares, contrast_notes
 from calprobe.analysis.compare_results import Contrast
-from calprobe.analysis.prose import error_notes, sentence
-from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, rows_of, sides_named
+from calprobe.analysis.prose import range_note, sentence
+from calprobe.analysis.tables.comparison import numbers_layout, numbers_of, sides_named
 from calprobe.analysis.tables.types import Row, Table
 from calprobe.cells.asked_extent import state_of
 from calprobe.messages import counted
+
+OWN_ANSWERS = (
+    "Each estimator is judged on its own answers: where accuracies differ, Brier and calibration errors do too."
+)
 
 
 def compared_tables(comparison: AskedComparison) -> tuple[Table, ...]:
@@ -29,19 +33,13 @@ def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:
 
 def compared_notes(comparison: AskedComparison) -> Iterator[str]:
     """What all numbers of a comparison are."""
-    resampling = comparison.options.scores.resampling
     yield (
         "Each number is of the rows of which A and B both have the reply or the confidence; n below a name counts them "
         "where they are fewer than all. A request that failed or was not made is in none."
     )
-    if resampling.n_resamples:
-        drawn = f"{resampling.n_resamples:,} resamples of the questions, seed {resampling.seed}"
-        yield f"Ranges: 95 % bootstrap intervals ({drawn})."
-        yield from correction_notes(comparison)
-    yield from direction_notes(comparison.metrics)
-    yield "Each estimator is judged on its own answers: where accuracies differ, Brier and calibration errors do too."
-    if any(contrast.by_chance for contrast in comparison.contrasts):
-        yield from error_notes(few_values=False, chance=True)
+    if comparison.options.scores.resampling.n_resamples:
+        yield range_note(comparison.options.scores.resampling, "the questions")
+    yield from contrast_notes(comparison, OWN_ANSWERS)
     if comparison.by_name:
         yield f"One estimator of each kind is compared, with one reader; others: {'; '.join(comparison.by_name)}."
     if any(cell.agreement for pair in comparison.pairs for cell in pair.cells):
@@ -56,45 +54,34 @@ def _table(pair: AskedPair, comparison: AskedComparison) -> Table:
     titles = {metric.name: metric.title for metric in comparison.metrics}
     sides = () if comparison.within else (f"A {pair.first}, B {pair.second}",)
     what = f"variants of {pair.first}" if comparison.within else f"{pair.first} (A) and {pair.second} (B)"
-    return Table(
-        caption=f"Differences of {what}",
-        label="asked-differences",
-        stub="number",
-        columns=number_columns(named),
-        rows=tuple(
+    return numbers_layout(f"Differences of {what}", "asked-differences", named).table(
+        (
             row
             for cell in pair.cells
             for contrast in cell.contrasts
-            for row in rows_of(
-                Row(
-                    label=f"{contrast.estimator} {titles[contrast.metric]}",
-                    cells=number_cells(quantities(contrast), named),
-                    group=_title(cell),
-                    note=_fewer(contrast, cell),
-                    keys={
-                        "set": cell.set,
-                        "first_variant": cell.first,
-                        "second_variant": cell.second,
-                        _kind(contrast, cell): str(contrast.estimator),
-                        "metric": contrast.metric,
-                    },
-                    significant=contrast.significant,
-                ),
-                contrast,
-                named,
-            )
+            for row in numbers_of(_head(cell, contrast, titles[contrast.metric]), contrast)
         ),
-        heading=(*compared_heading(comparison), *sides),
-        lead=tuple(sentence(clause) for clause in pair.left_out),
-        notes=tuple(
+        *(
             f"{cell.set}, {cell.variants}: {agreement_shares(shares, reader)}"
             for cell in pair.cells
             for reader, shares in cell.agreement.items()
         ),
+        heading=(*compared_heading(comparison), *sides),
+        lead=tuple(sentence(clause) for clause in pair.left_out),
         general=tuple(compared_notes(comparison)),
         keys={"run": pair.first} if comparison.within else {"first": pair.first, "second": pair.second},
-        best_within=None,
     )
+
+
+def _head(cell: CellPair, contrast: Contrast, title: str) -> Row:
+    keys = {
+        "set": cell.set,
+        "first_variant": cell.first,
+        "second_variant": cell.second,
+        _kind(contrast, cell): str(contrast.estimator),
+        "metric": contrast.metric,
+    }
+    return Row(f"{contrast.estimator} {title}", group=_title(cell), note=_fewer(contrast, cell), keys=keys)
 
 
 def _title(cell: CellPair) -> str:

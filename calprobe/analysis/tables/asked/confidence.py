@@ -4,228 +4,185 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from calprobe.analysis.asked.results import CellEstimator, CellReport, SetReport, ShiftSummary
+from calprobe.analysis.asked.results import (
+    CellEstimator,
+    CellReport,
+    MeanOverVariants,
+    Overconfidence,
+    SetReport,
+    ShiftSummary,
+)
 from calprobe.analysis.tables.asked.answers import ALL_KINDS
 from calprobe.analysis.tables.asked.samples import few_outcomes
-from calprobe.analysis.tables.types import LAST, Column, Row, Table
-from calprobe.metrics import Metric
+from calprobe.analysis.tables.layout import Layout, cells, metrics, where
+from calprobe.analysis.tables.types import LAST, Row, Table
+from calprobe.metrics import Estimate, Metric
 
-COVERAGE = Column("coverage", keys={"metric": "coverage"}, priority=1)
-MEANS = {  # field of MeanOverVariants -> title
-    "accuracy": "accuracy",
-    "ece_label": "ECE label",
-    "ece": "ECE stated",
-    "ece_gap": "ECE gap",
-    "over_accuracy": "stated - accuracy",
-    "over_label": "stated - label",
-}
+COVERED = (
+    "Coverage: share of the rows that can have the confidence of which it could be read; metrics are of these, "
+    "n below a name. Where some are missing, the bounds of the Brier score over all rows stand there too."
+)
+MASS = (
+    "Mass: mean probability of all replies that a confidence is a share of; where it is small, the model would have "
+    "said something else."
+)
 
 
-def confidence_table(own: SetReport, metrics: Sequence[Metric], *notes: str) -> Table:
+def confidence_table(report: SetReport, shown: Sequence[Metric], *notes: str) -> Table:
     """A row an estimator, grouped by variant: coverage and every metric; `notes` are of the metrics."""
-    first, *others = metrics
-    coverage = _coverage_column(own)
-    found_mass = any(found.mass is not None for cell in own.cells.values() for found in cell.estimators.values())
-    of_set = (Column("mass", keys={"metric": "mass"}),) if found_mass else ()
-    return Table(
+    rows = [row for cell in report.cells.values() for row in _rows(cell)]
+    has_mass = any(estimator.mass is not None for _, estimator in rows)
+    missing = any(estimator.reasons for cell in report.cells.values() for estimator in cell.estimators.values())
+    layout = Layout[CellEstimator].given(
         "Accuracy and calibration by estimator of confidence",
         "confidence",
         "estimator",
-        (Column.of(first), coverage, *of_set, *(Column.of(metric) for metric in others)),
-        tuple(
-            Row(
-                name,
-                (
-                    found.metrics.get(first.name),
-                    found.coverage,
-                    *((found.mass,) if of_set else ()),
-                    *(found.metrics.get(each.name) for each in others),
-                ),
-                group=part.title,
-                note=_row_note(found, part),
-                keys={"variant": part.variant, "estimator": name, **part.keys},
-            )
-            for cell in own.cells.values()
-            for part in _parts(cell)
-            for name, found in part.estimators.items()
-            if found.scale == "probability"
-        ),
+        *metrics(shown[:1], lambda estimator: estimator.metrics),
+        # First of all where any confidence is missing.
+        cells("coverage", "coverage", lambda estimator: estimator.coverage, priority=1 if missing else LAST),
+        *where(lambda estimator: estimator.mass is not None, cells("mass", "mass", lambda own: own.mass)),
+        *metrics(shown[1:], lambda estimator: estimator.metrics),
         kind="confidence",
-        directions=True,
-        notes=(
-            "Coverage: share of the rows that can have the confidence of which it could be read; metrics are of these, "
-            "n below a name. Where some are missing, the bounds of the Brier score over all rows stand there too.",
-            *notes,
-            *few_outcomes(own, "probability"),
-            *_bounded(own),
-            *(
-                (
-                    "Mass: mean probability of all replies that a confidence is a share of; where it is small, the "
-                    "model would have said something else.",
-                )
-                if of_set
-                else ()
-            ),
-        ),
+        more={"directions": True},
     )
+    few = few_outcomes(report, "probability")
+    return layout.of_rows(rows, COVERED, *notes, *few, *_bounded(report), *[MASS] * has_mass)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The rows of a cell, or of one kind of its questions."""
-
-    variant: str
-    rows: int
-    estimators: Mapping[str, CellEstimator]
-    kind: str = ""
-
-    @property
-    def title(self) -> str:
-        """The line above its rows."""
-        return f"{self.variant}, {self.kind} ({self.rows:,})" if self.kind else self.variant
-
-    @property
-    def keys(self) -> dict[str, str]:
-        """What tidy files say of it beside the variant."""
-        return {"kind": self.kind} if self.kind else {}
-
-
-def _parts(cell: CellReport) -> Iterator[_Part]:
-    """The cell; of questions of several kinds each kind first, then what estimators of several kinds are of all."""
-    for kind, own in cell.kinds.items():
-        yield _Part(cell.variant, own.rows, own.estimators, kind)
-    numbers = Counter(name for own in cell.kinds.values() for name in own.estimators)
+def _rows(cell: CellReport) -> Iterator[tuple[Row, CellEstimator]]:
+    """Those of the cell; of questions of several kinds each kind first, then what estimators of several are of all."""
+    for kind, part in cell.kinds.items():
+        yield from _part(cell.variant, part.rows, part.estimators, kind)
+    numbers = Counter(name for part in cell.kinds.values() for name in part.estimators)
     several = {name: own for name, own in cell.estimators.items() if not cell.kinds or numbers[name] > 1}
-    yield _Part(cell.variant, cell.rows, several, ALL_KINDS if cell.kinds else "")
+    yield from _part(cell.variant, cell.rows, several, ALL_KINDS if cell.kinds else "")
 
 
-def _row_note(found: CellEstimator, part: _Part) -> str:
+def _part(
+    variant: str, rows: int, estimators: Mapping[str, CellEstimator], kind: str
+) -> Iterator[tuple[Row, CellEstimator]]:
+    title = f"{variant}, {kind} ({rows:,})" if kind else variant
+    for name, estimator in estimators.items():
+        if estimator.scale == "probability":
+            keys = {"variant": variant, "estimator": name} | ({"kind": kind} if kind else {})
+            yield Row(name, group=title, note=_row_note(estimator, rows), keys=keys), estimator
+
+
+def _row_note(estimator: CellEstimator, rows: int) -> str:
     """How many rows an estimator is of, where these are not all, and what the Brier score could be of all."""
-    if not found.reasons:
-        return "" if found.rows == part.rows else f"n {found.rows:,}"
-    return f"n {found.rows:,}, {_bounds(found.brier_bounds)}"
+    if not estimator.reasons:
+        return "" if estimator.rows == rows else f"n {estimator.rows:,}"
+    least, most = estimator.brier_bounds
+    return f"n {estimator.rows:,}, Brier {least:.3f} to {most:.3f}"
 
 
-def _coverage_column(own: SetReport) -> Column:
-    """Coverage, first of all where any confidence is missing."""
-    missing = any(found.reasons for cell in own.cells.values() for found in cell.estimators.values())
-    return COVERAGE if missing else replace(COVERAGE, priority=LAST)
-
-
-def _bounded(own: SetReport) -> Iterator[str]:
+def _bounded(report: SetReport) -> Iterator[str]:
     """Where confidences are bounds: a window lacks one of the replies."""
-    known = [
-        (f"{cell.variant} {name}", found) for cell in own.cells.values() for name, found in cell.estimators.items()
+    said = [
+        f"{cell.variant} {name} {estimator.bounded:,} of {estimator.rows:,}"
+        for cell in report.cells.values()
+        for name, estimator in cell.estimators.items()
+        if estimator.bounded
     ]
-    if said := [f"{name} {found.bounded:,} of {found.rows:,}" for name, found in known if found.bounded]:
+    if said:
         yield (
             f"Confidences that are bounds, since one of the replies is not in the server's window: {', '.join(said)}; "
             "export --what confidences has the least and the largest that each can be."
         )
 
 
-def _bounds(bounds: tuple[float, float]) -> str:
-    return f"Brier {bounds[0]:.3f} to {bounds[1]:.3f}"
+@dataclass(frozen=True, slots=True)
+class StatedBeside:
+    """A stated confidence beside accuracy and `label`."""
+
+    parse_rate: Estimate
+    over: Overconfidence
 
 
-def stated_table(own: SetReport) -> Table:
+STATED = Layout[StatedBeside].given(
+    "Stated confidence",
+    "stated",
+    "variant",
+    cells("parse rate", "parse_rate", lambda stated: stated.parse_rate),
+    cells("- accuracy", "over_accuracy", lambda stated: stated.over.accuracy, heading="stated"),
+    cells("- label", "over_label", lambda stated: stated.over.label, heading="stated"),
+    cells("ECE gap", "ece_gap", lambda stated: stated.over.ece_gap),
+    cells("values", "distinct_values", lambda stated: stated.over.distinct),
+    cells("mode", "mode", lambda stated: stated.over.mode),
+    cells("its share", "mode_share", lambda stated: stated.over.mode_share),
+    notes=(
+        "Differences are on the rows that have both. ECE gap: ECE of the stated confidence minus that of label. "
+        "Below a name: why statements could not be read.",
+    ),
+    kind="stated",
+)
+
+
+def stated_table(report: SetReport) -> Table:
     """A row a phrasing and variant: parse rate, reasons, signed overconfidence, ECE gap, how many values there are."""
-    phrasings = dict.fromkeys(name for cell in own.cells.values() for name in cell.overconfidence)
-    return Table(
-        "Stated confidence",
-        "stated",
-        "variant",
+    phrasings = dict.fromkeys(name for cell in report.cells.values() for name in cell.overconfidence)
+    return STATED.of_rows(
         (
-            Column("parse rate", keys={"metric": "parse_rate"}),
-            Column("- accuracy", heading="stated", keys={"metric": "over_accuracy"}),
-            Column("- label", heading="stated", keys={"metric": "over_label"}),
-            Column("ECE gap", keys={"metric": "ece_gap"}),
-            Column("values", keys={"metric": "distinct_values"}),
-            Column("mode", keys={"metric": "mode"}),
-            Column("its share", keys={"metric": "mode_share"}),
-        ),
-        tuple(
             Row(
                 cell.variant,
-                (
-                    cell.estimators[name].coverage,
-                    found.accuracy,
-                    found.label,
-                    found.ece_gap,
-                    found.distinct,
-                    found.mode,
-                    found.mode_share,
-                ),
                 group=name,
-                note=_reasons(cell.estimators[name].reasons),
+                note=", ".join(f"{number} {reason}" for reason, number in cell.estimators[name].reasons.items()),
                 keys={"variant": cell.variant, "estimator": name},
-            )
-            for name in phrasings
-            for cell in own.cells.values()
-            for found in ([cell.overconfidence[name]] if name in cell.overconfidence else [])
-        ),
-        kind="stated",
-        notes=(
-            "Differences are on the rows that have both. ECE gap: ECE of the stated confidence minus that of label. "
-            "Below a name: why statements could not be read.",
-        ),
+            ),
+            StatedBeside(cell.estimators[name].coverage, cell.overconfidence[name]),
+        )
+        for name in phrasings
+        for cell in report.cells.values()
+        if name in cell.overconfidence
     )
 
 
-def _reasons(reasons: Mapping[str, int]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in reasons.items())
+MEANS = Layout[MeanOverVariants](
+    "Means over variants with a parse rate of {:g} or more",
+    "means",
+    "",
+    lambda mean: Row(
+        mean.estimator,
+        note=f"left out: {', '.join(mean.left_out)}" if mean.left_out else "",
+        keys={"estimator": mean.estimator},
+    ),
+    (
+        cells("variants", "variants", lambda mean: ", ".join(mean.variants) or "none"),
+        cells("accuracy", "mean_accuracy", lambda mean: mean.accuracy),
+        cells("ECE label", "mean_ece_label", lambda mean: mean.ece_label),
+        cells("ECE stated", "mean_ece", lambda mean: mean.ece),
+        cells("ECE gap", "mean_ece_gap", lambda mean: mean.ece_gap),
+        cells("stated - accuracy", "mean_over_accuracy", lambda mean: mean.over_accuracy),
+        cells("stated - label", "mean_over_label", lambda mean: mean.over_label),
+    ),
+    kind="means",
+)
 
 
-def means_table(own: SetReport, threshold: float) -> Table:
+def means_table(report: SetReport, threshold: float) -> Table:
     """A row a phrasing: plain means over the variants that are read well enough."""
-    return Table(
-        f"Means over variants with a parse rate of {threshold:g} or more",
-        "means",
-        "",
-        (
-            Column("variants", keys={"metric": "variants"}),
-            *(Column(title, keys={"metric": f"mean_{name}"}) for name, title in MEANS.items()),
-        ),
-        tuple(
-            Row(
-                found.estimator,
-                (", ".join(found.variants) or "none", *(getattr(found, name) for name in MEANS)),
-                note=f"left out: {', '.join(found.left_out)}" if found.left_out else "",
-                keys={"estimator": found.estimator},
-            )
-            for found in own.means
-        ),
-        kind="means",
-    )
+    return MEANS.table(report.means, caption=MEANS.caption.format(threshold))
 
 
-def shift_table(shifts: tuple[ShiftSummary, ...]) -> Table:
-    """A row a variant, then all: how far normalising over the labels moves ECE."""
-    return Table(
-        "Normalisation shift, |ECE of label_raw - ECE of label|, over cells",
-        "shift",
-        "variant",
-        (
-            Column("cells", keys={"metric": "cells"}),
-            Column("mean", keys={"metric": "shift_mean"}),
-            Column("median", keys={"metric": "shift_median"}),
-            Column("max", keys={"metric": "shift_max"}),
-            Column("> 0.05", keys={"metric": "shift_above_0.05"}),
-            Column("> 0.20", keys={"metric": "shift_above_0.20"}),
-        ),
-        tuple(
-            Row(
-                own.of,
-                (own.cells, own.mean, own.median, own.largest, own.above_005, own.above_020),
-                keys={"variant": own.of},
-            )
-            for own in shifts
-        ),
-        kind="shift",
-        notes=(
-            "How far normalising over the labels moves ECE: |ECE of label_raw - ECE of label|, over cells. A "
-            "description of these cells, which share questions and models, not a sample of others.",
-        ),
-    )
+# A row a variant, then all: how far normalising over the labels moves ECE.
+SHIFT = Layout[ShiftSummary](
+    "Normalisation shift, |ECE of label_raw - ECE of label|, over cells",
+    "shift",
+    "variant",
+    lambda shift: Row(shift.of, keys={"variant": shift.of}),
+    (
+        cells("cells", "cells", lambda shift: shift.cells),
+        cells("mean", "shift_mean", lambda shift: shift.mean),
+        cells("median", "shift_median", lambda shift: shift.median),
+        cells("max", "shift_max", lambda shift: shift.largest),
+        cells("> 0.05", "shift_above_0.05", lambda shift: shift.above_005),
+        cells("> 0.20", "shift_above_0.20", lambda shift: shift.above_020),
+    ),
+    (
+        "How far normalising over the labels moves ECE: |ECE of label_raw - ECE of label|, over cells. A "
+        "description of these cells, which share questions and models, not a sample of others.",
+    ),
+    kind="shift",
+)

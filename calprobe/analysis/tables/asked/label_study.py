@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from calprobe.analysis.asked.science.label_results import (
     Concentration,
@@ -12,14 +13,13 @@ from calprobe.analysis.asked.science.label_results import (
     LabelSet,
     LabelStudy,
     LabelUse,
+    Metrics,
     PermutedDesign,
     Selection,
 )
 from calprobe.analysis.asked.science.simulation import ENTROPY
-from calprobe.analysis.prose import error_notes
-from calprobe.analysis.tables.layout import Layout, cells, estimates
+from calprobe.analysis.tables.layout import Layout, below, cells, estimates, with_chance_note
 from calprobe.analysis.tables.types import Row, Table
-from calprobe.metrics.error_shown import SMALL, with_chance
 
 CONVENTIONS = {"ece_15": "mean confidence", "ece_15_middle": "bin middle", "ece_15_centred": "centred bins"}
 CALIBRATION = {"ece_15": "ECE 15", "ace": "ACE", "brier": "Brier", "auroc": "AUROC"}
@@ -36,97 +36,115 @@ HIDDEN_TITLES = {
     "auroc": "AUROC",
     ENTROPY: "NE",
 }
-UNRANKED = {"best_within": None}
 
 
-def _designs(by_chance: dict[str, str]) -> Layout[LabelDesign]:
-    """With columns for what chance makes of ACE, or none."""
-    errors = {name: CALIBRATION[name] for name in ("ece_15", "ace")} | by_chance | CALIBRATION
-    return Layout(
-        "Prompt designs: comprehension, and calibration of the most probable label",
-        "designs",
-        "design",
-        lambda design: Row(design.variant, keys={"variant": design.variant}),
-        (
-            cells("n", "n", lambda design: design.rows),
-            cells("comprehension", "comprehension", lambda design: design.comprehension, "larger"),
-            cells("not first", "label_not_first", lambda design: design.invalid["not_first"]),
-            cells("not in 20", "label_not_in_20", lambda design: design.invalid["not_in_20"]),
-            cells("accuracy", "accuracy", lambda design: design.chosen["normalised"]["accuracy"], "larger"),
-            *estimates({"ece_15": "raw"}, lambda design: design.chosen["raw"], "ECE 15", way="raw"),
-            *estimates(errors, lambda design: design.chosen["normalised"], "normalised", way="normalised"),
-        ),
-        (
-            "Comprehension: mean raw probability on the labels at the first token. Not first: rows whose most probable "
-            "token is no label, not in 20: rows without a label among the 20 most probable; both before anything is "
-            "masked, so a decoder that admits labels alone would hide them.",
-        ),
-        kind="designs",
-    )
+@dataclass(frozen=True, slots=True)
+class DesignWay:
+    """A design's probabilities, raw or normalised."""
+
+    questions: int
+    chosen: Metrics
+    labels: Metrics
+
+    @classmethod
+    def of(cls, design: LabelDesign, way: str) -> DesignWay:
+        """The probabilities of a design in one way."""
+        return cls(design.rows, design.chosen[way], design.labels[way])
 
 
-ERRORS = Layout[tuple[LabelDesign, str]](
+@dataclass(frozen=True, slots=True)
+class BestDesign:
+    """A run's design that it understands best on a set."""
+
+    asked_as: str
+    design: LabelDesign
+
+
+def _head(design: LabelDesign | PermutedDesign | Selection) -> Row:
+    return Row(design.variant, keys={"variant": design.variant})
+
+
+def _rows(design: LabelDesign) -> int:
+    return design.rows
+
+
+def _normalised(design: LabelDesign) -> Metrics:
+    return design.chosen["normalised"]
+
+
+DESIGNS = Layout[LabelDesign](
+    "Prompt designs: comprehension, and calibration of the most probable label",
+    "designs",
+    "design",
+    _head,
+    (
+        cells("n", "n", _rows),
+        cells("comprehension", "comprehension", lambda design: design.comprehension, "larger"),
+        cells("not first", "label_not_first", lambda design: design.invalid["not_first"]),
+        cells("not in 20", "label_not_in_20", lambda design: design.invalid["not_in_20"]),
+        cells("accuracy", "accuracy", lambda design: _normalised(design)["accuracy"], "larger"),
+        *estimates({"ece_15": "raw"}, lambda design: design.chosen["raw"], "ECE 15", questions=_rows, way="raw"),
+        *estimates(CALIBRATION, _normalised, "normalised", questions=_rows, way="normalised"),
+    ),
+    (
+        "Comprehension: mean raw probability on the labels at the first token. Not first: rows whose most probable "
+        "token is no label, not in 20: rows without a label among the 20 most probable; both before anything is "
+        "masked, so a decoder that admits labels alone would hide them.",
+    ),
+    kind="designs",
+)
+WAYS = Layout[DesignWay].given(
     "Three conventions of ECE with 15 bins, and all labels instead of the chosen one",
     "labels",
     "probabilities",
-    lambda at: Row(at[1], group=at[0].variant, keys={"variant": at[0].variant, "way": at[1]}),
-    (
-        *estimates(CONVENTIONS, lambda at: at[0].chosen[at[1]], "ECE, chosen label"),
-        *estimates(CALIBRATION, lambda at: at[0].labels[at[1]], "all labels", of="all"),
-    ),
-    (
+    *estimates(CONVENTIONS, lambda way: way.chosen, "ECE, chosen label"),
+    *estimates(CALIBRATION, lambda way: way.labels, "all labels", questions=lambda way: way.questions, of="all"),
+    notes=(
         "A bin stands for the mean confidence in it, or for its middle, or is centred on 0, 1/14, .., 1 and stands "
         "for that. All labels: each label of a question with whether it is the right one; intervals resample "
         "questions.",
     ),
     kind="labels",
-    more=UNRANKED,
 )
-SPREAD = Layout[tuple[str, str, Concentration]](
+SPREAD = Layout[Concentration].given(
     "How confidences are spread over bins",
     "entropy",
     "probabilities",
-    lambda at: Row(at[1], group=at[0], keys={"variant": at[0], "way": at[1]}),
-    (
-        cells("NE", "bin_entropy", lambda at: at[2].entropy, heading="15 bins"),
-        cells("possible", "largest_bin_entropy", lambda at: at[2].possible, heading="15 bins"),
-        cells("fullest", "largest_bin", lambda at: at[2].fullest, heading="15 bins"),
-        cells("NE", "bin_entropy_100", lambda at: at[2].entropy_100, heading="100 bins"),
-        cells("possible", "largest_bin_entropy_100", lambda at: at[2].possible_100, heading="100 bins"),
-    ),
-    (
+    cells("NE", "bin_entropy", lambda bins: bins.entropy, heading="15 bins"),
+    cells("possible", "largest_bin_entropy", lambda bins: bins.possible, heading="15 bins"),
+    cells("fullest", "largest_bin", lambda bins: bins.fullest, heading="15 bins"),
+    cells("NE", "bin_entropy_100", lambda bins: bins.entropy_100, heading="100 bins"),
+    cells("possible", "largest_bin_entropy_100", lambda bins: bins.possible_100, heading="100 bins"),
+    notes=(
         "NE: normalised entropy of the bins' counts, 0 where all lie in one bin. Possible: the largest that "
         "calibrated confidences with this accuracy can have; a model that is nearly always right should have "
         "little.",
     ),
     kind="labels",
-    more=UNRANKED,
 )
-BIAS = Layout[tuple[str, LabelUse]](
+BIAS = Layout[LabelUse].given(
     "What each label gets, and how often it is right",
     "bias",
     "label",
-    lambda at: Row(at[1].label, group=at[0], keys={"variant": at[0], "label": at[1].label}),
-    (
-        cells("probability", "label_mass", lambda at: at[1].mass, heading="sum of"),
-        cells("right", "label_gold", lambda at: at[1].gold, heading="sum of"),
-        cells("ratio", "label_ratio", lambda at: at[1].mass / at[1].gold if at[1].gold else math.nan),
-        cells("accuracy where right", "label_accuracy", lambda at: at[1].accuracy),
-    ),
-    ("Probability: normalised over the labels. Without a bias for positions, the ratio is 1.",),
+    cells("probability", "label_mass", lambda use: use.mass, heading="sum of"),
+    cells("right", "label_gold", lambda use: use.gold, heading="sum of"),
+    cells("ratio", "label_ratio", lambda use: use.mass / use.gold if use.gold else math.nan),
+    cells("accuracy where right", "label_accuracy", lambda use: use.accuracy),
+    notes=("Probability: normalised over the labels. Without a bias for positions, the ratio is 1.",),
     kind="labels",
-    more=UNRANKED,
 )
 PERMUTED = Layout[PermutedDesign](
     "Options in every cyclic order",
     "permuted",
     "design",
-    lambda design: Row(design.variant, keys={"variant": design.variant}),
+    _head,
     (
         cells("n", "n", lambda design: design.rows),
         cells("orders", "orders", lambda design: design.orders),
         *estimates(MAIN, lambda design: design.mean_of_orders, "mean of orders", of="mean"),
-        *estimates(MAIN, lambda design: design.averaged, "averaged", of="averaged"),
+        *estimates(
+            MAIN, lambda design: design.averaged, "averaged", questions=lambda design: design.rows, of="averaged"
+        ),
         cells("same choice", "same_choice", lambda design: design.same_choice, "larger"),
     ),
     (
@@ -134,31 +152,25 @@ PERMUTED = Layout[PermutedDesign](
         "order chooses the same option.",
     ),
     kind="labels",
-    more=UNRANKED,
 )
 SELECTION = Layout[Selection](
     "The design that comprehension on half of the questions chooses, on the other half",
     "selection",
     "design",
-    lambda half: Row(half.variant, keys={"variant": half.variant}),
-    (cells("n", "n", lambda half: half.rows), *estimates(HELD_OUT, lambda half: half.held_out, "held out")),
+    _head,
+    (
+        cells("n", "n", lambda half: half.rows),
+        *estimates(HELD_OUT, lambda half: half.held_out, "held out", questions=lambda half: half.rows),
+    ),
     kind="labels",
-    more=UNRANKED,
 )
-HIDES = Layout[tuple[str, HiddenRow]](
+HIDES = Layout[HiddenRow].given(
     "What ECE hides",
     "hides",
     "",
-    lambda at: Row(
-        at[1].name,
-        group=f"simulated, accuracy of {at[0]}" if at[1].simulated else "label, normalised",
-        keys={"variant": at[1].name},
-    ),
-    (
-        cells("accuracy", "accuracy", lambda at: at[1].accuracy),
-        *estimates(HIDDEN_TITLES, lambda at: at[1].metrics),
-    ),
-    (
+    cells("accuracy", "accuracy", lambda row: row.accuracy),
+    *estimates(HIDDEN_TITLES, lambda row: row.metrics),
+    notes=(
         "Simulated: 20,000 draws. One scorer says 0.97 nearly always and is right at random: near its usual "
         "confidence its ECE is small, and resolution 0 and AUROC 0.5 say that it knows nothing. The others know "
         "when they are right and are too sure by a constant. Brier = reliability - resolution + uncertainty, up to "
@@ -166,64 +178,58 @@ HIDES = Layout[tuple[str, HiddenRow]](
     ),
     kind="hides",
 )
-RUNS = Layout[tuple[LabelStudy, LabelSet, LabelDesign]](
+RUNS = Layout[BestDesign].given(
     "Runs of label probabilities, each by the design that it understands best",
     "label-runs",
     "run",
-    lambda at: Row(
-        at[0].label,
-        group=at[1].name,
-        note=at[0].model if at[0].model != at[0].label else "",
-        keys={"run": at[0].label, "model": at[0].model, "set": at[1].name},
+    cells("asked as", "asked_as", lambda best: best.asked_as),
+    cells("design", "design", lambda best: best.design.variant),
+    cells("comprehension", "comprehension", lambda best: best.design.comprehension, "larger"),
+    *estimates(
+        MAIN,
+        lambda best: _normalised(best.design),
+        better={"accuracy": "larger", "auroc": "larger", "ece_15": "smaller", "brier": "smaller"},
+        questions=lambda best: best.design.rows,
     ),
-    (
-        cells("asked as", "asked_as", lambda at: at[0].asked_as),
-        cells("design", "design", lambda at: at[2].variant),
-        cells("comprehension", "comprehension", lambda at: at[2].comprehension, "larger"),
-        *estimates(
-            MAIN,
-            lambda at: at[2].chosen["normalised"],
-            better={"accuracy": "larger", "auroc": "larger", "ece_15": "smaller", "brier": "smaller"},
-        ),
-        cells("NE", "bin_entropy", lambda at: at[2].concentration["normalised"].entropy),
-    ),
-    ("The design was chosen on the questions that it is reported on; each run's table of selection does not.",),
+    cells("NE", "bin_entropy", lambda best: best.design.concentration["normalised"].entropy),
+    notes=("The design was chosen on the questions that it is reported on; each run's table of selection does not.",),
     kind="across",
     more={"best_within": "group"},
 )
 
 
-def label_study_tables(own: LabelSet) -> Iterator[Table]:
+def label_study_tables(study: LabelSet) -> Iterator[Table]:
     """Those of one set."""
-    designs = own.designs
-    _, size, p = with_chance("ace")
-    chance = any(_has_chance(design, size) for design in designs)
-    layout = _designs({size: "ACE if cal.", p: "ACE p"} if chance else {})
-    yield layout.table(designs, *error_notes(few_values=False, chance=chance))
-    yield ERRORS.table((design, way) for design in designs for way in design.chosen)
-    yield SPREAD.table((design.variant, *found) for design in designs for found in design.concentration.items())
-    uses = [(design.variant, use) for design in designs for use in design.uses]
-    yield BIAS.table(uses + [(f"{found.variant}, all orders", use) for found in own.permuted for use in found.uses])
-    if own.permuted:
-        yield PERMUTED.table(own.permuted)
-    if own.selection is not None:
-        yield SELECTION.table([own.selection], *_selection_notes(own.selection))
-    yield HIDES.table((designs[0].variant, row) for row in own.hidden)
+    designs = study.designs
+    yield with_chance_note(DESIGNS.table(designs))
+    ways = {design.variant: {way: DesignWay.of(design, way) for way in design.chosen} for design in designs}
+    yield WAYS.of_rows(below(ways, "way"))
+    yield SPREAD.of_rows(below({design.variant: design.concentration for design in designs}, "way"))
+    uses = {design.variant: design.uses for design in designs}
+    uses |= {f"{design.variant}, all orders": design.uses for design in study.permuted}
+    yield BIAS.of_rows(below({title: {use.label: use for use in own} for title, own in uses.items()}, "label"))
+    if study.permuted:
+        yield PERMUTED.table(study.permuted)
+    if study.selection is not None:
+        yield SELECTION.table([study.selection], *_selection_notes(study.selection))
+    simulated = f"simulated, accuracy of {designs[0].variant}"
+    yield HIDES.of_rows(
+        (Row(row.name, group=simulated if row.simulated else "label, normalised", keys={"variant": row.name}), row)
+        for row in study.hidden
+    )
 
 
 def runs_table(studies: Sequence[LabelStudy]) -> Table:
     """A row a run and set: its best understood design, base, instruct and reasoning models side by side."""
-    return RUNS.table(
-        (study, own, max(own.designs, key=lambda design: design.comprehension.value))
-        for study in studies
-        for own in study.sets.values()
-    )
+    return with_chance_note(RUNS.of_rows(row for study in studies for row in _best_designs(study)))
 
 
-def _has_chance(design: LabelDesign, name: str) -> bool:
-    """Whether what chance makes of an error stands beside it: of few questions, where it was drawn."""
-    size = design.chosen["normalised"].get(name)
-    return design.rows < SMALL and size is not None and not math.isnan(size.value)
+def _best_designs(study: LabelStudy) -> Iterator[tuple[Row, BestDesign]]:
+    note = study.model if study.model != study.label else ""
+    for of_set in study.sets.values():
+        keys = {"run": study.label, "model": study.model, "set": of_set.name}
+        best = max(of_set.designs, key=lambda design: design.comprehension.value)
+        yield Row(study.label, group=of_set.name, note=note, keys=keys), BestDesign(study.asked_as, best)
 
 
 def _selection_notes(half: Selection) -> Iterator[str]:

@@ -12,7 +12,7 @@ from calprobe.analysis.prose import error_notes
 from calprobe.analysis.tables.asked.answer_study import answer_study_tables
 from calprobe.analysis.tables.asked.answers import answers_table, form_table, spread_table
 from calprobe.analysis.tables.asked.budget import budget_tables
-from calprobe.analysis.tables.asked.confidence import confidence_table, means_table, shift_table, stated_table
+from calprobe.analysis.tables.asked.confidence import SHIFT, confidence_table, means_table, stated_table
 from calprobe.analysis.tables.asked.label_study import label_study_tables, runs_table
 from calprobe.analysis.tables.asked.lengths import lengths_table
 from calprobe.analysis.tables.asked.maps import maps_table
@@ -72,7 +72,7 @@ def _size(own: SetReport) -> str:
 
 def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
     tables = [table for own in run.sets.values() for table in _named_of_set(own, run, report, name)]
-    of_sets = [*([shift_table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
+    of_sets = [*([SHIFT.table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
     if run.stated is not None:
         of_sets += stated_run_tables(run.stated, report.stated_metrics)
     tables += [_named(table, run, name) for table in of_sets]
@@ -102,29 +102,22 @@ def _of_set(own: SetReport, report: AskedReport, run: AskedRunReport) -> Iterato
     if run.answers is not None:
         yield from answer_study_tables(run.answers, own.name)
     yield answers_table(own)
-    scales = {found.scale for cell in own.cells.values() for found in cell.estimators.values()}
-    if "probability" in scales:
-        yield _confidence_table(own, report, run)
-    if "uncertainty" in scales:
-        yield uncertainty_table(own, report.metrics)
-    if any(cell.maps for cell in own.cells.values()):
-        yield maps_table(own)
-    if any(cell.wording for cell in own.cells.values()):
-        yield wording_table(own)
-    if any(cell.itself is not None for cell in own.cells.values()):
-        yield itself_table(own)
-    yield from slices_tables(own, report.options)
-    yield from budget_tables(own)
-    if any(cell.overconfidence for cell in own.cells.values()):
-        yield stated_table(own)
-    if any(cell.overconfidence for cell in own.cells.values()) and run.stated is None:
-        yield means_table(own, report.options.threshold)
-    if any(cell.lengths for cell in own.cells.values()):
-        yield lengths_table(own)
-    if own.drops or own.repairs:
-        yield form_table(own)
-    if own.spread:
-        yield spread_table(own)
+    cells = own.cells.values()
+    tables = (
+        _confidence_table(own, report, run),
+        uncertainty_table(own, report.metrics),
+        *([maps_table(own)] if any(cell.maps for cell in cells) else []),
+        wording_table(own),
+        itself_table(own),
+        *slices_tables(own, report.options),
+        *budget_tables(own),
+        stated_table(own),
+        *([means_table(own, report.options.threshold)] if run.stated is None else []),
+        lengths_table(own),
+        form_table(own),
+        *([spread_table(own)] if own.spread else []),
+    )
+    yield from (table for table in tables if table.rows)
 
 
 def _confidence_table(own: SetReport, report: AskedReport, run: AskedRunReport) -> Table:

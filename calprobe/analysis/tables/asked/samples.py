@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from calprobe.analysis.asked.results import CellReport, SetReport
-from calprobe.analysis.tables.types import Column, Row, Table
+from calprobe.analysis.asked.results import CellEstimator, CellReport, SetReport
+from calprobe.analysis.tables.layout import Cells, Layout, cells
+from calprobe.analysis.tables.types import Cell, Row, Table
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, READINGS
 from calprobe.confidence.estimator import Scale
 from calprobe.metrics import Metric, RankMetric
@@ -13,44 +14,44 @@ from calprobe.metrics import Metric, RankMetric
 NAMES = {"": "pooled", MAJORITY: "majority", GREEDY_READING: "greedy"}
 SHOWN = ("auroc", "aurc", "prr")
 FEW = 10  # questions
+Readings = Mapping[str, CellEstimator]  # an uncertainty, by the end of its name
 
 
-def uncertainty_table(own: SetReport, metrics: Sequence[Metric]) -> Table:
+def uncertainty_table(report: SetReport, metrics: Sequence[Metric]) -> Table:
     """A row an uncertainty, grouped by variant; the ranking metrics of each reading that the run allows."""
     shown = [metric for metric in metrics if isinstance(metric, RankMetric) and metric.name in SHOWN]
-    cells = list(own.cells.values())
-    readings = [end for end in READINGS if any(_has(cell, end) for cell in cells)]
-    return Table(
+    every = list(report.cells.values())
+    readings = [end for end in READINGS if any(_has(cell, end) for cell in every)]
+    layout = Layout[Readings].given(
         "Uncertainty of samples, by its order",
         "uncertainty",
         "uncertainty",
-        tuple(
-            Column(metric.title, heading=NAMES[end], keys={"metric": metric.name, "reading": NAMES[end]})
-            for end in readings
-            for metric in shown
-        ),
-        tuple(
-            Row(
-                name,
-                tuple(
-                    found.metrics.get(metric.name) if (found := cell.estimators.get(name + end)) is not None else None
-                    for end in readings
-                    for metric in shown
-                ),
-                group=cell.variant,
-                keys={"variant": cell.variant, "estimator": name},
-            )
-            for cell in cells
-            for name in uncertainties(cell)
-        ),
-        kind="uncertainty",
+        *[_column(metric, end) for end in readings for metric in shown],
         notes=(
             "Larger is less sure, without a scale. Pooled: every sample with its own correctness; majority: one row a "
             "question, with that of the most frequent answer; greedy: with that of one greedy answer.",
-            *_counts(cells),
-            *few_outcomes(own, "uncertainty"),
         ),
+        kind="uncertainty",
     )
+    return layout.of_rows(
+        (
+            (
+                Row(name, group=cell.variant, keys={"variant": cell.variant, "estimator": name}),
+                {end: cell.estimators[name + end] for end in readings if name + end in cell.estimators},
+            )
+            for cell in every
+            for name in uncertainties(cell)
+        ),
+        *_counts(every),
+        *few_outcomes(report, "uncertainty"),
+    )
+
+
+def _column(metric: Metric, end: str) -> Cells[Readings]:
+    def value(readings: Readings) -> Cell:
+        return readings[end].metrics.get(metric.name) if end in readings else None
+
+    return cells(metric.title, metric.name, value, heading=NAMES[end], keys={"reading": NAMES[end]})
 
 
 def _counts(cells: Sequence[CellReport]) -> Iterator[str]:

@@ -2,107 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.results import CellReport, SetReport
+from calprobe.analysis.asked.results import SetReport
 from calprobe.analysis.asked.slice_results import AskedSlice, CellSlices
+from calprobe.analysis.covariates import Covariate
 from calprobe.analysis.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, trend_note
-from calprobe.analysis.tables.slices import TREND_COLUMNS, trend_cells
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.tables.layout import Cells, Layout, below, cells, each, where
+from calprobe.analysis.tables.slices import trend_columns
+from calprobe.analysis.tables.types import Row, Table
+from calprobe.analysis.trends import Trend
 from calprobe.confidence.estimator import Scale
 from calprobe.metrics.ranking import AUROC
 
 OF_SCALE: dict[Scale, dict[str, str]] = {"probability": COVARIATE_METRICS, "uncertainty": {AUROC.name: AUROC.title}}
+Record = TypeVar("Record")
 
 
-def slices_tables(own: SetReport, options: AskedOptions) -> Iterator[Table]:
+def slices_tables(report: SetReport, options: AskedOptions) -> Iterator[Table]:
     """The slices of every variant, and where they are of numbers, the trend with these."""
-    cells = [(cell, cell.slices) for cell in own.cells.values() if cell.slices is not None]
-    if not cells:
+    slices = {variant: cell.slices for variant, cell in report.cells.items() if cell.slices is not None}
+    if not slices:
         return
-    yield _slices(cells, options)
-    if any(found.trends for _, found in cells):
-        yield _trends(cells)
+    readers = dict.fromkeys(cell.reader for variant, cell in report.cells.items() if variant in slices)
+    yield _slices(slices, list(readers), options)
+    if any(of_cell.trends for of_cell in slices.values()):
+        yield _trends(slices)
 
 
-def _slices(cells: list[tuple[CellReport, CellSlices]], options: AskedOptions) -> Table:
-    covariate = cells[0][1].covariate
-    parts = [part for _, found in cells for part in found.slices]
-    estimators = {name: each.scale for part in parts for name, each in part.estimators.items()}
-    shown = [(name, metric, title) for name, scale in estimators.items() for metric, title in OF_SCALE[scale].items()]
-    places = {name: place for place, name in enumerate(estimators, 1)}
-    # Samples of a question are several rows.
-    sampled = any(part.questions < part.rows for part in parts)
-    columns = (
-        Column("n", keys={"metric": "n"}),
-        *([Column("questions", keys={"metric": "questions"})] if sampled else []),
-        Column("accuracy", keys={"metric": "accuracy"}),
-        Column("chance", keys={"metric": "chance"}),
-        *(
-            Column(title, heading=name, keys={"estimator": name, "metric": metric}, priority=places[name])
-            for name, metric, title in shown
-        ),
-    )
-    groups = max(sum(part.ends is not None for part in found.slices) for _, found in cells)
-    sizes = {part.name: min(own.rows for own in parts if own.name == part.name) for part in parts}
-    lacking = max(found.lacking for _, found in cells)
-    wanted = [(name, metric) for name, metric, _ in shown]
-    return Table(
+def _slices(slices: Mapping[str, CellSlices], readers: Sequence[str], options: AskedOptions) -> Table:
+    covariate = next(iter(slices.values())).covariate
+    parts = [part for of_cell in slices.values() for part in of_cell.slices]
+    estimators = {name: estimator.scale for part in parts for name, estimator in part.estimators.items()}
+    layout = Layout[AskedSlice].given(
         f"Accuracy and calibration by {covariate.name}",
         "by",
         covariate.name,
-        columns,
-        tuple(
-            Row(
-                part.name,
-                tuple(_cells(part, wanted, sampled)),
-                group=cell.variant if len(cells) > 1 else "",
-                keys={"covariate": covariate.name, "variant": cell.variant, "slice": part.name},
-            )
-            for cell, found in cells
-            for part in found.slices
-        ),
+        cells("n", "n", lambda part: part.rows),
+        # Samples of a question are several rows.
+        *where(lambda part: part.questions < part.rows, cells("questions", "questions", lambda own: own.questions)),
+        cells("accuracy", "accuracy", lambda part: part.accuracy),
+        cells("chance", "chance", lambda part: part.chance),
+        *(column for place, name in enumerate(estimators, 1) for column in _of(name, estimators[name], place)),
         kind="slices",
-        notes=(
-            *covariate_notes(covariate, groups, lacking, "question"),
-            f"Accuracy: by {_readers(cells)}, the reader that confidences go by.",
-            *slice_ace_notes(options.slice_bins, sizes),
-        ),
+    )
+    groups = max(sum(part.ends is not None for part in of_cell.slices) for of_cell in slices.values())
+    lacking = max(of_cell.lacking for of_cell in slices.values())
+    sizes = {part.name: min(own.rows for own in parts if own.name == part.name) for part in parts}
+    named = {variant: {part.name: part for part in of_cell.slices} for variant, of_cell in slices.items()}
+    return layout.of_rows(
+        _rows(named, covariate, "slice"),
+        *covariate_notes(covariate, groups, lacking, "question"),
+        f"Accuracy: by {', '.join(readers)}, the reader that confidences go by.",
+        *slice_ace_notes(options.slice_bins, sizes),
     )
 
 
-def _readers(cells: list[tuple[CellReport, CellSlices]]) -> str:
-    return ", ".join(dict.fromkeys(cell.reader for cell, _ in cells))
+def _of(name: str, scale: Scale, place: int) -> tuple[Cells[AskedSlice], ...]:
+    return each(
+        OF_SCALE[scale],
+        lambda part, metric: part.estimators[name].metrics.get(metric) if name in part.estimators else None,
+        lambda metric: {"estimator": name, "metric": metric},
+        heading=name,
+        priority=place,
+    )
 
 
-def _cells(part: AskedSlice, wanted: list[tuple[str, str]], sampled: bool) -> Iterator[Cell]:
-    yield part.rows
-    if sampled:
-        yield part.questions
-    yield part.accuracy
-    yield part.chance
-    for name, metric in wanted:
-        yield part.estimators[name].metrics.get(metric) if name in part.estimators else None
+def _rows(records: Mapping[str, Mapping[str, Record]], covariate: Covariate, key: str) -> Iterator[tuple[Row, Record]]:
+    """Grouped by variant, where there are several."""
+    for row, record in below(records, key):
+        keys = {"covariate": covariate.name, **row.keys}
+        yield replace(row, group=row.group if len(records) > 1 else "", keys=keys), record
 
 
-def _trends(cells: list[tuple[CellReport, CellSlices]]) -> Table:
-    name = cells[0][1].covariate.name
-    return Table(
-        f"Trend with {name}",
+def _trends(slices: Mapping[str, CellSlices]) -> Table:
+    covariate = next(iter(slices.values())).covariate
+    layout = Layout[Trend].given(
+        f"Trend with {covariate.name}",
         "trend",
-        f"rho with {name}",
-        TREND_COLUMNS,
-        tuple(
-            Row(
-                estimator,
-                trend_cells(trend),
-                group=cell.variant if len(cells) > 1 else "",
-                keys={"covariate": name, "variant": cell.variant, "estimator": estimator},
-            )
-            for cell, found in cells
-            for estimator, trend in found.trends.items()
-        ),
-        kind="slices",
+        f"rho with {covariate.name}",
+        *trend_columns(lambda trend: trend),
         notes=(trend_note("questions", "All samples count. Something that goes with it can be the cause."),),
+        kind="slices",
     )
+    trends = {variant: of_cell.trends for variant, of_cell in slices.items()}
+    return layout.of_rows(_rows(trends, covariate, "estimator"))

@@ -8,7 +8,8 @@ from calprobe.analysis.asked.stated.cells import AS_SAID
 from calprobe.analysis.asked.stated.fidelity import MEAN
 from calprobe.analysis.asked.stated.results import StatedRun, StatedScope, StatedStudy
 from calprobe.analysis.run_names import last_names
-from calprobe.analysis.tables.types import Better, Column, Row, Table
+from calprobe.analysis.tables.layout import UNRANKED, Layout, each
+from calprobe.analysis.tables.types import Better, Row, Table
 from calprobe.metrics import Estimate
 
 Values = Callable[[StatedScope], Mapping[str, Estimate]]  # by group or prompt
@@ -40,34 +41,33 @@ def _metric(name: str) -> Values:
 
 def _table(study: StatedStudy, metric: str, caption: str, stub: str, better: Better | None, values: Values) -> Table:
     names = last_names([run.label for run in study.runs])
-    columns = [
-        Column(names[run.label], better=better, keys={"run": run.label, "model": run.model}) for run in study.runs
-    ]
-    found = [_by_scope(run, values) for run in study.runs]
-    scopes = dict.fromkeys(scope for own in found for scope in own)
-    partial = {scope for scope in scopes if len({frozenset(own[scope]) for own in found if scope in own}) > 1}
-    rows = [
-        Row(
-            "mean over prompts" if name == MEAN else name,
-            tuple(own.get(scope, {}).get(name) for own in found),
-            group=scope,
-            keys={"set": scope, stub: name, "metric": metric},
-        )
-        for scope in scopes
-        for name in dict.fromkeys(name for own in found for name in own.get(scope, {}))
-        if name != MEAN or scope not in partial
-    ]
-    return Table(
+    found = {run.label: _by_scope(run, values) for run in study.runs}
+    scopes = dict.fromkeys(scope for by_scope in found.values() for scope in by_scope)
+    partial = {scope for scope in scopes if len({frozenset(own[scope]) for own in found.values() if scope in own}) > 1}
+    models = {run.label: run.model for run in study.runs}
+    layout = Layout[Mapping[str, Estimate]].given(
         f"{caption}, run by run.",
         f"stated-runs-{metric.replace('_', '-')}",
         stub,
-        tuple(columns),
-        tuple(rows),
+        *each(names, lambda row, run: row.get(run), lambda run: {"run": run, "model": models[run]}, better),
         kind="models",
-        notes=("No mean over prompts where a run lacks one that another has.",) if partial and stub == "prompt" else (),
-        best_within=None,
-        tidy=False,  # its numbers are those of the runs' own tables
+        more={"tidy": False, **UNRANKED},  # its numbers are those of the runs' own tables
     )
+    rows = (
+        (
+            Row(
+                "mean over prompts" if name == MEAN else name,
+                group=scope,
+                keys={"set": scope, stub: name, "metric": metric},
+            ),
+            {run: own[scope][name] for run, own in found.items() if name in own.get(scope, {})},
+        )
+        for scope in scopes
+        for name in dict.fromkeys(name for own in found.values() for name in own.get(scope, {}))
+        if name != MEAN or scope not in partial
+    )
+    lacking = "No mean over prompts where a run lacks one that another has."
+    return layout.of_rows(rows, *[lacking] * bool(partial and stub == "prompt"))
 
 
 def _by_scope(run: StatedRun, values: Values) -> dict[str, Mapping[str, Estimate]]:

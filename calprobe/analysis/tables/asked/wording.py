@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from calprobe.analysis.asked.results import SetReport
-from calprobe.analysis.tables.types import Column, Row, Table
+from dataclasses import dataclass, replace
 
-ITSELF = {
-    "wording_questions": "questions",
-    "wording_samples": "samples",
-    "accuracy": "accuracy",
-    "wording_agreement": "agreement",
-}
+from calprobe.analysis.asked.results import SetReport
+from calprobe.analysis.asked.wording_results import CellWording, QuestionItself
+from calprobe.analysis.tables.layout import Layout, below, cells, each
+from calprobe.analysis.tables.types import Table
+from calprobe.metrics import Difference, Estimate
+
 COLUMNS = {  # field of WordingShare -> title
     "rho": "rho",
     "rho_unsettled": "rho unsettled",
@@ -21,63 +20,62 @@ COLUMNS = {  # field of WordingShare -> title
 }
 
 
-def itself_table(own: SetReport) -> Table:
+@dataclass(frozen=True, slots=True)
+class AskedAs:
+    """The question itself, its other wordings, or their difference."""
+
+    questions: int
+    samples: float | None
+    accuracy: Estimate | Difference
+    agreement: Estimate | Difference
+
+
+ITSELF = Layout[AskedAs].given(
+    "The question itself, apart from its other wordings",
+    "itself",
+    "asked",
+    cells("questions", "wording_questions", lambda asked: asked.questions),
+    cells("samples", "wording_samples", lambda asked: asked.samples),
+    cells("accuracy", "accuracy", lambda asked: asked.accuracy),
+    cells("agreement", "wording_agreement", lambda asked: asked.agreement),
+    notes=(
+        "Agreement: how often two samples of the question itself give the same answer, and one of it and one of "
+        "another wording; the two are equal where no wording matters. Differences are question by question.",
+    ),
+    kind="wording",
+)
+
+
+def itself_table(report: SetReport) -> Table:
     """Three rows a variant: the question itself, its other wordings, and their difference."""
-    found = [(cell.variant, cell.itself) for cell in own.cells.values() if cell.itself is not None]
-    return Table(
-        "The question itself, apart from its other wordings",
-        "itself",
-        "asked",
-        tuple(Column(title, keys={"metric": name}) for name, title in ITSELF.items()),
-        tuple(
-            Row(
-                name,
-                cells,
-                group=variant,
-                keys={"variant": variant, "asked": name},
-                ranked=False,
-            )
-            for variant, each in found
-            for name, cells in (
-                ("question", (each.questions, each.itself.samples, each.itself.accuracy, each.itself.agreement)),
-                ("other wordings", (each.questions, each.others.samples, each.others.accuracy, each.others.agreement)),
-                ("difference", (each.questions, None, each.accuracy, each.agreement)),
-            )
-        ),
-        kind="wording",
-        notes=(
-            "Agreement: how often two samples of the question itself give the same answer, and one of it and one of "
-            "another wording; the two are equal where no wording matters. Differences are question by question.",
-        ),
-        best_within=None,
-    )
+    asked = {variant: _asked(cell.itself) for variant, cell in report.cells.items() if cell.itself is not None}
+    return ITSELF.of_rows((replace(row, ranked=False), record) for row, record in below(asked, "asked"))
 
 
-def wording_table(own: SetReport) -> Table:
+def _asked(found: QuestionItself) -> dict[str, AskedAs]:
+    wordings = {"question": found.itself, "other wordings": found.others}
+    return {
+        name: AskedAs(found.questions, own.samples, own.accuracy, own.agreement) for name, own in wordings.items()
+    } | {"difference": AskedAs(found.questions, None, found.accuracy, found.agreement)}
+
+
+WORDING = Layout[CellWording].given(
+    "Share of the wording in the variance of answers",
+    "wording",
+    "points",
+    cells("questions", "wording_questions", lambda wording: wording.share.questions),
+    *each(COLUMNS, lambda wording, name: getattr(wording.share, name), lambda name: {"metric": f"wording_{name}"}),
+    cells("p", "wording_p", lambda wording: wording.p),
+    notes=(
+        "rho: mean over questions, 1/2 where all answers agree (settled); ratio: of sums, by chance what it is "
+        "where no wording matters; rho*: 0 where none matters; p: permutations of answers over wordings; "
+        "exact: label probabilities under each wording, which one_hot converges to at temperature 1.",
+    ),
+    kind="wording",
+)
+
+
+def wording_table(report: SetReport) -> Table:
     """A row a variant and way to put answers as points."""
-    return Table(
-        "Share of the wording in the variance of answers",
-        "wording",
-        "points",
-        (
-            Column("questions", keys={"metric": "wording_questions"}),
-            *(Column(title, keys={"metric": f"wording_{name}"}) for name, title in COLUMNS.items()),
-            Column("p", keys={"metric": "wording_p"}),
-        ),
-        tuple(
-            Row(
-                found.points,
-                (found.share.questions, *(getattr(found.share, name) for name in COLUMNS), found.p),
-                group=cell.variant,
-                keys={"variant": cell.variant, "points": found.points},
-            )
-            for cell in own.cells.values()
-            for found in cell.wording
-        ),
-        kind="wording",
-        notes=(
-            "rho: mean over questions, 1/2 where all answers agree (settled); ratio: of sums, by chance what it is "
-            "where no wording matters; rho*: 0 where none matters; p: permutations of answers over wordings; "
-            "exact: label probabilities under each wording, which one_hot converges to at temperature 1.",
-        ),
-    )
+    points = {variant: {own.points: own for own in cell.wording} for variant, cell in report.cells.items()}
+    return WORDING.of_rows(below(points, "points"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from calprobe.analysis.compare_results import SIGNIFICANT
 from calprobe.analysis.four_ways.joint import FourWays
-from calprobe.analysis.four_ways.results import FEW, TwoByTwo
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.four_ways.results import FEW, RelationGap, TwoByTwo
+from calprobe.analysis.tables.layout import UNRANKED, Layout, Numbers, by_name, quantity
+from calprobe.analysis.tables.types import Cell, Row, Table
 from calprobe.messages import shortened
 from calprobe.metrics import Difference
 
@@ -27,40 +28,43 @@ CONDITIONS = {
 }
 
 
+TWO_BY_TWO = Layout[Numbers](
+    "Ranked right and answered right, fact by fact",
+    "two-by-two",
+    "facts",
+    lambda row: row.head,
+    by_name({"count": "facts", "share": "share"}),
+    more=UNRANKED,
+)
+
+
 def two_by_two_table(found: FourWays) -> Table:
     """Ranked right against answered right, a group for each pair of ways."""
-    return Table(
-        caption="Ranked right and answered right, fact by fact",
-        label="two-by-two",
-        stub="facts",
-        columns=(
-            Column("facts", keys={"quantity": "count"}),
-            Column("share", keys={"quantity": "share"}),
-        ),
-        rows=tuple(row for own in found.two_by_two for row in _rows(own)),
-        notes=tuple(_on_two_by_two(found)),
-        best_within=None,
-    )
+    return TWO_BY_TWO.table((row for pair in found.two_by_two for row in _agreement(pair)), *_on_two_by_two(found))
 
 
-def _rows(own: TwoByTwo) -> Iterator[Row]:
-    group, keys = own.title, {"ranking": own.ranking.letter, "answering": own.answering.letter}
+def _agreement(pair: TwoByTwo) -> Iterator[Numbers]:
+    def row(name: str, label: str, count: int, value: Cell) -> Numbers:
+        return Numbers(
+            Row(label, group=pair.title, keys={**_letters(pair), "metric": name}), {"count": count, "share": value}
+        )
 
-    def row(name: str, label: str, count: int | None, value: Cell) -> Row:
-        return Row(label, (count, value), group=group, keys={**keys, "metric": name})
-
-    for (name, label), count, value in zip(SHARES.items(), own.counts, own.shares, strict=True):
+    for (name, label), count, value in zip(SHARES.items(), pair.counts, pair.shares, strict=True):
         yield row(name, label, count, value)
-    both, ranked, answered, neither = own.counts
+    both, ranked, answered, neither = pair.counts
     of = (both + ranked, answered + neither, both + answered, ranked + neither)
     for (name, label), count in zip(CONDITIONS.items(), of, strict=True):
-        yield row(name, label, count, getattr(own, name))
-    yield row("foretold", "AUROC of ranking's confidence for answers", own.facts, own.foretold)
-    yield row("difference", "ranked right minus answered right", own.facts, own.difference)
-    if not math.isnan(own.mcnemar_p):
-        yield row("mcnemar_p", "McNemar p", ranked + answered, own.mcnemar_p)
-    if not math.isnan(own.same_answer):
-        yield row("same_answer", "same answer, right or wrong", own.facts, own.same_answer)
+        yield row(name, label, count, getattr(pair, name))
+    yield row("foretold", "AUROC of ranking's confidence for answers", pair.facts, pair.foretold)
+    yield row("difference", "ranked right minus answered right", pair.facts, pair.difference)
+    if not math.isnan(pair.mcnemar_p):
+        yield row("mcnemar_p", "McNemar p", ranked + answered, pair.mcnemar_p)
+    if not math.isnan(pair.same_answer):
+        yield row("same_answer", "same answer, right or wrong", pair.facts, pair.same_answer)
+
+
+def _letters(pair: TwoByTwo) -> dict[str, str]:
+    return {"ranking": pair.ranking.letter, "answering": pair.answering.letter}
 
 
 def _on_two_by_two(found: FourWays) -> Iterator[str]:
@@ -71,69 +75,72 @@ def _on_two_by_two(found: FourWays) -> Iterator[str]:
     )
 
 
+def _difference(gap: RelationGap) -> Difference:
+    return Difference(gap.difference.value, gap.difference.low, gap.difference.high)
+
+
+RELATIONS = Layout[RelationGap].given(
+    "Which relations are ranked right more often than answered right",
+    "relations",
+    "relation",
+    quantity("facts", lambda gap: gap.facts, name="n"),
+    quantity("ranked right", lambda gap: gap.ranks, name="ranks_right"),
+    quantity("answered right", lambda gap: gap.answers, name="answers_right"),
+    quantity("difference", _difference, name="gap"),
+    quantity("p", lambda gap: gap.p_value, name="mcnemar_p"),
+    quantity("Holm p", lambda gap: gap.p_holm, name="mcnemar_p_holm"),
+    notes=(
+        "Difference: ranked right minus answered right, with a closed-form 95 % interval of paired shares; the "
+        f"largest first, relations with fewer than {FEW} facts last. p: McNemar's, exact; Holm p: corrected for "
+        f"the relations of its group, * below {SIGNIFICANT}.",
+    ),
+    more=UNRANKED,
+)
+
+
 def relations_table(found: FourWays) -> Table:
     """How much more often the facts of each relation are ranked right than answered right."""
-    return Table(
-        caption="Which relations are ranked right more often than answered right",
-        label="relations",
-        stub="relation",
-        columns=(
-            Column("facts", keys={"quantity": "n"}),
-            Column("ranked right", keys={"quantity": "ranks_right"}),
-            Column("answered right", keys={"quantity": "answers_right"}),
-            Column("difference", keys={"quantity": "gap"}),
-            Column("p", keys={"quantity": "mcnemar_p"}),
-            Column("Holm p", keys={"quantity": "mcnemar_p_holm"}),
-        ),
-        rows=tuple(
+    return RELATIONS.of_rows(
+        (
             Row(
-                own.relation,
-                (
-                    own.facts,
-                    own.ranks,
-                    own.answers,
-                    Difference(own.difference.value, own.difference.low, own.difference.high),
-                    own.p_value,
-                    own.p_holm,
-                ),
+                gap.relation,
                 group=pair.title,
-                note="few facts" if own.few else "",
-                keys={"ranking": pair.ranking.letter, "answering": pair.answering.letter, "relation": own.relation},
-                significant=own.p_holm < SIGNIFICANT,
-            )
-            for pair in found.two_by_two
-            for own in pair.relations
-        ),
-        notes=(
-            "Difference: ranked right minus answered right, with a closed-form 95 % interval of paired shares; the "
-            f"largest first, relations with fewer than {FEW} facts last. p: McNemar's, exact; Holm p: corrected for "
-            f"the relations of its group, * below {SIGNIFICANT}.",
-        ),
-        best_within=None,
+                note="few facts" if gap.few else "",
+                keys={**_letters(pair), "relation": gap.relation},
+                significant=gap.p_holm < SIGNIFICANT,
+            ),
+            gap,
+        )
+        for pair in found.two_by_two
+        for gap in pair.relations
     )
+
+
+FACTS = Layout[Numbers](
+    "Facts that one way alone gets right",
+    "facts",
+    "fact",
+    lambda row: row.head,
+    by_name(
+        {
+            "subject": "subject",
+            "right": "right",
+            "ranked": "ranked first",
+            "ranking_confidence": "sure",
+            "answered": "answered",
+        }
+    ),
+    ("Sure: the confidence of the ranking, by which the surest come first. --facts FILE.csv writes all.",),
+    more={"tidy": False, **UNRANKED},
+)
 
 
 def facts_table(found: FourWays) -> Table:
     """The surest of the facts where one way alone is right."""
-    return Table(
-        caption="Facts that one way alone gets right",
-        label="facts",
-        stub="fact",
-        columns=(
-            Column("subject", keys={"quantity": "subject"}),
-            Column("right", keys={"quantity": "right"}),
-            Column("ranked first", keys={"quantity": "ranked"}),
-            Column("sure", keys={"quantity": "ranking_confidence"}),
-            Column("answered", keys={"quantity": "answered"}),
-        ),
-        rows=tuple(row for pair in found.two_by_two if pair.fair for row in _fact_rows(found, pair)),
-        notes=("Sure: the confidence of the ranking, by which the surest come first. --facts FILE.csv writes all.",),
-        best_within=None,
-        tidy=False,
-    )
+    return FACTS.table(row for pair in found.two_by_two if pair.fair for row in _facts(found, pair))
 
 
-def _fact_rows(found: FourWays, pair: TwoByTwo) -> Iterator[Row]:
+def _facts(found: FourWays, pair: TwoByTwo) -> Iterator[Numbers]:
     most = found.wanted.examples
     for places, what in (
         (pair.ranked_only, "ranked right, answered wrong"),
@@ -142,18 +149,12 @@ def _fact_rows(found: FourWays, pair: TwoByTwo) -> Iterator[Row]:
         letters = f"{pair.ranking.letter}, {pair.answering.letter}"
         shown = f"the {most} surest of {len(places):,}" if len(places) > most else f"all {len(places):,}"
         for place in places[:most]:
-            yield _fact_row(found, pair, place, f"{letters}: {what}, {shown}")
-
-
-def _fact_row(found: FourWays, pair: TwoByTwo, place: int, group: str) -> Row:
-    fact, ranking = found.facts[place], pair.ranking
-    said = pair.answering.said[place]
-    sure = float(ranking.views[0].confidence.confidence[place])
-    cells: Sequence[Cell] = (
-        fact.subject,
-        fact.answer,
-        ranking.said[place],
-        sure,
-        NOTHING if said is None else shortened(said, LONGEST),
-    )
-    return Row(fact.id, tuple(cells), group=group)
+            fact, said = found.facts[place], pair.answering.said[place]
+            cells: dict[str, Cell] = {
+                "subject": fact.subject,
+                "right": fact.answer,
+                "ranked": pair.ranking.said[place],
+                "ranking_confidence": float(pair.ranking.views[0].confidence.confidence[place]),
+                "answered": NOTHING if said is None else shortened(said, LONGEST),
+            }
+            yield Numbers(Row(fact.id, group=f"{letters}: {what}, {shown}"), cells)

@@ -94,7 +94,7 @@ def general_notes(found: FourWays) -> Iterator[str]:
     yield from map(sentence, cluster_notes(relations, scores))
     if scores.resampling.n_resamples and (found.unit == "instance" or relations >= LEAST_CLUSTERS):
         units = "the facts" if found.unit == "instance" else DRAWN[found.unit].replace("instances", "facts")
-        yield range_note(units, scores)
+        yield range_note(scores.resampling, units)
     if any(own.way.sampled for own in found.ways):
         yield (
             "Of several samples of a question, the answer is the most frequent one, and a confidence the mean over the "

@@ -4,53 +4,64 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from calprobe.analysis.compare_prose import correction_notes, direction_notes
 from calprobe.analysis.four_ways.joint import FourWays
-from calprobe.analysis.four_ways.results import FEW
+from calprobe.analysis.four_ways.results import FEW, ViewNumbers
 from calprobe.analysis.four_ways.ways import View, Way
 from calprobe.analysis.prose import error_notes
-from calprobe.analysis.tables.comparison import number_cells, number_columns, quantities, rows_of, sides_named
-from calprobe.analysis.tables.types import Cell, Column, Row, Table
+from calprobe.analysis.tables.comparison import numbers_layout, numbers_of, sides_named
+from calprobe.analysis.tables.layout import UNRANKED, Layout, each, metrics, quantity
+from calprobe.analysis.tables.types import Cell, Row, Table
+from calprobe.metrics import Estimate
 
 MOST = 5  # confidences whose correlations with their intervals a terminal has room for
 
 
-def way_title(way: Way) -> str:
-    """The same with its run."""
-    return f"{way.letter} {way.title}"
+@dataclass(frozen=True, slots=True)
+class WayAccuracy:
+    """How often a way is right by one estimator or reader."""
+
+    way: Way
+    by: str
+    accuracy: Estimate
+    unread: int
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is the estimator or reader that answers."""
+        return self.by == self.way.by
+
+
+WAYS = Layout[WayAccuracy](
+    "How often each way of answering is right",
+    "ways",
+    "way",
+    lambda row: Row(
+        row.way.name if row.answers else f"{row.way.letter} by {row.by}",
+        group=", ".join(filter(None, (row.way.run, row.way.cell.variant))),
+        note=f"by {row.by}" if row.answers else "",
+        keys={"run": row.way.run, "variant": row.way.cell.variant, "way": row.way.letter, "by": row.by},
+    ),
+    (
+        quantity("chance", lambda row: None if math.isnan(row.way.chance) else row.way.chance),
+        quantity("accuracy", lambda row: row.accuracy, "larger", ranked=False),
+        quantity("unread", lambda row: row.unread if row.answers and not row.way.is_ranking else None),
+    ),
+    more=UNRANKED,
+)
 
 
 def ways_table(found: FourWays) -> Table:
     """How often each way is right, beside its chance."""
-    rows = []
-    for own in found.ways:
-        way = own.way
-        where = way.run + (f", {way.cell.variant}" if way.cell.variant else "")
-        shown = {name: own.accuracy[name] for name in own.accuracy if name == way.by or found.wanted.asked.shows(name)}
-        for name, accuracy in shown.items():
-            cells: tuple[Cell, ...] = (
-                None if way.chance != way.chance else way.chance,
-                accuracy,
-                own.unread if name == way.by and not way.is_ranking else None,
-            )
-            label = way.name if name == way.by else f"{way.letter} by {name}"
-            note = f"by {name}" if name == way.by else ""
-            keys = {"run": way.run, "variant": way.cell.variant, "way": way.letter, "by": name}
-            rows.append(Row(label, cells, group=where, note=note, keys=keys))
-    return Table(
-        caption="How often each way of answering is right",
-        label="ways",
-        stub="way",
-        columns=(
-            Column("chance", keys={"quantity": "chance"}),
-            Column("accuracy", "larger", keys={"quantity": "accuracy"}, ranked=False),
-            Column("unread", keys={"quantity": "unread"}),
-        ),
-        rows=tuple(rows),
-        notes=tuple(_on_ways(found)),
-        best_within=None,
+    rows = (
+        WayAccuracy(numbers.way, name, accuracy, numbers.unread)
+        for numbers in found.ways
+        for name, accuracy in numbers.accuracy.items()
+        if name == numbers.way.by or found.wanted.asked.shows(name)
     )
+    return WAYS.table(rows, *_on_ways(found))
 
 
 def _on_ways(found: FourWays) -> Iterator[str]:
@@ -67,28 +78,24 @@ def _on_ways(found: FourWays) -> Iterator[str]:
 
 def views_table(found: FourWays) -> Table:
     """Each confidence with its metrics."""
-    return Table(
-        caption="Confidences in the same facts",
-        label="views",
-        stub="confidence",
-        columns=(Column("n", keys={"quantity": "n"}), *(Column.of(metric, ranked=False) for metric in found.columns)),
-        rows=tuple(
-            Row(
-                own.view.title,
-                (own.facts, *(own.metrics.get(metric.name) for metric in found.columns)),
-                group=way_title(found.way(own.view.way)),
-                keys={"way": own.view.way, "view": str(own.view.number), "estimator": own.view.name},
-            )
-            for own in found.views
+    layout = Layout[ViewNumbers](
+        "Confidences in the same facts",
+        "views",
+        "confidence",
+        lambda row: Row(
+            row.view.title,
+            group=f"{row.view.way} {found.way(row.view.way).title}",
+            keys={"way": row.view.way, "view": str(row.view.number), "estimator": row.view.name},
         ),
-        notes=(
+        (quantity("n", lambda row: row.facts), *metrics(found.columns, lambda row: row.metrics, ranked=False)),
+        (
             "n: facts with the confidence; its metrics are of these, and of the answer that it speaks of. "
             "Uncertainties without a scale have an order alone (AUROC).",
             *(() if found.options.metrics else error_notes(few_values=found.few_values, chance=found.shows_chance)),
         ),
-        directions=True,
-        best_within=None,
+        more={"directions": True, **UNRANKED},
     )
+    return layout.table(found.views)
 
 
 def differences_table(found: FourWays) -> Table | None:
@@ -110,33 +117,26 @@ def differences_table(found: FourWays) -> Table | None:
     shown = {contrast.metric for contrast in contrasts}
     own = [metric for metric in found.metrics if metric.name in shown]
     notes += [note.replace("favours A", "favours the first") for note in direction_notes(own)]
-    return Table(
-        caption="Differences between confidences in the same facts",
-        label="view-differences",
-        stub="number",
-        columns=number_columns(named),
-        rows=tuple(
+    layout = numbers_layout("Differences between confidences in the same facts", "view-differences", named)
+    return layout.table(
+        (
             row
             for pair in found.pairs
             for contrast in pair.contrasts
-            for row in rows_of(
+            for row in numbers_of(
                 Row(
-                    label=titles.get(contrast.metric, contrast.metric),
-                    cells=number_cells(quantities(contrast), named),
+                    titles.get(contrast.metric, contrast.metric),
                     group=f"first {_of_way(found, pair.first)}, second {_of_way(found, pair.second)}: n {pair.facts:,}",
                     keys={
                         "first": str(pair.first.number),
                         "second": str(pair.second.number),
                         "metric": contrast.metric,
                     },
-                    significant=contrast.significant,
                 ),
                 contrast,
-                named,
             )
         ),
-        notes=tuple(notes),
-        best_within=None,
+        *notes,
     )
 
 
@@ -156,27 +156,23 @@ def correlation_table(found: FourWays, *, narrow: bool = False) -> Table | None:
     ]
     if brief:
         notes.append("Intervals: --format json, csv or markdown, or --html.")
-    return Table(
-        caption="Rank correlation (Spearman's rho) of how sure the confidences are",
-        label="correlations",
-        stub="confidence",
-        columns=tuple(Column(str(view.number), keys={"with": str(view.number)}) for view in views),
-        rows=tuple(
-            Row(
-                view.title,
-                tuple(_rho(found, (view, other), brief) for other in views),
-                keys={"view": str(view.number), "estimator": view.name, "metric": "spearman"},
-            )
-            for view in views
+    layout = Layout[View](
+        "Rank correlation (Spearman's rho) of how sure the confidences are",
+        "correlations",
+        "confidence",
+        lambda view: Row(view.title, keys={"view": str(view.number), "estimator": view.name, "metric": "spearman"}),
+        each(
+            {place: str(other.number) for place, other in enumerate(views)},
+            lambda view, place: _rho(found, view, views[place], brief=brief),
+            lambda place: {"with": str(views[place].number)},
         ),
-        notes=tuple(notes),
-        best_within=None,
+        more=UNRANKED,
     )
+    return layout.table(views, *notes)
 
 
-def _rho(found: FourWays, pair: tuple[View, View], brief: bool) -> Cell:
+def _rho(found: FourWays, first: View, second: View, *, brief: bool) -> Cell:
     """The correlation; nothing of a confidence with itself. In brief +.88."""
-    first, second = pair
     if first is second:
         return None
     rho = found.rho(first, second)
