@@ -160,11 +160,19 @@ def estimators_option(
     return list_option("--estimator", "estimators", kinds=kinds, group=Group.WHAT, metavar="NAME,..", help=explained)
 
 
-def chosen_format(form: str | None, as_json: bool) -> str:
-    """The format that `--format` and `--json` give. Raises click.UsageError if they contradict each other."""
-    if as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json and --format {form} contradict each other: give one of them")
-    return "json" if as_json else form or "text"
+def format_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`--format` and its short form `--json`; the command gets `form`, one of FORMATS.
+
+    Raises click.UsageError where the two contradict each other.
+    """
+
+    @functools.wraps(command)
+    def with_form(*, form: str | None, as_json: bool, **given: Any) -> None:
+        if as_json and form not in (None, "json"):
+            raise click.UsageError(f"--json and --format {form} contradict each other: give one of them")
+        command(form="json" if as_json else form or "text", **given)
+
+    return format_option(json_option(with_form))
 
 
 def report_options(
@@ -182,7 +190,7 @@ def report_options(
 
     Args:
         or_all: `--reduction all` is also a choice, and the command gets `all_reductions`, a bool.
-        formats: with `--format` and its short form `--json`; the command gets `form`, one of FORMATS.
+        formats: with `format_options`.
         asked: `--compat` has the rules for runs of replies too.
         results: the results that need resamples.
         cluster: the help of `--cluster`.
@@ -191,8 +199,6 @@ def report_options(
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def with_options(**given: Any) -> None:
-            if formats:
-                given["form"] = chosen_format(given.pop("form"), given.pop("as_json"))
             if or_all:
                 given["all_reductions"] = given["reduction"] == ALL
             options = _taken_out(given)
@@ -202,7 +208,7 @@ def report_options(
             reduction_option(or_all=or_all),
             any_compat_option if asked else compat_option,
             ties_option,
-            *([format_option, json_option] if formats else []),
+            *([format_options] if formats else []),
         ]
         declared += [bins_option, bootstrap_option(results), cluster_option(cluster), seed_option]
         found: Callable[..., None] = with_options

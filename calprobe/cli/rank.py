@@ -12,9 +12,7 @@ from calprobe.cli.common import (
     ace_bins,
     bins_option,
     bootstrap_option,
-    chosen_format,
-    format_option,
-    json_option,
+    format_options,
     seed_option,
 )
 
@@ -67,8 +65,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option(
     "--baseline", metavar="COLUMN", help="Also show the differences of the other scores from this one, with p-values."
 )
-@format_option
-@json_option
+@format_options
 @bins_option
 @bootstrap_option()
 @seed_option
@@ -80,8 +77,7 @@ def command(
     uncertainties: tuple[str, ...],
     group: str | None,
     baseline: str | None,
-    form: str | None,
-    as_json: bool,
+    form: str,
     bins: int | None,
     bootstrap: int,
     seed: int,
@@ -104,7 +100,6 @@ def command(
     from calprobe.interop.score_tables import read_scored_answers
     from calprobe.metrics import Resampling
 
-    form = chosen_format(form, as_json)
     named = tuple(name for name in uncertainties if name != ALL)
     columns = tuple(dict.fromkeys((*scores, *named)))
     _check(columns, set(scores).intersection(named), group, baseline)
