@@ -29,7 +29,7 @@ from calprobe.scoring.score import _manifest, _requested, _work
 from calprobe.scoring.workers import Stopped, Workers
 from calprobe.scoring.writing import score_missing, score_share
 
-SOON_S = 20.0
+SOON_S = 120.0  # what another thread does at once, on a machine that is busy with other things
 
 
 def press_ctrl_c() -> None:
