@@ -37,13 +37,6 @@ Correction = Literal["holm", "max-t"]  # of p-values for their number
 Calibrate = Literal["isotonic", "logistic"]  # of uncertainties without a scale to confidences
 Recalibration = Literal["isotonic", "platt", "beta", "temperature"]  # of confidences, docs/methods/metrics.md
 
-# Tables of a report
-ScoreTable = Literal["summary", "models", "averages", "runs", "wording", "slices", "paper"]
-_OfCells = Literal["answers", "confidence", "uncertainty", "slices", "wording", "budget", "stated", "means", "lengths"]
-_OfForms = Literal["form", "spread", "shift", "matrix", "across", "paper", "designs", "labels", "hides", "sampled"]
-_OfPrompts = Literal["consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed"]
-ReplyTable = Literal[_OfCells, _OfForms, _OfPrompts, "models"]
-
 # Runs in a list
 RunState = Literal["complete", "running", "partial", "failed"]
 RunKind = Literal["scored", "asked"]

@@ -204,7 +204,7 @@ def report_options(
             options = _taken_out(given)
             command(options=options, **given)
 
-        declared = [
+        declared: list[Callable[[Callable[..., None]], Callable[..., None]]] = [
             reduction_option(or_all=or_all),
             any_compat_option if asked else compat_option,
             ties_option,

@@ -33,7 +33,7 @@ from calprobe.cli.reply_options import (
 from calprobe.cli.typed_runs import TypedRuns, expanded, open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
-from calprobe.words import AskedBeside, Calibrate, ReplyTable, ScoreTable
+from calprobe.words import AskedBeside, Calibrate
 
 if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions, ReportOptions
@@ -41,7 +41,14 @@ if TYPE_CHECKING:
     from calprobe.analysis.presentation.presentation import Presentation
     from calprobe.analysis.presentation.report_choice import ReportChoice
 
-TABLES = {"scored": get_args(ScoreTable), "asked": get_args(ReplyTable)}
+TABLES = {  # that a report can have, by the kind of runs
+    "scored": ("summary", "models", "averages", "runs", "wording", "slices", "paper"),
+    "asked": (
+        *("answers", "confidence", "uncertainty", "slices", "wording", "budget", "stated", "means", "lengths"),
+        *("form", "spread", "shift", "matrix", "across", "paper", "designs", "labels", "hides", "sampled"),
+        *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
+    ),
+}
 CHOOSE = "leave it out, or choose runs of one kind: calprobe report $(calprobe runs DIR --kind scored --paths)"
 
 
