@@ -38,8 +38,7 @@ from calprobe.words import AskedBeside, Calibrate
 if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions, ReportOptions
     from calprobe.analysis.plots import Look
-    from calprobe.analysis.presentation.presentation import Presentation
-    from calprobe.analysis.presentation.report_choice import ReportChoice
+    from calprobe.analysis.presentation.presentation import Presentation, ReportChoice
 
 TABLES = {  # that a report can have, by the kind of runs
     "scored": ("summary", "models", "averages", "runs", "wording", "slices", "paper"),
@@ -210,13 +209,10 @@ def _of_replies(given: Typed, runs: TypedRuns) -> Presentation:
 
 def _of_both(given: Typed, runs: TypedRuns) -> Presentation:
     """Runs of both kinds side by side, task by task."""
-    from calprobe.analysis import AskedOptions
-    from calprobe.analysis.overview import OverviewOptions
     from calprobe.analysis.presentation.present_both import present_overview
 
-    asked = AskedOptions(ace_bins=given.options.ace_bins, resampling=given.options.resampling)
     title = given.runs[0] if len(given.runs) == 1 else f"{len(runs.paths)} runs"
-    return present_overview(title, runs.runs, OverviewOptions(given.options, asked), runs.labels)
+    return present_overview(title, runs.runs, given.options, runs.labels)
 
 
 PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
@@ -251,7 +247,7 @@ def _asked_options(given: Typed) -> AskedOptions:
 
 def _choice(given: Typed, runs: TypedRuns) -> ReportChoice:
     """What of the report is shown. Raises UsageError for tables that there are not, and for looks without figures."""
-    from calprobe.analysis.presentation.report_choice import ReportChoice
+    from calprobe.analysis.presentation.presentation import ReportChoice
 
     if given.tables is not None and given.form == "json":
         raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")

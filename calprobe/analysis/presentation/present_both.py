@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from calprobe.analysis.asked.options import AskedOptions
 from calprobe.analysis.four_ways.compare_ways import compare_ways
 from calprobe.analysis.four_ways.options import FourWaysOptions
 from calprobe.analysis.four_ways.pictures import way_pictures
+from calprobe.analysis.options import ReportOptions
 from calprobe.analysis.overview import OverviewOptions, overview, report_task
 from calprobe.analysis.presentation.presentation import NamedFigure, Presentation
 from calprobe.analysis.tables.four_ways import four_ways_tables
@@ -20,24 +22,26 @@ from calprobe.cells.opening import AnyRun, of_replies, of_scores
 
 
 def present_overview(
-    title: str, runs: Mapping[str, AnyRun], options: OverviewOptions, labels: Mapping[str, str]
+    title: str, runs: Mapping[str, AnyRun], options: ReportOptions, labels: Mapping[str, str]
 ) -> Presentation:
     """Runs of both kinds side by side, task by task.
 
     Args:
         title: of the page.
         runs: by label.
-        options: of both kinds.
+        options: of scores; replies take bins and resamples from them.
         labels: names that runs were given, which stay as they are.
     """
-    tasks = [report_task(task, options).overview for task in tasks_of(runs, labels)]
-    both = overview(title, tasks, options)
+    asked = AskedOptions(ace_bins=options.ace_bins, resampling=options.resampling)
+    of_both = OverviewOptions(options, asked)
+    tasks = [report_task(task, of_both).overview for task in tasks_of(runs, labels)]
+    both = overview(title, tasks, of_both)
     tables = partial(overview_tables, both)
 
     def page() -> str:
         from calprobe.analysis.html import overview_page
 
-        return overview_page(both, options, {})
+        return overview_page(both, of_both, {})
 
     return Presentation(both, tables, tables, page=page)
 

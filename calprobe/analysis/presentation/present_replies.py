@@ -17,9 +17,8 @@ from calprobe.analysis.asked.report import AskedReport
 from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.analysis.curves.differences import draw_differences
 from calprobe.analysis.options import CompareOptions, Pair
-from calprobe.analysis.presentation.presentation import NamedFigure, Presentation
+from calprobe.analysis.presentation.presentation import NamedFigure, Presentation, ReportChoice, tables_of_kinds
 from calprobe.analysis.presentation.reply_figures import reply_figures
-from calprobe.analysis.presentation.report_choice import ReportChoice, tables_of_kinds
 from calprobe.analysis.tables import Table
 from calprobe.analysis.tables.asked import asked_tables
 from calprobe.analysis.tables.asked.compared import compared_tables

@@ -21,8 +21,7 @@ from calprobe.analysis.options import CompareOptions, ReportOptions
 from calprobe.analysis.paper_figures import paper_figures
 from calprobe.analysis.plots import Look
 from calprobe.analysis.presentation.figure_names import JOINT, file_names, names_of_runs
-from calprobe.analysis.presentation.presentation import NamedFigure, Presentation
-from calprobe.analysis.presentation.report_choice import ReportChoice, tables_of_kinds
+from calprobe.analysis.presentation.presentation import NamedFigure, Presentation, ReportChoice, tables_of_kinds
 from calprobe.analysis.recalibrated import saved_maps
 from calprobe.analysis.reductions import compare_reductions
 from calprobe.analysis.report_runs import report
