@@ -35,7 +35,7 @@ KNOWS: dict[str, set[str]] = {
     "metrics": set(),
     "confidence": {"answers", "questions", "runs"},
     "cells": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
-    "analysis": {"answers", "cells", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
+    "analysis": {"answers", "cells", "confidence", "interop", "metrics", "models", "prompts", "questions", "runs"},
     "trackers": set(),
     "sweep": {"analysis", "asking", "heap", "models", "runs", "scoring", "trackers"},
     # Inside other tools, each module of which only its tool's users import.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -16,7 +17,9 @@ from calprobe.analysis.results import Report, RunReport
 from calprobe.analysis.slices import RunSlices, slice_run
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
+from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import AnswerTexts, texts_if_known
+from calprobe.runs import Manifest
 from calprobe.words import SliceKind
 
 log = logging.getLogger(__name__)
@@ -98,6 +101,23 @@ def gather(report: Report, wanted: Wanted, exposures: Mapping[str, ExposureCount
     found = {label: replace(own, errors=errors.get(label)) for label, own in found.items()}
     _warn_of_other_questions([run for run in report.runs if BASE in _values(run)])
     return ReportContents(report, found, _across([own.curves for own in found.values()]))
+
+
+def exposures_of(manifest: Manifest) -> ExposureCounts:
+    """How often each fact of a run is in its model's training data. Raises UsageError where this is not known."""
+    from calprobe.models.exposures import exposure_counts  # other commands need no models
+
+    model = manifest.model
+    return exposure_counts(model.name, model.weights_fingerprint, manifest.probe.fingerprint)
+
+
+def known_exposures(report: Report) -> dict[str, ExposureCounts]:
+    """How often each fact is in a model's training data, by run; only runs for which this is known."""
+    exposures: dict[str, ExposureCounts] = {}
+    for run in report.runs:
+        with suppress(UsageError):
+            exposures[run.label] = exposures_of(run.manifest)
+    return exposures
 
 
 def _warn_of_other_questions(several: Sequence[RunReport]) -> None:

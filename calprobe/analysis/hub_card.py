@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calprobe.analysis.asked.options import AskedOptions
@@ -14,9 +15,10 @@ from calprobe.cells.run_facts import model_name
 from calprobe.confidence import Headline, headline
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.metrics import Estimate
+from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import AskedRun, Manifest, Run
 from calprobe.runs.asked_records import QuestionSetRecord
+from calprobe.runs.atomic import write_text
 from calprobe.runs.manifest_text import templates_text
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ _HUB_METRICS = {"brier": "brier_score", "auroc": "roc_auc"}
 _COVERAGE = ("coverage", "coverage")  # name and title
 # Where the hub has a probe's facts, data set and configuration there.
 _HUB_PROBES = {"bear": ("lm-pub-quiz/BEAR", "BEAR"), "bear-big": ("lm-pub-quiz/BEAR", "BEAR_big")}
+
+_YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,20 @@ def hub_card(run: Run | AskedRun, options: ReportOptions | AskedOptions, source:
         if number.estimate is not None and not math.isnan(number.estimate.value)
     ]
     return ModelCardData(model_name=model_name(run.manifest.model), eval_results=results).to_yaml() + "\n"
+
+
+def write_card(run: Run | AskedRun, options: ReportOptions | AskedOptions, out: Path, source: str | None) -> None:
+    """Write YAML, or a card of the block alone that is to become a README.md.
+
+    Raises UsageError for another suffix, for a card that is there already, and as `hub_card`.
+    """
+    suffix = out.suffix.lower()
+    if suffix not in (*_YAML, ".md"):
+        raise UsageError(f"--out {out}: a hub card is a .yaml file, or a new .md file")
+    if suffix == ".md" and out.exists():
+        raise UsageError(f"{out} is there; write a .yaml file, and put it into the card's head")
+    block = hub_card(run, replace(options, resampling=Resampling(n_resamples=0)), source)
+    write_text(out, block if suffix in _YAML else f"---\n{block}---\n")
 
 
 def _eval_result(number: _Number, source_name: str | None, source: str | None) -> EvalResult:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
+from calprobe.cells.opening import open_run
 from calprobe.cells.run_facts import model_name
-from calprobe.errors import UsageError
-from calprobe.messages import counted
+from calprobe.errors import CalprobeError, UsageError
+from calprobe.messages import counted, reason
 from calprobe.runs import AskedRun, Run
+from calprobe.runs.atomic import replacing_folder, write_text
 from calprobe.runs.manifest_text import templates_text
 
 CONFIDENCES = "confidences.parquet"
@@ -27,6 +31,35 @@ def check_shareable(run: Run | AskedRun) -> None:
             f"{run.path}: texts of {', '.join(kept)} must not be published, and replies contain them\n"
             "export --what confidences has no texts"
         )
+
+
+def write_dataset(run: Run | AskedRun, out: Path, write_confidences: Callable[[Path], int]) -> None:
+    """Write the run, its confidences and a card into a folder that is there complete or not at all.
+
+    Args:
+        run: a complete run.
+        out: an empty or new folder outside the run.
+        write_confidences: writes the table of confidences to a file; how many rows.
+    Raises:
+        UsageError: such a folder, or the run, cannot be taken. CalprobeError: the folder cannot be written.
+    """
+    check_shareable(run)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out}: is there already, and not an empty folder; name another with --out")
+    if run.path.resolve() in (out.resolve(), *out.resolve().parents):
+        raise UsageError(f"--out {out} is in the run itself; name a folder outside it")
+    try:
+        with replacing_folder(out, "export") as beside:
+            # Locks and the journal of what was asked last are of this machine; shards have all of it.
+            shutil.copytree(run.path, beside, ignore=shutil.ignore_patterns(".*", "journal", "*.bad"))
+            if open_run(beside).partial:
+                raise UsageError(
+                    f"{run.path}: its last replies are in no shard yet; run its `calprobe ask` again first"
+                )
+            rows = write_confidences(beside / CONFIDENCES)
+            write_text(beside / "README.md", dataset_card(run, rows))
+    except OSError as error:
+        raise CalprobeError(f"{out}: cannot be written: {reason(error)}; name another --out") from error
 
 
 def dataset_card(run: Run | AskedRun, rows: int) -> str:

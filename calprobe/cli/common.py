@@ -18,7 +18,6 @@ from calprobe.cli.arguments import (
     refuse_typed,
 )
 from calprobe.cli.kinds import OF_CONFIDENCES, Group, option
-from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.words import AskedCompat, ClusterKind, Compat, Reduction, Ties
 
@@ -82,15 +81,6 @@ any_compat_option = option(
     " the audit's paper. stated2025, likewise: also the errors of the paper on stated confidence. science2026,"
     " likewise: the rules of the study of science questions.",
 )
-
-
-def asked_compat(compat: str | None) -> AskedCompat | None:
-    """The rules of a paper on runs of replies. Raises UsageError for those of a paper on scores."""
-    found: AskedCompat | None = next((own for own in get_args(AskedCompat) if own == compat), None)
-    if compat is not None and found is None:
-        known = " or ".join(get_args(AskedCompat))
-        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat {known}")
-    return found
 
 
 class NearestGroup(click.Group):
@@ -170,11 +160,19 @@ def estimators_option(
     return list_option("--estimator", "estimators", kinds=kinds, group=Group.WHAT, metavar="NAME,..", help=explained)
 
 
-def chosen_format(form: str | None, as_json: bool) -> str:
-    """The format that `--format` and `--json` give. Raises click.UsageError if they contradict each other."""
-    if as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json and --format {form} contradict each other: give one of them")
-    return "json" if as_json else form or "text"
+def format_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`--format` and its short form `--json`; the command gets `form`, one of FORMATS.
+
+    Raises click.UsageError where the two contradict each other.
+    """
+
+    @functools.wraps(command)
+    def with_form(*, form: str | None, as_json: bool, **given: Any) -> None:
+        if as_json and form not in (None, "json"):
+            raise click.UsageError(f"--json and --format {form} contradict each other: give one of them")
+        command(form="json" if as_json else form or "text", **given)
+
+    return format_option(json_option(with_form))
 
 
 def report_options(
@@ -192,7 +190,7 @@ def report_options(
 
     Args:
         or_all: `--reduction all` is also a choice, and the command gets `all_reductions`, a bool.
-        formats: with `--format` and its short form `--json`; the command gets `form`, one of FORMATS.
+        formats: with `format_options`.
         asked: `--compat` has the rules for runs of replies too.
         results: the results that need resamples.
         cluster: the help of `--cluster`.
@@ -201,18 +199,16 @@ def report_options(
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def with_options(**given: Any) -> None:
-            if formats:
-                given["form"] = chosen_format(given.pop("form"), given.pop("as_json"))
             if or_all:
                 given["all_reductions"] = given["reduction"] == ALL
             options = _taken_out(given)
             command(options=options, **given)
 
-        declared = [
+        declared: list[Callable[[Callable[..., None]], Callable[..., None]]] = [
             reduction_option(or_all=or_all),
             any_compat_option if asked else compat_option,
             ties_option,
-            *([format_option, json_option] if formats else []),
+            *([format_options] if formats else []),
         ]
         declared += [bins_option, bootstrap_option(results), cluster_option(cluster), seed_option]
         found: Callable[..., None] = with_options

@@ -3,33 +3,55 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
 from calprobe.cli.arguments import joined_option, list_option, output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
-from calprobe.cli.compare_asked import AskedDifferences, compare_runs_of_replies, variant_pairs
-from calprobe.cli.compare_ways import (
-    SameFacts,
-    compare_same_facts,
-    facts_option,
-)
-from calprobe.cli.figure_options import LOOKS, figure_options
-from calprobe.cli.kinds import COMPARED_RUNS, Group, KindCommand, heading, kind_of_runs, option
-from calprobe.cli.labels import label_option, labelled
-from calprobe.cli.output import html_option, in_format, print_result, write_page
-from calprobe.cli.report_asked import readers_option, window_option
-from calprobe.cli.terminal_text import say
+from calprobe.cli.figure_options import figure_options, refuse_looks
+from calprobe.cli.kinds import COMPARED_RUNS, Group, KindCommand, heading, option
+from calprobe.cli.labels import label_option
+from calprobe.cli.output import at_path, html_option, print_presentation, write_presentation, write_text
+from calprobe.cli.reply_options import readers_option, variant_pairs, window_option
+from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError
 from calprobe.words import Correction
 
 if TYPE_CHECKING:
-    from calprobe.analysis import Comparison, ReportOptions
+    from calprobe.analysis import AskedOptions, CompareOptions, ReportOptions
     from calprobe.analysis.options import Pair
     from calprobe.analysis.plots import Look
+    from calprobe.analysis.presentation.presentation import Presentation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """What the command line says; None where it says nothing."""
+
+    runs: tuple[str, ...]
+    pairs: str
+    baseline: str | None
+    templates: tuple[str, ...] | None
+    variants: tuple[str, ...] | None
+    readers: tuple[str, ...] | None
+    window: int | None
+    by_domain: bool
+    intersect: bool
+    estimators: tuple[str, ...] | None
+    metrics: tuple[str, ...] | None
+    margin: float | None
+    correction: Correction | None
+    labels: tuple[str, ...]
+    plot: Path | None
+    look: Look
+    page: Path | None
+    facts: Path | None
+    options: ReportOptions
+    form: str
 
 
 def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
@@ -122,30 +144,15 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
 )
 @figure_options
 @html_option
-@facts_option
-def command(
-    *,
-    runs: tuple[str, ...],
-    pairs: str,
-    baseline: str | None,
-    templates: tuple[str, ...] | None,
-    variants: tuple[str, ...] | None,
-    readers: tuple[str, ...] | None,
-    window: int | None,
-    by_domain: bool,
-    intersect: bool,
-    estimators: tuple[str, ...] | None,
-    metrics: tuple[str, ...] | None,
-    margin: float | None,
-    correction: Correction | None,
-    labels: tuple[str, ...],
-    plot: Path | None,
-    look: Look,
-    page: Path | None,
-    facts: Path | None,
-    options: ReportOptions,
-    form: str,
-) -> None:
+@heading(Group.LOOKS)
+@option(
+    "--facts",
+    kinds=("facts",),
+    metavar="F.csv",
+    type=output_file(),
+    help="Runs of scores with runs of replies: write every fact, with all answers and confidences, a row a fact.",
+)
+def command(**typed: Any) -> None:
     """Compare accuracy, Brier score and ACE of pairs of RUNs: differences, with intervals and corrected p-values.
 
     Any two runs with the same instances and templates: causal and masked, base and instruct, bf16 and fp32. Of one RUN
@@ -163,71 +170,80 @@ def command(
         calprobe compare runs/llama-mmlu --variants fewshot_3:surface_paraphrase
         calprobe compare runs/llama-bear runs/llama-bear-choice runs/llama-bear-open
     """
-    from calprobe.analysis import CompareOptions, compare
-    from calprobe.analysis.tables import comparison_tables, pair_tables
-    from calprobe.cells.opening import of_scores, open_runs
-    from calprobe.cli.logs import log_to_stderr
-    from calprobe.heap import keep_freed_memory
+    given = Typed(**typed)
+    _refuse_what_changes_nothing(given)
+    runs = open_typed(given.runs, given.labels, COMPARED_RUNS)
+    presentation = PRESENTED[runs.kind](given, runs)
+    print_presentation(presentation, given.form)
+    write_presentation(presentation, None if given.plot is None else at_path(given.plot), given.look, given.page)
+    if given.facts is not None:
+        write_text(presentation.files["facts"](given.facts.name), given.facts, "--facts")
 
-    _refuse_what_changes_nothing(len(runs), options, plot)
-    named = labelled(runs, labels)
-    opened = open_runs(named)
-    kind, what_runs = kind_of_runs(opened, named)
-    kind = "facts" if kind == "mixed" else kind
-    COMPARED_RUNS.refuse(click.get_current_context(), kind, f"{what_runs}; leave it out")
-    log_to_stderr()
-    keep_freed_memory()
-    wanted = CompareOptions(
-        pairs=_pairs(pairs, named),
-        intersect=intersect,
-        by_domain=by_domain,
-        estimators=estimators,
-        scores=options,
-        metrics=metrics,
-        baseline=_baseline(baseline, named),
-        templates=None if templates is None else _template_pairs(templates),
-        margin=margin,
-        correction=correction,
+
+def _of_scores(given: Typed, runs: TypedRuns) -> Presentation:
+    from calprobe.analysis.presentation.present_scores import present_comparison
+
+    return present_comparison(runs.runs, _options(given, runs))
+
+
+def _of_replies(given: Typed, runs: TypedRuns) -> Presentation:
+    from calprobe.analysis.presentation.present_replies import present_asked_comparison
+
+    options = _options(given, runs)
+    return present_asked_comparison(runs.runs, options, _asked_options(given), variant_pairs(given.variants))
+
+
+def _of_facts(given: Typed, runs: TypedRuns) -> Presentation:
+    from calprobe.analysis import FourWaysOptions
+    from calprobe.analysis.presentation.present_both import present_ways
+
+    options = _options(given, runs)
+    if any(":" in name for name in given.variants or ()):
+        raise UsageError("--variants: with a run of scores give names of variants, such as direct,steps, no pairs A:B")
+    return present_ways(runs.runs, FourWaysOptions(options, _asked_options(given), given.variants))
+
+
+PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
+    "scored": _of_scores,
+    "asked": _of_replies,
+    "facts": _of_facts,
+}
+
+
+def _options(given: Typed, runs: TypedRuns) -> CompareOptions:
+    """What the options ask of any runs. Raises UsageError for pairs that are none."""
+    from calprobe.analysis import CompareOptions
+
+    return CompareOptions(
+        pairs=_pairs(given.pairs, runs.paths),
+        intersect=given.intersect,
+        by_domain=given.by_domain,
+        estimators=given.estimators,
+        scores=given.options,
+        metrics=given.metrics,
+        baseline=_baseline(given.baseline, runs.paths),
+        templates=None if given.templates is None else _template_pairs(given.templates),
+        margin=given.margin,
+        correction=given.correction,
     )
-    if kind == "facts":
-        ways = SameFacts(readers, window, variants, form, plot, look, page, facts)
-        compare_same_facts(opened, wanted, ways)
-        return
-    if kind == "asked":
-        compare_runs_of_replies(
-            opened, wanted, AskedDifferences(readers, window, variant_pairs(variants), form, plot, look, page)
-        )
-        return
-    found = compare(of_scores(opened), wanted)
-    print_result(in_format(form, found, pair_tables, comparison_tables))
-    if plot is not None:
-        _draw(found, plot, look)
-    if page is not None:
-        from calprobe.analysis.html import comparison_page
-
-        write_page(comparison_page(found), page)
 
 
-def _refuse_what_changes_nothing(runs: int, options: ReportOptions, plot: Path | None) -> None:
+def _asked_options(given: Typed) -> AskedOptions:
+    from calprobe.analysis import AskedOptions
+
+    options = given.options
+    return AskedOptions(given.readers, window=given.window, ace_bins=options.ace_bins, resampling=options.resampling)
+
+
+def _refuse_what_changes_nothing(given: Typed) -> None:
     """Raise click.UsageError for options that this comparison does not read."""
     context = click.get_current_context()
-    if runs == 1:
+    if len(given.runs) == 1:
         refuse_typed(context, ("by_domain", "intersect"), "compares two runs; give another RUN, or leave it out")
-    if options.resampling.n_resamples == 0:
+    if given.options.resampling.n_resamples == 0:
         refuse_typed(context, ("margin", "correction"), "needs resamples; leave out --bootstrap 0")
-    if plot is None:
-        refuse_typed(context, LOOKS, "applies to the figure; give --plot F.png, F.svg or F.pdf")
-
-
-def _draw(found: Comparison, path: Path, look: Look) -> None:
-    """Write the forest plot."""
-    from calprobe.analysis.curves.differences import draw_differences, forest
-    from calprobe.analysis.plots import drawing, save
-
-    with drawing(look.style):
-        figure = draw_differences(forest(found), look)
-    save(figure, path, look.style)
-    say(f"wrote {path}")
+    if given.plot is None:
+        refuse_looks("applies to the figure; give --plot F.png, F.svg or F.pdf")
 
 
 def _pairs(text: str, runs: Mapping[str, str]) -> tuple[Pair, ...] | Literal["all"] | None:
@@ -238,10 +254,10 @@ def _pairs(text: str, runs: Mapping[str, str]) -> tuple[Pair, ...] | Literal["al
         return None if text == "auto" else "all"
     if len(runs) > 1:
         return named_pairs(text, list(runs), list(runs.values()))
-    found = [tuple(clause.split(":")) for clause in text.split(",")]
-    if any(len(pair) != 2 for pair in found):
+    pairs = [tuple(clause.split(":")) for clause in text.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
         raise UsageError(f"--pairs {text!r}: with one RUN, give pairs of estimators such as margin:base")
-    return tuple((first, second) for first, second in found)
+    return tuple((first, second) for first, second in pairs)
 
 
 def _baseline(name: str | None, runs: Mapping[str, str]) -> str | None:

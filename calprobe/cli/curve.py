@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
-from calprobe.cli.curve_asked import curve_of_replies
-from calprobe.cli.figure_options import LOOKS, figure_options, naming
-from calprobe.cli.kinds import CURVES, RUNS, Group, KindCommand, heading, kind_of_runs, option
-from calprobe.cli.labels import label_option, labelled
-from calprobe.cli.report_asked import threshold_option, variants_option
+from calprobe.cli.figure_options import LOOKS, figure_options
+from calprobe.cli.kinds import CURVES, RUNS, Group, KindCommand, heading, option
+from calprobe.cli.labels import label_option
+from calprobe.cli.reply_options import asked_compat, refuse_rules_of_replies, threshold_option, variants_option
+from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError
-from calprobe.words import AskedCompat
 
 if TYPE_CHECKING:
-    from calprobe.analysis import CurveOptions, Curves, ReportOptions
+    from calprobe.analysis import Curves, ReportOptions
     from calprobe.analysis.curves.curve import AccuracyOf
     from calprobe.analysis.plots import Look
-    from calprobe.runs import Run
+
+OF_REPLIES = "calibration"  # the kind that runs of replies have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """What the command line says; None where it says nothing."""
+
+    runs: tuple[str, ...]
+    kind: str
+    estimators: tuple[str, ...] | None
+    out: Path
+    labels: tuple[str, ...]
+    accuracy: AccuracyOf | None
+    among: int | None  # answer options
+    variants: tuple[str, ...] | None
+    parse_threshold: float | None
+    overlay: bool
+    look: Look
+    options: ReportOptions
 
 
 class _ListsKinds(KindCommand):
@@ -100,23 +119,7 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     help="calibration: a figure with all estimators of a RUN in one panel.",
 )
 @figure_options
-@click.pass_context
-def command(
-    context: click.Context,
-    *,
-    runs: tuple[str, ...],
-    kind: str,
-    estimators: tuple[str, ...] | None,
-    out: Path,
-    labels: tuple[str, ...],
-    accuracy: AccuracyOf | None,
-    among: int | None,
-    variants: tuple[str, ...] | None,
-    parse_threshold: float | None,
-    overlay: bool,
-    look: Look,
-    options: ReportOptions,
-) -> None:
+def command(**typed: Any) -> None:
     """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask` the kind calibration.
 
     \b
@@ -125,63 +128,73 @@ def command(
         calprobe curve runs/*-bear --kind accuracy-ace --width single --title "" --out figure4.pdf
         calprobe curve runs/*-bear runs/*-factor --kind accuracy-ace --options 5 --out figure12.pdf
     """
-    from dataclasses import replace
-
-    from calprobe.analysis import CurveOptions
     from calprobe.analysis.curves import KINDS, plot
     from calprobe.analysis.curves.files import write_curves
     from calprobe.analysis.plots import FIGURE_SUFFIXES, save
-    from calprobe.cells.opening import of_scores, open_runs
-    from calprobe.cli.logs import log_to_stderr
-    from calprobe.heap import keep_freed_memory
 
+    given, context = Typed(**typed), click.get_current_context()
     # Without resamples, --bootstrap 0 requests what such a kind gives.
-    harmless = {"bootstrap"} if options.resampling.n_resamples == 0 else set()
-    ignored = [name for name in KINDS[kind].ignores if name not in harmless]
-    refuse_typed(context, ignored, f"does not apply to --kind {kind}; leave it out")
-    CURVES.refuse(context, kind, f"this is --kind {kind}; leave it out")
-    drawn = out.suffix.lower() in FIGURE_SUFFIXES
-    if not drawn:
+    harmless = {"bootstrap"} if given.options.resampling.n_resamples == 0 else set()
+    ignored = [name for name in KINDS[given.kind].ignores if name not in harmless]
+    refuse_typed(context, ignored, f"does not apply to --kind {given.kind}; leave it out")
+    CURVES.refuse(context, given.kind, f"this is --kind {given.kind}; leave it out")
+    is_figure = given.out.suffix.lower() in FIGURE_SUFFIXES
+    if not is_figure:
         refuse_typed(context, (*LOOKS, "overlay"), "applies to figures; give --out F.png, F.svg or F.pdf")
-    named = labelled(runs, labels)
-    opened = open_runs(named)
-    log_to_stderr()
-    keep_freed_memory()
-    kind_of, what_runs = kind_of_runs(opened, named)
-    if kind_of == "mixed":
-        raise UsageError(f"{what_runs}; draw each kind by itself")
-    RUNS.refuse(context, kind_of, f"{what_runs}; leave it out")
-    asked = kind_of == "asked"
-    if asked:
-        found: Curves = curve_of_replies(kind, opened, options, estimators, variants, parse_threshold)
+    runs = open_typed(given.runs, given.labels, RUNS, mixed="draw each kind by itself")
+    curves, names = COMPUTED[runs.kind](given, runs)
+    if is_figure:
+        overlaid = given.overlay or runs.kind == "asked"
+        look = replace(given.look, form="overlay" if overlaid else "panels", **names)
+        save(plot(curves, look=look), given.out, look.style)
     else:
-        if options.compat in get_args(AskedCompat):
-            raise UsageError(f"--compat {options.compat} is of runs of replies; leave it out")
-        found = _compute(kind, of_scores(opened), CurveOptions(options, estimators, accuracy or "own", among))
-    if drawn:
-        if not asked:
-            scored = of_scores(opened)
-            limited = {name for name, run in scored.items() if run.manifest.limits()}
-            look = naming(look, named, limited, {name for name, run in scored.items() if run.partial})
-        look = replace(look, form="overlay" if overlay or asked else "panels")
-        save(plot(found, look=look), out, look.style)
-    else:
-        write_curves(found, out)
+        write_curves(curves, given.out)
 
 
-def _compute(kind: str, runs: Mapping[str, Run], options: CurveOptions) -> Curves:
+def _of_scores(given: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any]]:
+    """The curves of runs of scores, and how a figure names the runs. Raises UsageError for rules of replies."""
+    from calprobe.analysis import CurveOptions
+    from calprobe.analysis.contents import exposures_of
     from calprobe.analysis.curves import KINDS
+    from calprobe.cells.opening import of_scores
 
-    found = KINDS[kind]
-    return found.compute(runs, _exposures(runs), options) if found.needs_exposures else found.compute(runs, options)
+    refuse_rules_of_replies(given.options.compat)
+    scored, kind = of_scores(runs.runs), KINDS[given.kind]
+    options = CurveOptions(given.options, given.estimators, given.accuracy or "own", given.among)
+    if kind.needs_exposures:  # the tiny models were told the same
+        exposures = {name: counts for run in scored.values() for name, counts in exposures_of(run.manifest).items()}
+        curves = kind.compute(scored, exposures, options)
+    else:
+        curves = kind.compute(scored, options)
+    limited = frozenset(label for label, run in scored.items() if run.manifest.limits())
+    partial = frozenset(label for label, run in scored.items() if run.partial)
+    return curves, {"labels": runs.labels, "limited": limited, "partial": partial}
 
 
-def _exposures(runs: Mapping[str, Run]) -> dict[str, tuple[int, ...]]:
-    """How often each fact is in the training data of the runs' models: the tiny ones were told the same."""
-    from calprobe.models.exposures import exposure_counts
+def _of_replies(given: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any]]:
+    """The reliability diagrams of runs of replies, pooled over variants as in a report, or over some of them.
 
-    exposures: dict[str, tuple[int, ...]] = {}
-    for run in runs.values():
-        manifest, model = run.manifest, run.manifest.model
-        exposures.update(exposure_counts(model.name, model.weights_fingerprint, manifest.probe.fingerprint))
-    return exposures
+    Raises UsageError for another kind, which replies do not have, and for rules that change none of its curves.
+    """
+    from calprobe.analysis.asked.options import PARSE_THRESHOLD, AskedOptions
+    from calprobe.analysis.asked.reliability_curves import asked_calibration
+    from calprobe.cells.opening import asked_runs, of_replies
+
+    if given.kind != OF_REPLIES:
+        raise UsageError(f"--kind {given.kind} is of runs of scores; of runs of replies there is --kind {OF_REPLIES}")
+    compat = asked_compat(given.options.compat)
+    if compat == "stated2025":
+        raise UsageError("--compat stated2025: changes errors in tables, and no curve; leave it out")
+    options = AskedOptions(
+        compat=compat,
+        threshold=PARSE_THRESHOLD if given.parse_threshold is None else given.parse_threshold,
+        ace_bins=given.options.ace_bins,
+        variants=given.variants,
+    )
+    return asked_calibration(asked_runs(of_replies(runs.runs)), options, given.estimators), {}
+
+
+COMPUTED: Mapping[str, Callable[[Typed, TypedRuns], tuple[Curves, dict[str, Any]]]] = {
+    "scored": _of_scores,
+    "asked": _of_replies,
+}

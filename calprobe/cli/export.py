@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from calprobe.cli.arguments import output_path
 from calprobe.cli.common import any_compat_option, ties_option
-from calprobe.cli.export_asked import OF_REPLIES, export_asked, read_by
-from calprobe.cli.export_card import write_card
-from calprobe.cli.export_dataset import write_dataset
-from calprobe.cli.kinds import OF_CONFIDENCES, RUNS, TABLES, KindCommand, kind_of_runs, option
-from calprobe.cli.report_asked import readers_option, window_option
+from calprobe.cli.kinds import OF_CONFIDENCES, RUNS, TABLES, KindCommand, option
+from calprobe.cli.reply_options import asked_compat, readers_option, refuse_rules_of_replies, window_option
 from calprobe.cli.terminal_text import say
-from calprobe.words import AskedCompat, Reduction, Ties
+from calprobe.cli.typed_runs import open_typed
+from calprobe.messages import counted
+from calprobe.words import Reduction, Ties
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from calprobe.analysis import AskedOptions, ReportOptions
+    from calprobe.runs import AskedRun, Run
 
-    from calprobe.interop.answer_texts import AnswerTexts
-    from calprobe.probes import Probe
-    from calprobe.runs import Run
-    from calprobe.runs.run import Compat, Reduction
+Write = Callable[[str, Path], int]  # (table, file) -> how many rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """What the command line says; None where it says nothing."""
+
+    run_path: Path
+    what: str
+    out: Path
+    reduction: Reduction
+    compat: Any  # the rules of a paper, on scores or on replies
+    ties: Ties
+    template: int | None
+    probe: str | None
+    labels: bool
+    source: str | None
+    readers: tuple[str, ...] | None
+    window: int | None
 
 
 @click.command(cls=KindCommand, kinds=(RUNS, TABLES), short_help="Write a run's scores or replies to a file.")
@@ -76,22 +94,7 @@ if TYPE_CHECKING:
 @option("--source", kinds=("hub-card",), metavar="URL", help="For hub-card: where the run or its report can be seen.")
 @readers_option
 @window_option
-@click.pass_context
-def command(
-    context: click.Context,
-    run_path: Path,
-    what: str,
-    out: Path,
-    reduction: Reduction,
-    compat: Compat | None,
-    ties: Ties,
-    template: int | None,
-    probe: str | None,
-    labels: bool,
-    source: str | None,
-    readers: tuple[str, ...] | None,
-    window: int | None,
-) -> None:
+def command(**typed: Any) -> None:
     """Write a run's scores, tokens or confidences, or its replies and what was read of them, sorted.
 
     Numbers have full precision.
@@ -104,118 +107,53 @@ def command(
         calprobe export runs/gpt2-bear --what hub-card --out card.yaml
         calprobe export runs/gpt2-bear --what hub-dataset --out gpt2-bear-data
     """
-    from calprobe.cli.logs import log_to_stderr
-    from calprobe.interop import exports
-    from calprobe.runs import AskedRun, open_run, table_files
+    from calprobe.analysis.hub_card import write_card
+    from calprobe.analysis.hub_dataset import write_dataset
+    from calprobe.interop.lm_pub_quiz_export import check_form, export_lm_pub_quiz, labels_of
+    from calprobe.runs import AskedRun, Run
 
-    TABLES.refuse(context, what, f"this is --what {what}; leave it out")
-    if probe is not None and what != "lm-pub-quiz" and not labels:
+    given, context = Typed(**typed), click.get_current_context()
+    TABLES.refuse(context, given.what, f"this is --what {given.what}; leave it out")
+    if given.probe is not None and given.what != "lm-pub-quiz" and not given.labels:
         raise click.UsageError("--probe names the texts of --labels and of lm-pub-quiz; add --labels, or leave it out")
-    log_to_stderr()
-    run = open_run(run_path)
-    kind, what_run = kind_of_runs({"": run}, {"": str(run_path)})
-    RUNS.refuse(context, kind, f"{what_run}; leave it out")
-    if isinstance(run, AskedRun):
-        if what == "hub-card":
-            write_card(run, read_by(readers, compat, window), out, source)
-            return
-        asked = read_by(readers, compat, window)
-        if what == "hub-dataset":
-            write_dataset(run, out, lambda path: export_asked(run, "confidences", path, asked))
-            return
-        _say_rows(out, export_asked(run, what, out, asked))
-        return
-    _refuse_what_is_of_replies(run_path, what, compat)
-    if what == "candidates":
-        _say_rows(out, _write_candidates(run, _texts(run, probe) if labels else None, out))
-    elif what == "tokens":
-        _say_rows(out, table_files.write_tables(exports.TOKENS, exports.token_tables(run), out))
-    elif what in ("confidences", "hub-dataset"):
-        from calprobe.confidence import confidences
-
-        def write(path: Path) -> int:
-            frame = confidences(run, reduction, compat, ties)
-            return _write_confidences(run, frame, _texts(run, probe) if labels else None, path)
-
-        if what == "hub-dataset":
-            write_dataset(run, out, write)
-            return
-        _say_rows(out, write(out))
-    elif what == "hub-card":
-        from calprobe.analysis import ReportOptions
-
-        write_card(run, ReportOptions(reduction, compat, ties=ties), out, source)
-    else:
-        from calprobe.interop.lm_pub_quiz_export import check_form, export_lm_pub_quiz
-
+    runs = open_typed([str(given.run_path)], kinds=RUNS)
+    (run,), out = runs.runs.values(), given.out
+    options, write = _of_replies(given, run) if isinstance(run, AskedRun) else _of_scores(given, run)
+    wrote = f"wrote {out}"
+    if given.what == "hub-card":
+        write_card(run, options, out, given.source)
+    elif given.what == "hub-dataset":
+        write_dataset(run, out, lambda path: write("confidences", path))
+        wrote += f"; add a licence to its README.md, then: hf upload OWNER/NAME {out} --repo-type dataset"
+    elif given.what == "lm-pub-quiz" and isinstance(run, Run):
         check_form(run)
-        export_lm_pub_quiz(run, out, reduction, template, _labels_of(run, probe))
-        say(f"wrote {out}")
-    if run.partial:
+        export_lm_pub_quiz(run, out, given.reduction, given.template, labels_of(run, given.probe))
+    else:
+        wrote += f": {counted(write(given.what, out), 'row')}"
+    say(wrote)
+    if isinstance(run, Run) and run.partial:
         say(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces scored")
 
 
-def _say_rows(out: Path, rows: int) -> None:
-    from calprobe.messages import counted
-
-    say(f"wrote {out}: {counted(rows, 'row')}")
-
-
-def _refuse_what_is_of_replies(path: Path, what: str, compat: str | None) -> None:
-    """Raise UsageError for a table or rules that only runs of replies have."""
-    from calprobe.errors import UsageError
-
-    if what in OF_REPLIES and what != "confidences":
-        raise UsageError(f"--what {what} is of runs of replies; {path} is one of scores")
-    if compat in get_args(AskedCompat):
-        raise UsageError(f"--compat {compat} is of runs of replies; leave it out")
-
-
-def _texts(run: Run, probe: str | None) -> AnswerTexts:
+def _of_scores(given: Typed, run: Run) -> tuple[ReportOptions, Write]:
+    """How scores are read, and what writes a table of them. Raises UsageError for rules of replies."""
+    from calprobe.analysis import ReportOptions
+    from calprobe.analysis.run_tables import write_scores
     from calprobe.interop.answer_texts import texts_of
 
-    return texts_of(run, probe)
+    refuse_rules_of_replies(given.compat)
+    options = ReportOptions(given.reduction, given.compat, ties=given.ties)
+
+    def write(what: str, path: Path) -> int:
+        return write_scores(run, what, path, options, texts_of(run, given.probe) if given.labels else None)
+
+    return options, write
 
 
-def _write_candidates(run: Run, texts: AnswerTexts | None, out: Path) -> int:
-    from calprobe.interop import exports
-    from calprobe.runs import table_files
+def _of_replies(given: Typed, run: AskedRun) -> tuple[AskedOptions, Write]:
+    """How replies are read, and what writes a table of them. Raises UsageError for rules of scores."""
+    from calprobe.analysis import AskedOptions
+    from calprobe.analysis.run_tables import write_replies
 
-    schema, tables = exports.CANDIDATES, exports.candidate_tables(run)
-    if texts is not None:
-        schema, tables = exports.labelled_schema(schema), exports.with_candidate_labels(tables, texts)
-    return table_files.write_tables(schema, tables, out)
-
-
-def _write_confidences(run: Run, frame: pd.DataFrame, texts: AnswerTexts | None, out: Path) -> int:
-    import pyarrow as pa
-
-    from calprobe.interop import exports
-    from calprobe.runs import table_files
-
-    if texts is not None:
-        frame = exports.with_confidence_labels(frame, run, texts)
-    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-    if texts is not None:  # all-null columns of an empty run too
-        strings = (pa.field(name, pa.string()) for name in exports.CONFIDENCE_LABELS)
-        table = table.cast(pa.schema([*list(table.schema)[: -len(exports.CONFIDENCE_LABELS)], *strings]))
-    return table_files.write_tables(table.schema, [table], out)
-
-
-def _labels_of(run: Run, name: str | None) -> Probe | None:
-    """The probe with the labels; None if the run does not know it (an import without --probe)."""
-    from calprobe.errors import DataMissingError, UsageError
-    from calprobe.probes import load_probe
-
-    if name is not None:
-        return load_probe(name)
-    if run.manifest.probe.fingerprint is None:
-        return None
-    known = run.manifest.probe.name
-    what = f"{run.path}: the labels are in the run's probe, {known}; give its folder with --probe DIR"
-    try:
-        return load_probe(known)
-    except UsageError as error:
-        raise UsageError(what) from error
-    except DataMissingError as error:  # or the name was that of a folder
-        raise DataMissingError(f"{what}, or run `calprobe fetch bear`") from error
+    options = AskedOptions(given.readers, asked_compat(given.compat), window=given.window)
+    return options, partial(write_replies, run, options=options)

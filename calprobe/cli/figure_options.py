@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from calprobe.cli.arguments import refuse_typed
 from calprobe.cli.kinds import Group, option
-
-if TYPE_CHECKING:
-    from calprobe.analysis.plots import Look
 
 LOOKS = ("width", "title", "style")  # the parameters
 _OF_FIGURES: Any = {"kinds": ("scored", "asked", "facts"), "group": Group.LOOKS, "setting_of": "--look"}
@@ -79,7 +76,6 @@ def figure_options(command: Callable[..., None]) -> Callable[..., None]:
     return found
 
 
-def naming(look: Look, runs: Mapping[str, str], limited: Iterable[str], partial: Iterable[str]) -> Look:
-    """The look with the names that --label gave, from the runs' paths by name, and which runs are not of everything."""
-    given = {name: name for name, path in runs.items() if name != path}
-    return replace(look, labels=given, limited=frozenset(limited), partial=frozenset(partial))
+def refuse_looks(why: str) -> None:
+    """Raise click.UsageError for an option that says how figures look, where there are none."""
+    refuse_typed(click.get_current_context(), LOOKS, why)

@@ -1,4 +1,4 @@
-"""Output of results: stdout and pages, and errors when they cannot be written."""
+"""Output of results: tables on stdout, figures, pages and other files, and errors when they cannot be written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,8 @@ from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import cleaned, printable, printable_json, reason
 
 if TYPE_CHECKING:
+    from calprobe.analysis.plots import Look
+    from calprobe.analysis.presentation.presentation import Presentation, Result, Tables
     from calprobe.analysis.tables import Table
 
 html_option = option(
@@ -30,25 +32,86 @@ html_option = option(
 )
 
 
-class _Result(Protocol):
-    def to_json(self) -> dict[str, Any]: ...
+FORMATS_IN_FOLDER = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
+FigurePaths = Callable[[str], Sequence[Path]]  # a figure's name -> its files
 
 
-Found = TypeVar("Found", bound=_Result)
-Tables = Callable[[Found], "Sequence[Table]"]
+def print_presentation(presentation: Presentation, form: str) -> None:
+    """Print what a command shows of runs. Raises as `print_tables`."""
+    print_tables(presentation.result, presentation.tables, form, presentation.tables_in_files)
 
 
-def in_format(form: str, found: Found, on_terminal: Tables[Found], in_files: Tables[Found]) -> str:
-    """A result in one of `calprobe.cli.common.FORMATS`: its tables as text, its JSON, or its tables for a file."""
+def print_tables(result: Result, tables: Tables, form: str, in_files: Tables | None = None) -> None:
+    """Print a result in one of `calprobe.cli.common.FORMATS`: its tables as text, its JSON, or its tables for a file.
+
+    Args:
+        result: for the JSON.
+        tables: on a terminal.
+        form: the format.
+        in_files: the tables as Markdown, LaTeX and CSV; None: the same.
+    Raises:
+        CalprobeError: as `print_result`.
+    """
     if form == "text":
-        return tables_text(on_terminal(found))
-    if form == "json":
-        return printed_json(found)
-    from calprobe.analysis.tables import WRITERS
+        print_result(tables_text(tables()))
+    elif form == "json":
+        print_result(printed_json(result))
+    else:
+        from calprobe.analysis.tables import WRITERS
 
-    text = WRITERS[form](in_files(found))
-    # A data file keeps labels unchanged; a terminal gets no escape sequences.
-    return text if form == "csv" and not sys.stdout.isatty() else printable(text)
+        text = WRITERS[form]((in_files or tables)())
+        # A data file keeps labels unchanged; a terminal gets no escape sequences.
+        print_result(text if form == "csv" and not sys.stdout.isatty() else printable(text))
+
+
+def write_presentation(
+    presentation: Presentation, figure_paths: FigurePaths | None, look: Look, page: Path | None
+) -> None:
+    """Write figures and page where they are wanted, and list the files on stderr.
+
+    Args:
+        presentation: with what is written.
+        figure_paths: where each figure is written, see `in_folder` and `at_path`; None: none is.
+        look: of the figures.
+        page: the file; None: none.
+    Raises:
+        UsageError: a figure or its style cannot be drawn. CalprobeError: a file cannot be written.
+    """
+    if figure_paths is not None:
+        from calprobe.analysis.plots import drawing, save
+
+        for figure in presentation.figures():
+            if isinstance(figure, str):
+                say(figure)
+                continue
+            with drawing(look.style):
+                drawn = figure.draw(look)
+            for path in figure_paths(figure.name):
+                save(drawn, path, look.style)
+                say(f"wrote {path}")
+    if page is not None and presentation.page is not None:
+        if not page.name:
+            raise UsageError(f"--html {str(page)!r}: not a file name; give one such as report.html")
+        write_text(presentation.page(), page, "--html")
+
+
+def in_folder(folder: Path) -> FigurePaths:
+    """Figures in a folder, in every format."""
+    return lambda name: [folder / f"{name}{suffix}" for suffix in FORMATS_IN_FOLDER]
+
+
+def at_path(path: Path) -> FigurePaths:
+    """A figure at the path; several beside it: ways.pdf becomes ways-reliability.pdf, ways-two-by-two.pdf, .."""
+    return lambda name: [path.with_name(f"{path.stem}-{name}{path.suffix}") if name else path]
+
+
+def write_text(text: str, path: Path, option: str) -> None:
+    """Write the file that an option names, complete or not at all, and say so. Raises CalprobeError if it cannot be."""
+    from calprobe.runs import atomic
+
+    with atomic.named_file(path, f"name another {option}") as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    say(f"wrote {path}")
 
 
 def tables_text(tables: Sequence[Table]) -> str:
@@ -74,11 +137,11 @@ def tables_text(tables: Sequence[Table]) -> str:
     return text.getvalue().removesuffix("\n")
 
 
-def printed_json(found: _Result) -> str:
+def printed_json(result: Result) -> str:
     """A result's JSON, indented; NaN is an error, since JSON has no NaN."""
     import json
 
-    return printable_json(json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
+    return printable_json(json.dumps(result.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def print_result(text: str) -> None:
@@ -95,20 +158,6 @@ def print_result(text: str) -> None:
     except OSError as error:
         _drop_stdout()
         raise CalprobeError(f"cannot write to stdout: {reason(error)}; free disk space or write elsewhere") from error
-
-
-def write_page(html: str, path: Path) -> None:
-    """Write the page atomically, and print its path on stderr.
-
-    Raises UsageError for a path that is no file name, CalprobeError if the file cannot be written.
-    """
-    from calprobe.runs import atomic
-
-    if not path.name:
-        raise UsageError(f"--html {str(path)!r}: not a file name; give one such as report.html")
-    with atomic.named_file(path, "name another --html") as temporary:
-        temporary.write_text(html, encoding="utf-8")
-    say(f"wrote {path}")
 
 
 def _drop_stdout() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,9 +12,7 @@ from calprobe.cli.common import (
     ace_bins,
     bins_option,
     bootstrap_option,
-    chosen_format,
-    format_option,
-    json_option,
+    format_options,
     seed_option,
 )
 
@@ -66,8 +65,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option(
     "--baseline", metavar="COLUMN", help="Also show the differences of the other scores from this one, with p-values."
 )
-@format_option
-@json_option
+@format_options
 @bins_option
 @bootstrap_option()
 @seed_option
@@ -79,8 +77,7 @@ def command(
     uncertainties: tuple[str, ...],
     group: str | None,
     baseline: str | None,
-    form: str | None,
-    as_json: bool,
+    form: str,
     bins: int | None,
     bootstrap: int,
     seed: int,
@@ -98,22 +95,19 @@ def command(
     """
     from calprobe.analysis.rank import RankOptions, rank, rank_groups
     from calprobe.analysis.tables.rank import rank_tables
-    from calprobe.cli.output import in_format, print_result
+    from calprobe.cli.output import print_tables
     from calprobe.heap import keep_freed_memory
     from calprobe.interop.score_tables import read_scored_answers
     from calprobe.metrics import Resampling
 
-    form = chosen_format(form, as_json)
     named = tuple(name for name in uncertainties if name != ALL)
     columns = tuple(dict.fromkeys((*scores, *named)))
     _check(columns, set(scores).intersection(named), group, baseline)
     keep_freed_memory()
     answers = read_scored_answers(path, columns, correct, correct_at, group)
     options = RankOptions(ALL in uncertainties, ace_bins(bins), Resampling(bootstrap, seed), named, baseline)
-    if group is not None:
-        print_result(in_format(form, rank_groups(answers, group, options, str(path)), rank_tables, rank_tables))
-    else:
-        print_result(in_format(form, rank(answers, options, str(path)), rank_tables, rank_tables))
+    ranked = rank(answers, options, str(path)) if group is None else rank_groups(answers, group, options, str(path))
+    print_tables(ranked, partial(rank_tables, ranked), form)
 
 
 def _check(columns: tuple[str, ...], twice: set[str], group: str | None, baseline: str | None) -> None:

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from calprobe.cli.arguments import output_file
 from calprobe.cli.kinds import Group, option
-from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
 from calprobe.words import Recalibration
 
 if TYPE_CHECKING:
-    from calprobe.analysis import Report
     from calprobe.analysis.calibration_file import CalibrationFile
 
 SUFFIX = ".json"
@@ -56,15 +54,3 @@ def check_maps(recalibrate: str | None, save_maps: Path | None, named: Mapping[s
         raise UsageError(f"--save-maps keeps fitted maps; give --recalibrate {', '.join(get_args(Recalibration))}")
     if len(named) > 1:
         raise UsageError(f"--save-maps keeps the maps of one run; there are {len(named)}, name one")
-
-
-def write_maps(report: Report, path: Path) -> None:
-    """Write the maps of the report's one run, and say so. Raises CalprobeError if the file cannot be written."""
-    from calprobe.analysis.recalibrated import saved_maps
-    from calprobe.runs import atomic
-
-    (run,) = report.runs
-    if run.recalibrated is not None:
-        with atomic.named_file(path, "name another --save-maps") as temporary:
-            temporary.write_text(saved_maps(run.recalibrated, path.name).text(), encoding="utf-8")
-        say(f"wrote {path}")

@@ -2,62 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from calprobe.cli.arguments import list_option, refuse_typed
+from calprobe.cli.arguments import list_option, output_folder
 from calprobe.cli.by_options import by_groups_option, by_option, covariate_of, sliced_by
-from calprobe.cli.common import asked_compat, estimators_option, report_options
-from calprobe.cli.figure_options import LOOKS, figure_options, naming
-from calprobe.cli.kinds import REPORTED_RUNS, Group, KindCommand, heading, kind_of_runs, option
-from calprobe.cli.labels import label_option, labelled
-from calprobe.cli.output import Tables, html_option, in_format, print_result, write_page
-from calprobe.cli.recalibrate_options import (
-    check_maps,
-    recalibrate_option,
-    recalibrated_by,
-    save_maps_option,
-    write_maps,
-)
-from calprobe.cli.report_asked import (
-    TABLES as TABLES_OF_REPLIES,
-)
-from calprobe.cli.report_asked import (
-    Shown,
+from calprobe.cli.common import estimators_option, report_options
+from calprobe.cli.figure_options import figure_options, refuse_looks
+from calprobe.cli.kinds import REPORTED_RUNS, Group, KindCommand, heading, option
+from calprobe.cli.labels import label_option
+from calprobe.cli.output import html_option, in_folder, print_presentation, write_presentation, write_text
+from calprobe.cli.recalibrate_options import check_maps, recalibrate_option, recalibrated_by, save_maps_option
+from calprobe.cli.reply_options import (
     answers_of,
+    asked_compat,
     budget_option,
     calibrate_option,
-    check_tables,
     draws_option,
     original_option,
     readers_option,
-    report_asked_runs,
-    tables_shown,
+    refuse_rules_of_replies,
     threshold_option,
     variants_option,
     window_option,
 )
-from calprobe.cli.report_mixture import CHOOSE, expanded, report_mixture
-from calprobe.cli.report_plots import plots_option
+from calprobe.cli.typed_runs import TypedRuns, expanded, open_typed
 from calprobe.errors import UsageError
+from calprobe.messages import no_such
 from calprobe.words import AskedBeside, Calibrate
 
 if TYPE_CHECKING:
-    from calprobe.analysis import Report, ReportOptions
-    from calprobe.analysis.asked.options import AskedOptions
-    from calprobe.analysis.curves.inputs import ExposureCounts
+    from calprobe.analysis import AskedOptions, ReportOptions
     from calprobe.analysis.plots import Look
-    from calprobe.cells.opening import AnyRun
+    from calprobe.analysis.presentation.presentation import Presentation, ReportChoice
 
-NEEDS = (  # what tables need that a report may lack
-    "summary needs several runs, models three, averages three that were asked the same, slices --by, paper --against, "
-    "wording two paraphrases (in text)"
-)
-TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
+TABLES = {  # that a report can have, by the kind of runs
+    "scored": ("summary", "models", "averages", "runs", "wording", "slices", "paper"),
+    "asked": (
+        *("answers", "confidence", "uncertainty", "slices", "wording", "budget", "stated", "means", "lengths"),
+        *("form", "spread", "shift", "matrix", "across", "paper", "designs", "labels", "hides", "sampled"),
+        *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
+    ),
+}
+CHOOSE = "leave it out, or choose runs of one kind: calprobe report $(calprobe runs DIR --kind scored --paths)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """What the command line says; None where it says nothing."""
+
+    runs: tuple[str, ...]
+    labels: tuple[str, ...]
+    options: ReportOptions
+    all_reductions: bool
+    form: str
+    by: str | None
+    by_groups: int | None
+    estimators: tuple[str, ...] | None
+    metrics: tuple[str, ...] | None
+    tables: tuple[str, ...] | None
+    recalibrate: str | None
+    save_maps: Path | None
+    beside: str | None  # published numbers
+    readers: tuple[str, ...] | None
+    variants: tuple[str, ...] | None
+    parse_threshold: float | None
+    window: int | None
+    calibrate: Calibrate | None
+    budget: tuple[str, ...] | None
+    budget_draws: int | None
+    with_original: bool
+    plots: Path | None
+    look: Look
+    page: Path | None
 
 
 @click.command(cls=KindCommand, kinds=(REPORTED_RUNS,), short_help="Show accuracy and calibration of runs.")
@@ -81,7 +102,7 @@ TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
     "--tables",
     kinds=("scored", "asked"),
     metavar="NAME,..",
-    help=f"Tables to print, of {', '.join(TABLES)}; of asked runs, of {', '.join(TABLES_OF_REPLIES)}."
+    help=f"Tables to print, of {', '.join(TABLES['scored'])}; of asked runs, of {', '.join(TABLES['asked'])}."
     "  [default: all; wording in text only]",
 )
 @recalibrate_option
@@ -105,35 +126,17 @@ TABLES = ("summary", "models", "averages", "runs", "wording", "slices", "paper")
 @window_option
 @original_option
 @label_option
-@plots_option
+@heading(Group.LOOKS)
+@option(
+    "--plots",
+    kinds=("scored", "asked"),
+    metavar="DIR",
+    type=output_folder(),
+    help="Write the figures of each RUN, and those that compare several, into this folder as PNG and SVG.",
+)
 @figure_options
 @html_option
-def command(
-    runs: tuple[str, ...],
-    labels: tuple[str, ...],
-    options: ReportOptions,
-    all_reductions: bool,
-    form: str,
-    by: str | None,
-    by_groups: int | None,
-    estimators: tuple[str, ...] | None,
-    metrics: tuple[str, ...] | None,
-    tables: tuple[str, ...] | None,
-    recalibrate: str | None,
-    save_maps: Path | None,
-    beside: str | None,
-    readers: tuple[str, ...] | None,
-    variants: tuple[str, ...] | None,
-    parse_threshold: float | None,
-    window: int | None,
-    calibrate: Calibrate | None,
-    budget: tuple[str, ...] | None,
-    budget_draws: int | None,
-    with_original: bool,
-    plots: Path | None,
-    look: Look,
-    page: Path | None,
-) -> None:
+def command(**typed: Any) -> None:
     """Show accuracy, confidence and calibration of each RUN, a folder from `score`, `ask` or `import`.
 
     A folder that is no run itself stands for all runs below it. Runs of scores and of replies together are shown side
@@ -161,176 +164,122 @@ def command(
     candidates, cost, reductions {NAME: {accuracy, ace, harmonic_mean}}, best (the NAME with the highest
     harmonic mean) and unknown (reductions that an import cannot compute).
     """
-    from calprobe.cells.opening import open_runs
-    from calprobe.cli.logs import log_to_stderr
+    given = Typed(**typed)
+    runs = open_typed(expanded(given.runs), given.labels, REPORTED_RUNS, mixed=CHOOSE)
+    presentation = PRESENTED[runs.kind](given, runs)
+    print_presentation(presentation, given.form)
+    if given.save_maps is not None and "maps" in presentation.files:
+        write_text(presentation.files["maps"](given.save_maps.name), given.save_maps, "--save-maps")
+    write_presentation(presentation, None if given.plots is None else in_folder(given.plots), given.look, given.page)
 
-    named = labelled(expanded(runs), labels)
-    opened = open_runs(named)
-    shown = Shown(form, estimators, metrics, tables, beside, plots, look, page)
-    kind, what_runs = kind_of_runs(opened, named)
-    mend = CHOOSE if kind == "mixed" else "leave it out"
-    REPORTED_RUNS.refuse(click.get_current_context(), kind, f"{what_runs}; {mend}")
-    if kind == "mixed":
-        log_to_stderr()
-        report_mixture(runs, opened, named, options, form, page)
-        return
-    if kind == "asked":
-        asked = _asked_options(options, readers, parse_threshold, window)
-        planned = replace(asked, budget=answers_of(budget or ()), budget_draws=budget_draws or asked.budget_draws)
-        planned = replace(planned, variants=variants, calibrate=calibrate, forms=estimators or ())
-        planned = replace(planned, with_original=with_original)
-        planned = replace(planned, by=covariate_of(by, by_groups), slice_bins=options.slice_bins)
-        _report_asked(opened, named, planned, shown)
-        return
-    _refuse_rules_of_replies(options, beside)
-    if all_reductions:
-        _refuse_of_one_reduction(shown, {"--recalibrate": recalibrate, "--save-maps": save_maps, "--by": by})
-    check_tables(shown, TABLES)
-    _check_looks(shown)
+
+def _of_scores(given: Typed, runs: TypedRuns) -> Presentation:
+    """The report of runs of scores, or their reductions. Raises UsageError for what is of runs of replies."""
     from calprobe.analysis import SliceOptions
-    from calprobe.heap import keep_freed_memory
+    from calprobe.analysis.presentation.present_scores import present_reductions, present_scores
 
-    check_maps(recalibrate, save_maps, named)
-    sliced = sliced_by(by, by_groups)
-    slices = None if sliced is None else SliceOptions(sliced, estimators)
-    options = replace(options, slices=slices, recalibrate=None if recalibrate is None else recalibrated_by(recalibrate))
-    log_to_stderr()
-    keep_freed_memory()
-    if all_reductions:
-        _report_reductions(opened, options, shown)
-    else:
-        _report_scores(opened, named, options, shown, save_maps)
-
-
-def _report_reductions(opened: Mapping[str, AnyRun], options: ReportOptions, shown: Shown) -> None:
-    """Print the four reductions side by side."""
-    from calprobe.analysis import compare_reductions
-    from calprobe.analysis.against import against
-    from calprobe.analysis.paper_figures import paper_figures
-    from calprobe.analysis.tables import reductions_tables
-    from calprobe.cells.opening import of_scores
-
-    compared = compare_reductions(of_scores(opened), options)
-    compared = compared if shown.against is None else against(compared, paper_figures())
-    print_result(in_format(shown.form, compared, reductions_tables, reductions_tables))
+    refuse_rules_of_replies(given.options.compat)
+    if given.beside in get_args(AskedBeside):
+        raise UsageError(f"--against {given.beside} is of runs of replies; leave it out")
+    if given.all_reductions:
+        _refuse_of_one_reduction(given)
+        return present_reductions(runs.runs, given.options, given.beside)
+    choice = _choice(given, runs)
+    check_maps(given.recalibrate, given.save_maps, runs.paths)
+    sliced = sliced_by(given.by, given.by_groups)
+    options = replace(
+        given.options,
+        slices=None if sliced is None else SliceOptions(sliced, given.estimators),
+        recalibrate=None if given.recalibrate is None else recalibrated_by(given.recalibrate),
+    )
+    return present_scores(runs.runs, options, choice)
 
 
-def _report_scores(
-    opened: Mapping[str, AnyRun],
-    named: Mapping[str, str],
-    options: ReportOptions,
-    shown: Shown,
-    save_maps: Path | None = None,
-) -> None:
-    """Print the report, and write maps, figures and page where they are wanted."""
-    from calprobe.analysis import report
-    from calprobe.analysis.against import against
-    from calprobe.analysis.choice import check_choice, choose
-    from calprobe.analysis.paper_figures import paper_figures
-    from calprobe.analysis.tables import report_sections, report_tables
-    from calprobe.cells.opening import of_scores
+def _of_replies(given: Typed, runs: TypedRuns) -> Presentation:
+    """The report of runs of replies. Raises UsageError for what is of runs of scores."""
+    from calprobe.analysis.presentation.present_replies import present_replies
 
-    if shown.estimators is not None or shown.metrics is not None:
-        check_choice(of_scores(opened).values(), shown.estimators, shown.metrics)
-    found = report(of_scores(opened), options)
-    every = found if shown.against is None else against(found, paper_figures())
-    few = choose(every, shown.estimators, shown.metrics)
-
-    def chosen(tables: Tables[Report]) -> Tables[Report]:
-        return lambda report: tables_shown(tables(report), shown, NEEDS)
-
-    print_result(in_format(shown.form, few, chosen(report_sections), chosen(report_tables)))
-    if save_maps is not None:
-        write_maps(found, save_maps)
-    if shown.plots is not None or shown.page is not None:
-        limited = {run.label for run in found.runs if run.facts.limited}
-        partial = {run.label for run in found.runs if run.facts.partial}
-        _draw(every, few, shown.plots, naming(shown.look, named, limited, partial), shown.page)
+    options = _asked_options(given)
+    if given.beside == "paper":
+        *first, last = get_args(AskedBeside)
+        known = f"{', '.join(first)} and {last}"
+        raise UsageError(f"--against paper is of scores; for runs of replies there is --against {known}")
+    return present_replies(runs.runs, options, _choice(given, runs))
 
 
-def _refuse_of_one_reduction(shown: Shown, others: Mapping[str, object]) -> None:
-    """Raise UsageError for options that `--reduction all` does not read."""
-    given = {"--plots": shown.plots, "--html": shown.page, "--estimator": shown.estimators, "--metric": shown.metrics}
-    for name, value in {**given, "--tables": shown.tables, **others}.items():
-        if value is not None:
-            raise UsageError(f"{name} takes one reduction; leave out {name} or --reduction all")
+def _of_both(given: Typed, runs: TypedRuns) -> Presentation:
+    """Runs of both kinds side by side, task by task."""
+    from calprobe.analysis.presentation.present_both import present_overview
+
+    title = given.runs[0] if len(given.runs) == 1 else f"{len(runs.paths)} runs"
+    return present_overview(title, runs.runs, given.options, runs.labels)
 
 
-def _check_looks(shown: Shown) -> None:
-    """Raise click.UsageError for what says how figures look, without figures."""
-    if shown.plots is None:
-        refuse_typed(click.get_current_context(), LOOKS, "applies to figures; give --plots DIR")
+PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
+    "scored": _of_scores,
+    "asked": _of_replies,
+    "mixed": _of_both,
+}
 
 
-def _draw(found: Report, shown: Report, plots: Path | None, look: Look, page: Path | None) -> None:
-    """Write the figures, the page, or both; their contents are computed once, of all that was found."""
-    from calprobe.analysis.contents import Wanted, gather
-    from calprobe.analysis.html import page_wants, report_page
-    from calprobe.cli.report_plots import write_plots
-    from calprobe.confidence import Headline, headline
+def _asked_options(given: Typed) -> AskedOptions:
+    """What the options ask of runs of replies. Raises UsageError for what is of runs of scores."""
+    from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 
-    wanted = Wanted()
-    if plots is not None:
-        wanted |= Wanted(headline(Headline.PAPER))
-    if page is not None:
-        wanted |= page_wants(found)
-    contents = gather(found, wanted, _exposures(found))
-    if plots is not None:
-        write_plots(contents, plots, look)
-    if page is not None:
-        write_page(report_page(replace(contents, report=shown)), page)
-
-
-def _exposures(report: Report) -> dict[str, ExposureCounts]:
-    """How often each fact is in a model's training data, by run; only runs for which this is known."""
-    from calprobe.models.exposures import exposure_counts
-
-    exposures: dict[str, ExposureCounts] = {}
-    for run in report.runs:
-        model = run.manifest.model
-        try:
-            exposures[run.label] = exposure_counts(
-                model.name, model.weights_fingerprint, run.manifest.probe.fingerprint
-            )
-        except UsageError:
-            continue
-    return exposures
-
-
-def _asked_options(
-    options: ReportOptions,
-    readers: tuple[str, ...] | None,
-    threshold: float | None,
-    window: int | None,
-) -> AskedOptions:
-    """What the options ask of runs of replies. Raises UsageError for the rules of a paper on scores."""
-    from calprobe.analysis.asked.options import PARSE_THRESHOLD, AskedOptions
-
+    threshold, draws = given.parse_threshold, given.budget_draws
     return AskedOptions(
-        readers,
-        asked_compat(str(options.compat) if options.compat else None),
-        PARSE_THRESHOLD if threshold is None else threshold,
-        window,
-        options.ace_bins,
-        options.resampling,
+        given.readers,
+        asked_compat(given.options.compat),
+        DEFAULT_ASKED.threshold if threshold is None else threshold,
+        given.window,
+        given.options.ace_bins,
+        given.options.resampling,
+        given.calibrate,
+        answers_of(given.budget or ()),
+        draws or DEFAULT_ASKED.budget_draws,
+        given.with_original,
+        given.variants,
+        given.estimators or (),
+        covariate_of(given.by, given.by_groups),
+        given.options.slice_bins,
     )
 
 
-def _report_asked(opened: Mapping[str, AnyRun], named: Mapping[str, str], options: AskedOptions, shown: Shown) -> None:
-    from calprobe.cli.logs import log_to_stderr
+def _choice(given: Typed, runs: TypedRuns) -> ReportChoice:
+    """What of the report is shown. Raises UsageError for tables that there are not, and for looks without figures."""
+    from calprobe.analysis.presentation.presentation import ReportChoice
 
-    if shown.against == "paper":
-        raise UsageError(
-            "--against paper is of scores; for runs of replies there is --against audit2026, stated2025, science2026 "
-            "and wording2025"
-        )
-    _check_looks(shown)
-    log_to_stderr()
-    report_asked_runs(opened, named, options, shown)
+    if given.tables is not None and given.form == "json":
+        raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
+    for name in given.tables or ():
+        if name not in TABLES[runs.kind]:
+            raise UsageError(f"--tables: {no_such(name, TABLES[runs.kind])}")
+    if given.plots is None:
+        refuse_looks("applies to figures; give --plots DIR")
+    return ReportChoice(
+        given.estimators,
+        given.metrics,
+        given.tables,
+        given.beside,
+        runs.labels,
+        figures=given.plots is not None,
+        page=given.page is not None,
+    )
 
 
-def _refuse_rules_of_replies(options: ReportOptions, beside: str | None) -> None:
-    """Raise UsageError for the rules and the numbers of a study of replies."""
-    for name, value in (("--compat", options.compat and str(options.compat)), ("--against", beside)):
-        if value in get_args(AskedBeside):
-            raise UsageError(f"{name} {value} is of runs of replies; leave it out")
+def _refuse_of_one_reduction(given: Typed) -> None:
+    """Raise UsageError for options that `--reduction all` does not read."""
+    options = {
+        "--plots": given.plots,
+        "--html": given.page,
+        "--estimator": given.estimators,
+        "--metric": given.metrics,
+        "--tables": given.tables,
+        "--recalibrate": given.recalibrate,
+        "--save-maps": given.save_maps,
+        "--by": given.by,
+    }
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"{name} takes one reduction; leave out {name} or --reduction all")
+    refuse_looks("applies to figures; give --plots DIR")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from calprobe.cli.arguments import list_option
-from calprobe.cli.common import chosen_format, format_option, json_option
+from calprobe.cli.arguments import list_option, typed
+from calprobe.cli.common import format_options
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
 from calprobe.words import RunKind, RunOrder, RunState
@@ -30,16 +31,14 @@ _UNITS = {"min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 )
 @click.option("--numbers/--no-numbers", default=True, help="Leave out accuracy and ACE, for which runs are read.")
 @click.option("--paths", is_flag=True, help="Print nothing but the runs' folders, one in a line, for other commands.")
-@format_option
-@json_option
+@format_options
 def command(
     folder: Path,
     since: str | None,
     sort: RunOrder,
     numbers: bool,
     paths: bool,
-    form: str | None,
-    as_json: bool,
+    form: str,
     **given: Any,
 ) -> None:
     """List the runs in DIR and its folders: state, model, probe or question sets, accuracy, ACE, age and size.
@@ -59,11 +58,11 @@ def command(
     from calprobe.analysis.catalogue import Filters, catalogue
     from calprobe.analysis.tables.runs import run_list_tables
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.cli.output import in_format, print_result
+    from calprobe.cli.output import print_result, print_tables
     from calprobe.runs.listing import list_runs
     from calprobe.sweep.failures import failures_around
 
-    if paths and (form or as_json):
+    if paths and any(typed(click.get_current_context(), name) for name in ("form", "as_json")):
         raise UsageError("--paths prints folders alone; leave out --format and --json")
     for state in given["states"] or ():
         if state not in get_args(RunState):
@@ -74,7 +73,7 @@ def command(
     if paths:
         print_result("\n".join(run.path for run in found.runs if run.run is not None))
         return
-    print_result(in_format(chosen_format(form, as_json), found, run_list_tables, run_list_tables))
+    print_tables(found, partial(run_list_tables, found), form)
 
 
 def _seconds(since: str) -> float:

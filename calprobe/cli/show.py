@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from calprobe.cli.arguments import MOST_ROWS, Number, list_option
 from calprobe.cli.common import (
-    chosen_format,
     compat_option,
     estimators_option,
-    format_option,
-    json_option,
+    format_options,
     reduction_option,
     ties_option,
 )
-from calprobe.cli.kinds import kind_of_runs
-from calprobe.cli.labels import label_option, labelled
+from calprobe.cli.labels import label_option
 from calprobe.cli.output import print_result, printed_json
+from calprobe.cli.typed_runs import open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import cleaned, printable
 
 if TYPE_CHECKING:
     from calprobe.analysis.answers import Shown
-    from calprobe.words import Compat, Reduction, Ties
 
 
 @click.command(short_help="Show answers of a run: what the model said, and what is right.")
@@ -47,25 +44,9 @@ if TYPE_CHECKING:
 @reduction_option()
 @compat_option
 @ties_option
-@format_option
-@json_option
+@format_options
 def command(
-    run: str,
-    wrong: bool,
-    right: bool,
-    surest: bool,
-    unsurest: bool,
-    relations: tuple[str, ...] | None,
-    estimator: str | None,
-    template: int | None,
-    top: int,
-    probe: str | None,
-    labels: tuple[str, ...],
-    reduction: Reduction,
-    compat: Compat | None,
-    ties: Ties,
-    form: str | None,
-    as_json: bool,
+    run: str, labels: tuple[str, ...], probe: str | None, surest: bool, unsurest: bool, form: str, **given: Any
 ) -> None:
     """Show answers of RUN: subject, statement as scored, the model's answer, the right one, and the confidences.
 
@@ -79,29 +60,19 @@ def command(
         calprobe show runs/smollm2-135m-mini --top 1000 --format csv > errors.csv
     """
     from calprobe.analysis import ReportOptions, ShowOptions, show
-    from calprobe.cells.opening import of_scores, open_runs
-    from calprobe.cli.logs import log_to_stderr
+    from calprobe.cells.opening import of_scores
 
     if surest and unsurest:
         raise click.UsageError("--surest and --unsurest contradict each other: give one of them")
-    named = labelled([run], labels)
+    runs = open_typed([run], labels)
     path = shlex.quote(run)
     instead = f"each answer with its confidences, and whether it is right: calprobe export {path} --what confidences"
-    opened = open_runs(named)
-    if kind_of_runs(opened, named)[0] == "asked":
+    if runs.kind == "asked":
         raise UsageError(f"{run} is a run of replies; show takes runs of scores\n{instead} --out FILE.csv")
-    log_to_stderr()
-    options = ShowOptions(
-        wrong=wrong or not right,
-        right=right,
-        surest=not unsurest,
-        relations=relations,
-        estimator=estimator,
-        template=template,
-        top=top,
-        scores=ReportOptions(reduction=reduction, compat=compat, ties=ties),
-    )
-    print_result(_in_format(chosen_format(form, as_json), show(of_scores(opened), options, probe)))
+    scores = ReportOptions(**{name: given.pop(name) for name in ("reduction", "compat", "ties")})
+    given["wrong"] = given["wrong"] or not given["right"]
+    options = ShowOptions(**given, surest=not unsurest, scores=scores)
+    print_result(_in_format(form, show(of_scores(runs.runs), options, probe)))
 
 
 def _in_format(form: str, shown: Shown) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.messages import reason
-from calprobe.probes import Probe
+from calprobe.probes import Probe, load_probe
 from calprobe.runs import atomic
 from calprobe.runs.file_names import file_name
 from calprobe.runs.manifest import Manifest
@@ -126,3 +126,19 @@ def _metadata(manifest: Manifest, piece: PieceScores, reduction: str, probe: Pro
         "answer_space_labels": list(probe.relation(relation.name).candidates) if probe else [str(i) for i in places],
         "answer_space_ids": [f"{relation.name}-{i}" for i in places],
     }
+
+
+def labels_of(run: Run, name: str | None) -> Probe | None:
+    """The probe with the labels; None if the run does not know it (an import without --probe)."""
+    if name is not None:
+        return load_probe(name)
+    if run.manifest.probe.fingerprint is None:
+        return None
+    known = run.manifest.probe.name
+    what = f"{run.path}: the labels are in the run's probe, {known}; give its folder with --probe DIR"
+    try:
+        return load_probe(known)
+    except UsageError as error:
+        raise UsageError(what) from error
+    except DataMissingError as error:  # or the name was that of a folder
+        raise DataMissingError(f"{what}, or run `calprobe fetch bear`") from error

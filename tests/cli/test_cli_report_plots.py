@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from compared_runs import run_of, with_model
 
+from calprobe.analysis.presentation.figure_names import file_names
 from calprobe.cli.app import main
-from calprobe.cli.report_plots import FORMATS, file_names
+from calprobe.cli.output import FORMATS_IN_FOLDER as FORMATS
 from calprobe.runs import Manifest, TemplateRecord
 
 
@@ -113,11 +114,3 @@ def test_a_file_in_the_folders_place_is_refused_at_once(tmp_path: Path, capsys: 
     code, said = refusal(capsys, "runs/none", "--plots", str(tmp_path / "file"))
     assert code == 2
     assert "is a file" in said
-
-
-def test_names_of_files_are_safe_and_stay_apart() -> None:
-    labels = ["/data/runs/gpt2:bear/", "runs/Füße run", "A/b", "a-b", "a b", "..", "runs", "x" * 300]
-    names = list(file_names(labels).values())
-    assert names[:7] == ["data-runs-gpt2-bear", "runs-F-e-run", "A-b", "a-b-2", "a-b-3", "run", "runs-2"]
-    assert len({name.lower() for name in names}) == len(labels)
-    assert len(names[7]) == 100

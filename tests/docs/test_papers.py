@@ -18,7 +18,6 @@ from calprobe.cli.app import cli, main
 from calprobe.cli.ask import asking_options
 from calprobe.cli.job_commands import job_commands
 from calprobe.cli.report import TABLES
-from calprobe.cli.report_asked import TABLES as TABLES_OF_REPLIES
 from calprobe.models.aliases import ALIASES
 from calprobe.questions import NAMED_SETS, Question, QuestionOptions, load_questions
 from calprobe.questions.stored_sets import FetchedSet, record_text
@@ -64,7 +63,7 @@ def test_every_command_of_the_page_parses(monkeypatch: pytest.MonkeyPatch) -> No
     assert {command[0] for command in commands} >= {"score", "ask", "grade", "report", "curve", "compare", "sweep"}
     for command in commands:
         given = parsed(command).params
-        assert set(given.get("tables") or ()) <= {*TABLES, *TABLES_OF_REPLIES}, command
+        assert set(given.get("tables") or ()) <= {*TABLES["scored"], *TABLES["asked"]}, command
 
 
 def test_what_the_readme_says_of_ask_is_what_it_collects() -> None:

@@ -1,0 +1,113 @@
+"""Options of runs of replies: how they are read, which of them count, and what is computed of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from calprobe.cli.arguments import list_option
+from calprobe.cli.kinds import OF_CONFIDENCES, Group, option
+from calprobe.errors import UsageError
+from calprobe.words import AskedCompat, Calibrate
+
+if TYPE_CHECKING:
+    from calprobe.analysis.options import Pair
+
+readers_option = list_option(
+    "--reader",
+    "readers",
+    kinds=("asked", "facts", "readings", *OF_CONFIDENCES),
+    group=Group.WHICH,
+    metavar="NAME,..",
+    help="Readers of answers to choice questions, of last_marker, constrained, first_char and first_marker"
+    " (the last two by the audit's rules); confidences go by the first. Numbers are read by number, open questions by"
+    " short.  [default: last_marker,constrained; in the JSON first_char, too]",
+)
+variants_option = list_option(
+    "--variants",
+    kinds=("asked",),
+    group=Group.WHICH,
+    metavar="NAME,..",
+    help="Only these variants of the prompts, as if no other had been asked.  [default: all]",
+)
+threshold_option = option(
+    "--parse-threshold",
+    kinds=("asked",),
+    group=Group.WHICH,
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Cells that read fewer of their stated confidences leave means over variants, and curves.  [default: 0.8]",
+)
+calibrate_option = option(
+    "--calibrate",
+    kinds=("asked",),
+    group=Group.WHAT,
+    type=click.Choice(get_args(Calibrate)),
+    help="Show uncertainties as confidences too, by a map fitted on other questions.",
+)
+budget_option = list_option(
+    "--budget",
+    kinds=("asked",),
+    group=Group.WHAT,
+    metavar="M,..",
+    help="Draw plans of M answers, n_p wordings with n_s samples each, and compare their AUROC.",
+)
+draws_option = option(
+    "--budget-draws",
+    kinds=("asked",),
+    group=Group.WHAT,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Draws of each plan of --budget.  [default: 5]",
+)
+original_option = option(
+    "--with-original",
+    kinds=("asked",),
+    group=Group.WHICH,
+    is_flag=True,
+    help="Count the question's own text among its wordings, in plans of --budget and in the share of the"
+    " wording.  [default: its paraphrases alone]",
+)
+window_option = option(
+    "--window",
+    kinds=("asked", "facts", *OF_CONFIDENCES),
+    group=Group.WHICH,
+    type=click.IntRange(1),
+    metavar="TOKENS",
+    help="See a label only among so many most probable tokens.  [default: all that the backend gave]",
+)
+
+
+def asked_compat(compat: str | None) -> AskedCompat | None:
+    """The rules of a paper on runs of replies. Raises UsageError for those of a paper on scores."""
+    rules: AskedCompat | None = next((name for name in get_args(AskedCompat) if name == compat), None)
+    if compat is not None and rules is None:
+        known = " or ".join(get_args(AskedCompat))
+        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat {known}")
+    return rules
+
+
+def refuse_rules_of_replies(compat: str | None) -> None:
+    """Raise UsageError for the rules of a paper on runs of replies."""
+    if compat in get_args(AskedCompat):
+        raise UsageError(f"--compat {compat} is of runs of replies; leave it out")
+
+
+def answers_of(budget: Sequence[str]) -> tuple[int, ...]:
+    """The numbers of answers that --budget names. Raises UsageError for what is none."""
+    for text in budget:
+        if not (text.isascii() and text.isdigit()) or len(text) > 6:
+            raise UsageError(f"--budget {text}: give numbers of answers to each question, such as 6,12")
+    return tuple(dict.fromkeys(map(int, budget)))
+
+
+def variant_pairs(clauses: Sequence[str] | None) -> tuple[Pair, ...] | None:
+    """What `--variants A:B,..` says. Raises UsageError for anything else."""
+    if clauses is None:
+        return None
+    pairs = [tuple(clause.split(":")) for clause in clauses]
+    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+        raise UsageError(f"--variants {','.join(clauses)}: give pairs of two variants, such as direct:steps")
+    return tuple((first, second) for first, second in pairs)
