@@ -109,8 +109,8 @@ def _run_folder() -> Check:
         out = Path(folder) / "run"
         score("tiny-clm", "mini", out, options)
         run = open_scores(out)
+        table = run.table()
         found = report(run, ReportOptions(resampling=Resampling(0))).runs[0]
-    table = run.table()
     answers = [int(scores.argmax()) for scores in _by_instance(table)]
     counted = sum(answer == right for answer, right in zip(answers, table.answer_idx, strict=True)) / table.n_instances
     reported = found.accuracy.value if found.accuracy is not None else float("nan")
