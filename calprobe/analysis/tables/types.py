@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from types import MappingProxyType
 from typing import Literal, Self
 
 from calprobe.metrics import Difference, Estimate, Metric
@@ -45,21 +44,6 @@ class Column:
     def first(self) -> bool:
         """Whether a page shows the column before all are asked for."""
         return self.priority is None or self.priority <= FIRST
-
-
-def metric_columns(
-    titles: Mapping[str, str], heading: str = "", better: Mapping[str, Better] = MappingProxyType({}), **keys: str
-) -> tuple[Column, ...]:
-    """A column for each metric, with its title, under one heading; what else its cells are of are further keys."""
-    return tuple(
-        Column(title, better.get(name), heading=heading, keys={"metric": name, **keys})
-        for name, title in titles.items()
-    )
-
-
-def metric_cells(found: Mapping[str, Estimate], names: Iterable[str]) -> tuple[Cell, ...]:
-    """The value of each metric, in this order; NaN for one that is not there."""
-    return tuple(found.get(name, float("nan")) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
