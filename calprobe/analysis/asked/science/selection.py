@@ -37,16 +37,16 @@ def selection(name: str, designs: Mapping[str, DesignMasses], options: AskedOpti
     seen = {variant: _comprehension(masses, choosing) for variant, masses in designs.items()}
     unseen = {variant: _comprehension(masses, held_out) for variant, masses in designs.items()}
     best = max(seen, key=lambda variant: seen[variant])
-    chosen = _within(designs[best], held_out)
-    sample = {"": (chosen.chosen("normalised"), chosen.right)}
-    metrics = dict(bootstrap_many(named_metrics(HELD_OUT), sample, options.resampling, chosen.clusters)[""])
-    metrics = {COMPREHENSION: bootstrap_mean(chosen.total, options.resampling, chosen.clusters)} | metrics
+    of_best = _within(designs[best], held_out)
+    sample = {"": (of_best.chosen("normalised"), of_best.right)}
+    metrics = dict(bootstrap_many(named_metrics(HELD_OUT), sample, options.resampling, of_best.clusters)[""])
+    metrics = {COMPREHENSION: bootstrap_mean(of_best.total, options.resampling, of_best.clusters)} | metrics
     return Selection(
         set=name,
         variant=best,
         comprehension=seen[best],
         others=seen,
-        rows=len(chosen.right),
+        rows=len(of_best.right),
         held_out=metrics,
         best_on_held_out=max(unseen, key=lambda variant: unseen[variant]),
     )
