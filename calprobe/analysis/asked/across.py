@@ -25,13 +25,13 @@ SHIFTS = (0.05, 0.20)  # the study's two sizes of a shift that matters
 
 def shift_summaries(cells: Sequence[CellReport], options: AskedOptions) -> tuple[ShiftSummary, ...]:
     """Of the cells of each variant, then of all of them; none without label probabilities."""
-    known = [cell for cell in cells if cell.shift is not None and not math.isnan(cell.shift.value)]
-    variants = list(dict.fromkeys(cell.variant for cell in known))
-    groups = {name: [cell for cell in known if cell.variant == name] for name in variants}
-    if known:
-        groups[ALL] = known
+    shifted = [cell for cell in cells if cell.shift is not None and not math.isnan(cell.shift.value)]
+    variants = list(dict.fromkeys(cell.variant for cell in shifted))
+    groups = {name: [cell for cell in shifted if cell.variant == name] for name in variants}
+    if shifted:
+        groups[ALL] = shifted
     return tuple(
-        _summary(name, [cell.shift.value for cell in own if cell.shift], options) for name, own in groups.items()
+        _summary(name, [cell.shift.value for cell in group if cell.shift], options) for name, group in groups.items()
     )
 
 
@@ -57,22 +57,22 @@ def across_runs(runs: Sequence[AskedRunReport], options: AskedOptions) -> Across
         shifts=shift_summaries([cell for run in runs for cell in run.reports()], options),
         recovered=tuple(_recovered(runs)),
         sizes=tuple(sizes_and_spreads(runs)),
-        hidden=tuple(dict.fromkeys(name for run in runs for own in run.sets.values() for name in own.hidden)),
+        hidden=tuple(dict.fromkeys(name for run in runs for report in run.sets.values() for name in report.hidden)),
     )
 
 
 def _recovered(runs: Sequence[AskedRunReport]) -> Iterator[Recovered]:
     """Both averages, by set and reader, over the cells of all runs."""
-    found: dict[tuple[str, str], list[Repair]] = {}
+    by_reader: dict[tuple[str, str], list[Repair]] = {}
     for run in runs:
-        for name, own in run.sets.items():
-            for repair in own.repairs:
-                found.setdefault((name, repair.reader), []).append(repair)
-    for (name, reader), repairs in found.items():
+        for name, report in run.sets.items():
+            for repair in report.repairs:
+                by_reader.setdefault((name, repair.reader), []).append(repair)
+    for (name, reader), repairs in by_reader.items():
         yield Recovered(name, reader, len(repairs), *averages(repairs))
 
 
 def averages(repairs: Sequence[Repair]) -> tuple[float, float]:
     """The recovered share of the mean accuracies, and the mean of the shares."""
-    columns = np.array([(own.first, own.repaired, own.reference) for own in repairs]).T
+    columns = np.array([(repair.first, repair.repaired, repair.reference) for repair in repairs]).T
     return float(recovered_share(*columns.mean(axis=1))), float(recovered_share(*columns).mean())

@@ -39,22 +39,26 @@ def value_panels_of_runs(
 
 
 def _value_panels(bars: Mapping[str, Sequence[AskedCell]], of: str) -> tuple[StackedShares, ...]:
-    every = dict.fromkeys(name for cells in bars.values() for cell in cells for name in cell.confidences)
+    estimators = dict.fromkeys(name for cells in bars.values() for cell in cells for name in cell.confidences)
     panels = []
-    for estimator in every:
+    for estimator in estimators:
         # With a dot behind it, it is the same one as said of something else.
         if estimator == P_TRUE or (estimator.startswith("stated_") and "." not in estimator):
-            read = {name: _confidences(cells, estimator) for name, cells in bars.items()}
-            found = {name: tuple(_parts(own, estimator)) for name, own in read.items() if len(own)}
-            if found:
-                panels.append(StackedShares(estimator, of, tuple(found), tuple(found.values())))
+            confidences = {name: _confidences(cells, estimator) for name, cells in bars.items()}
+            shares = {
+                name: tuple(_parts(confidence, estimator))
+                for name, confidence in confidences.items()
+                if len(confidence)
+            }
+            if shares:
+                panels.append(StackedShares(estimator, of, tuple(shares), tuple(shares.values())))
     return tuple(panels)
 
 
 def _confidences(cells: Sequence[AskedCell], estimator: str) -> Floats:
     """Those that could be read, of all variants."""
-    found = [own.confidences[estimator] for own in cells if estimator in own.confidences]
-    return np.concatenate([own.confidence[own.read] for own in found]) if found else np.empty(0)
+    confidences = [own.confidences[estimator] for own in cells if estimator in own.confidences]
+    return np.concatenate([own.confidence[own.read] for own in confidences]) if confidences else np.empty(0)
 
 
 def _parts(confidence: Floats, estimator: str) -> Iterator[Part]:
@@ -73,7 +77,7 @@ def _parts(confidence: Floats, estimator: str) -> Iterator[Part]:
 
 def length_panels(run: AskedRunReport) -> tuple[GroupedBoxes, ...]:
     """A panel for the tokens of answers and one for those of their thoughts: a group a set, a box a variant."""
-    cells = {(own.name, cell.variant): cell for own in run.sets.values() for cell in own.cells.values()}
+    cells = {(report.name, cell.variant): cell for report in run.sets.values() for cell in report.cells.values()}
     return tuple(_length_panels("", "set", cells))
 
 
@@ -84,15 +88,15 @@ def length_panels_of_runs(
     if len(runs) < 2:
         return ()
     names = _names(runs, states)
-    found: dict[str, dict[tuple[str, str], CellReport]] = {}
+    by_variant: dict[str, dict[tuple[str, str], CellReport]] = {}
     for run in runs:
-        for own in run.sets.values():
-            for cell in own.cells.values():
-                found.setdefault(cell.variant, {})[names[run.label], own.name] = cell
+        for report in run.sets.values():
+            for cell in report.cells.values():
+                by_variant.setdefault(cell.variant, {})[names[run.label], report.name] = cell
     return tuple(
         panel
-        for variant, cells in found.items()
-        for panel in _length_panels(f"{variant}: " if len(found) > 1 else "", "run", cells)
+        for variant, cells in by_variant.items()
+        for panel in _length_panels(f"{variant}: " if len(by_variant) > 1 else "", "run", cells)
     )
 
 
@@ -100,15 +104,21 @@ def _length_panels(title: str, group: str, cells: Mapping[tuple[str, str], CellR
     """One for each quantity, unless each cell has one number of it; cells by group and series."""
     groups, series = (tuple(dict.fromkeys(key[at] for key in cells)) for at in (0, 1))
     for field, counted in COUNTED.items():
-        found = {key: box for key, cell in cells.items() if (box := _box(cell, field)) is not None}
-        if any(box.least < box.most for box in found.values()):
-            rows = tuple(tuple(found.get((one, other)) for other in series) for one in groups)
+        boxes = {key: box for key, cell in cells.items() if (box := _box(cell, field)) is not None}
+        if any(box.least < box.most for box in boxes.values()):
+            rows = tuple(tuple(boxes.get((group_name, series_name)) for series_name in series) for group_name in groups)
             yield GroupedBoxes(f"{title}{counted}", "tokens", group, groups, series, rows)
 
 
 def _box(cell: CellReport, field: str) -> Box | None:
-    own: Lengths | None = next((getattr(each, field) for each in cell.lengths if each.stage == ANSWER), None)
-    return None if own is None else Box(own.least, own.quartile_1, own.median, own.quartile_3, own.most)
+    lengths: Lengths | None = next(
+        (getattr(of_stage, field) for of_stage in cell.lengths if of_stage.stage == ANSWER), None
+    )
+    return (
+        None
+        if lengths is None
+        else Box(lengths.least, lengths.quartile_1, lengths.median, lengths.quartile_3, lengths.most)
+    )
 
 
 def _names(runs: Sequence[AskedRunReport], states: Mapping[str, str]) -> dict[str, str]:

@@ -60,23 +60,23 @@ Sets = Sequence[tuple[AskedRunReport, SetReport]]
 def _repairs(sets: Sets) -> Iterator[BesideRow]:
     for run, own in sets:
         for variant in own.format_changes:
-            found = {repair.reader: repair for repair in own.repairs if repair.variant == variant}
-            marker, constrained = found.get(FIRST_MARKER) or found.get(LAST_MARKER), found.get(CONSTRAINED)
-            if (some := marker or constrained) is None:
+            by_reader = {repair.reader: repair for repair in own.repairs if repair.variant == variant}
+            marker, constrained = by_reader.get(FIRST_MARKER) or by_reader.get(LAST_MARKER), by_reader.get(CONSTRAINED)
+            if (either := marker or constrained) is None:
                 continue
             shares = [
                 (None, None) if own is None else (own.repaired, own.recovered.value) for own in (marker, constrained)
             ]
             readers = ", ".join(repair.reader for repair in (marker, constrained) if repair is not None)
             label = f"{own.name}, {variant}, {readers}"
-            yield BesideRow(run.label, label, (some.reference, some.first, *shares[0], *shares[1]))
+            yield BesideRow(run.label, label, (either.reference, either.first, *shares[0], *shares[1]))
 
 
 def _means(sets: Sets) -> Iterator[BesideRow]:
-    for run, own in sets:
-        for found in own.means:
-            values = (found.accuracy, found.ece_label, found.ece, found.ece_gap)
-            yield BesideRow(run.label, f"{own.name}, {found.estimator}", values)
+    for run, report in sets:
+        for mean in report.means:
+            values = (mean.accuracy, mean.ece_label, mean.ece, mean.ece_gap)
+            yield BesideRow(run.label, f"{report.name}, {mean.estimator}", values)
 
 
 def _spreads(report: AskedReport) -> Iterator[BesideRow]:
@@ -87,54 +87,54 @@ def _spreads(report: AskedReport) -> Iterator[BesideRow]:
 
 
 def _spread_of(run: AskedRunReport, names: Sequence[str]) -> float | None:
-    for name, own in run.sets.items():
-        if name.lower() in names and FIRST_CHAR in own.spread:
-            return own.spread[FIRST_CHAR].value.value
+    for name, report in run.sets.items():
+        if name.lower() in names and FIRST_CHAR in report.spread:
+            return report.spread[FIRST_CHAR].value.value
     return None
 
 
 def _shifts(report: AskedReport) -> Iterator[BesideRow]:
     for run in report.runs:
-        for own in run.shifts:
-            values = (own.mean.value, own.median, own.largest, own.above_005, own.above_020)
-            yield BesideRow(run.label, own.of, values)
+        for shift in run.shifts:
+            values = (shift.mean.value, shift.median, shift.largest, shift.above_005, shift.above_020)
+            yield BesideRow(run.label, shift.of, values)
 
 
 def _windows(sets: Sets, window: int | None) -> Iterator[BesideRow]:
     within = "all that the backend gave" if window is None else f"window of {window}"
-    for run, own in sets:
-        seen = [cell.off_label.all_seen for cell in own.cells.values() if cell.off_label is not None]
-        if seen:
+    for run, report in sets:
+        shares = [cell.off_label.all_seen for cell in report.cells.values() if cell.off_label is not None]
+        if shares:
             yield BesideRow(
                 run.label,
-                f"{own.name}, {within}",
-                (sum(share == 1 for share in seen) / len(seen), sum(seen) / len(seen)),
+                f"{report.name}, {within}",
+                (sum(share == 1 for share in shares) / len(shares), sum(shares) / len(shares)),
             )
 
 
 def _parse_rates(sets: Sets) -> Iterator[BesideRow]:
     columns = published(AUDIT2026)["parse_rate"].columns
-    for run, own in sets:
-        for estimator in dict.fromkeys(name for cell in own.cells.values() for name in cell.overconfidence):
-            rates = {variant: cell.estimators[estimator].coverage.value for variant, cell in own.cells.items()}
+    for run, report in sets:
+        for estimator in dict.fromkeys(name for cell in report.cells.values() for name in cell.overconfidence):
+            rates = {variant: cell.estimators[estimator].coverage.value for variant, cell in report.cells.items()}
             values = tuple(rates.get(variant) for variant in columns)
             if any(value is not None for value in values):
-                yield BesideRow(run.label, f"{own.name}, {estimator}", values)
+                yield BesideRow(run.label, f"{report.name}, {estimator}", values)
 
 
 def _parse_rate_intervals(sets: Sets) -> Iterator[BesideRow]:
-    for run, own in sets:
-        if (cell := own.cells.get(OF_INTERVALS)) is None:
+    for run, report in sets:
+        if (cell := report.cells.get(OF_INTERVALS)) is None:
             continue
         for name in cell.overconfidence:
             rate = cell.estimators[name].coverage
-            yield BesideRow(run.label, f"{own.name}, {name}", (rate.value, rate.low, rate.high))
+            yield BesideRow(run.label, f"{report.name}, {name}", (rate.value, rate.low, rate.high))
 
 
 def _sizes(report: AskedReport) -> Iterator[BesideRow]:
-    for own in () if report.across is None else report.across.sizes:
-        if own.reader == FIRST_CHAR:
-            yield BesideRow("these runs", own.set, (own.rho.value, own.p_value))
+    for size in () if report.across is None else report.across.sizes:
+        if size.reader == FIRST_CHAR:
+            yield BesideRow("these runs", size.set, (size.rho.value, size.p_value))
 
 
 def _with_correlations(sizes: Beside, spread: Beside) -> Beside:

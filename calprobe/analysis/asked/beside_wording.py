@@ -40,10 +40,10 @@ def beside_wording(report: AskedReport) -> tuple[Beside, ...]:
     """AUROC by plan, and rho by plan; one's own rows are there where `--budget` draws the plans."""
     tables = published(WORDING2025)
     budgets = [
-        (run, f"{own.name}, {cell.variant}", cell, budget)
+        (run, f"{set_report.name}, {cell.variant}", cell, budget)
         for run in report.runs
-        for own in run.sets.values()
-        for cell in own.cells.values()
+        for set_report in run.sets.values()
+        for cell in set_report.cells.values()
         for budget in cell.budgets
     ]
     hint = () if budgets else ("One's own rows are there with --budget 6,12.",)
@@ -58,15 +58,15 @@ Budgets = list[tuple[AskedRunReport, str, CellReport, CellBudget]]
 
 def _aurocs(budgets: Budgets) -> Iterator[BesideRow]:
     columns = published(WORDING2025)["auroc"].columns
-    own: dict[tuple[str, str, str], dict[str, tuple[float, float]]] = {}
+    rows: dict[tuple[str, str, str], dict[str, tuple[float, float]]] = {}
     draws = {(run.label, name): budget.draws for run, name, _, budget in budgets}
     for run, name, _, budget in budgets:
-        for found in budget.aurocs:
-            measure = next((said for said, its in MEASURES.items() if its == found.measure), None)
-            if measure is not None and found.reading == "pooled":
-                known = own.setdefault((run.label, name, measure), {})
-                known[str(found.plan)] = (found.value.value, found.deviation)
-    for (label, name, measure), values in own.items():
+        for auroc in budget.aurocs:
+            measure = next((title for title, its in MEASURES.items() if its == auroc.measure), None)
+            if measure is not None and auroc.reading == "pooled":
+                row = rows.setdefault((run.label, name, measure), {})
+                row[str(auroc.plan)] = (auroc.value.value, auroc.deviation)
+    for (label, name, measure), values in rows.items():
         if any(column in values for column in columns):
             pairs = [values.get(column, (None, None)) for column in columns]
             yield _row(label, f"{name}, {measure}", pairs, draws[label, name])
@@ -75,18 +75,18 @@ def _aurocs(budgets: Budgets) -> Iterator[BesideRow]:
 def _shares(budgets: Budgets) -> Iterator[BesideRow]:
     for run, name, _, budget in budgets:
         total = {
-            o.plan: (o.value.value, o.deviation)
-            for o in budget.aurocs
-            if (o.measure, o.reading) == ("variance_total", "pooled")
+            auroc.plan: (auroc.value.value, auroc.deviation)
+            for auroc in budget.aurocs
+            if (auroc.measure, auroc.reading) == ("variance_total", "pooled")
         }
-        for own in budget.shares:
-            if own.points == POINTS:
-                shares = {field: (own.means[field], own.deviations[field]) for field in own.means}
+        for share in budget.shares:
+            if share.points == POINTS:
+                shares = {field: (share.means[field], share.deviations[field]) for field in share.means}
                 pairs = [
-                    *(total.get(own.plan, (None, None)), shares["rho"], (1 / own.plan.samples, None)),
+                    *(total.get(share.plan, (None, None)), shares["rho"], (1 / share.plan.samples, None)),
                     *(shares["ratio_of_sums"], shares["by_chance"], shares["unbiased"]),
                 ]
-                yield _row(run.label, f"{name} {own.plan}", pairs, budget.draws)
+                yield _row(run.label, f"{name} {share.plan}", pairs, budget.draws)
 
 
 def _row(of: str, label: str, pairs: Sequence[tuple[float | None, float | None]], draws: int) -> BesideRow:

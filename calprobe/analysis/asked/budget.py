@@ -52,23 +52,23 @@ def cell_budgets(opened: AskedCell, options: BudgetOptions, resampling: Resampli
     supply = _supply(opened.table)
     if not options.with_original and not is_family(opened.table):
         supply = {name: _paraphrases(own) for name, own in supply.items()}
-    found = (_budget(opened, supply, m, options, resampling) for m in options.answers)
-    return tuple(own for own in found if own is not None)
+    budgets = (_budget(opened, supply, m, options, resampling) for m in options.answers)
+    return tuple(own for own in budgets if own is not None)
 
 
 Supply = Mapping[str, Mapping[int, Sequence[int]]]  # question -> wording -> places of its samples in the cell
 
 
 def _supply(cell: ReplyTable) -> dict[str, dict[int, list[int]]]:
-    found: dict[str, dict[int, list[int]]] = {}
+    supply: dict[str, dict[int, list[int]]] = {}
     for place, row in enumerate(cell.rows):
-        found.setdefault(row.question.id, {}).setdefault(row.paraphrase, []).append(place)
-    return found
+        supply.setdefault(row.question.id, {}).setdefault(row.paraphrase, []).append(place)
+    return supply
 
 
-def _paraphrases(own: dict[int, list[int]]) -> dict[int, list[int]]:
+def _paraphrases(wordings: dict[int, list[int]]) -> dict[int, list[int]]:
     """The wordings without the question's own text, 0; that alone, where there is no other."""
-    return {wording: places for wording, places in own.items() if wording} or own
+    return {wording: places for wording, places in wordings.items() if wording} or wordings
 
 
 def plans_of(answers: int, supply: Supply) -> tuple[tuple[BudgetPlan, ...], tuple[str, ...]]:
@@ -77,14 +77,16 @@ def plans_of(answers: int, supply: Supply) -> tuple[tuple[BudgetPlan, ...], tupl
     >>> plans_of(4, {"q": {0: [0, 1], 1: [2, 3], 2: [4, 5], 3: [6, 7]}})[0]
     (BudgetPlan(wordings=2, samples=2), BudgetPlan(wordings=4, samples=1))
     """
-    every = [BudgetPlan(n, answers // n) for n in range(1, answers + 1) if answers % n == 0]
-    plans = tuple(plan for plan in every if sum(_allows(own, plan) for own in supply.values()) * 2 > len(supply))
-    kept = (name for name, own in supply.items() if all(_allows(own, plan) for plan in plans))
-    return plans, tuple(kept) if plans else ()
+    candidates = [BudgetPlan(n, answers // n) for n in range(1, answers + 1) if answers % n == 0]
+    plans = tuple(
+        plan for plan in candidates if sum(_allows(wordings, plan) for wordings in supply.values()) * 2 > len(supply)
+    )
+    questions = (name for name, wordings in supply.items() if all(_allows(wordings, plan) for plan in plans))
+    return plans, tuple(questions) if plans else ()
 
 
-def _allows(own: Mapping[int, Sequence[int]], plan: BudgetPlan) -> bool:
-    return sum(len(places) >= plan.samples for places in own.values()) >= plan.wordings
+def _allows(wordings: Mapping[int, Sequence[int]], plan: BudgetPlan) -> bool:
+    return sum(len(places) >= plan.samples for places in wordings.values()) >= plan.wordings
 
 
 def _budget(
@@ -110,14 +112,14 @@ def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) 
 
     Where each wording has a greedy answer, of a family of variants, it stays with the first reply to that wording.
     """
-    greedy, known = _greedy_of(read.table), {own.question.id: own for own in read.samples}
+    greedy, sampled = _greedy_of(read.table), {own.question.id: own for own in read.samples}
     places: list[int] = []
     rows: list[Row] = []
     samples: list[SampledQuestion] = []
     for name, own in supply.items():
         chosen = _chosen(own, plan, np.random.default_rng([*seed, zlib.crc32(name.encode())]))
-        if name in known and (some := _some_samples(known[name], chosen, len(places))) is not None:
-            samples.append(some)
+        if name in sampled and (question := _some_samples(sampled[name], chosen, len(places))) is not None:
+            samples.append(question)
         places += chosen
         for at, place in enumerate(chosen):
             row = read.table.rows[place]
@@ -129,20 +131,22 @@ def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) 
     return replace(read, table=cell, answers=read.answers.at(places), drawn=tuple(samples))
 
 
-def _some_samples(own: SampledQuestion, chosen: Sequence[int], start: int) -> SampledQuestion | None:
+def _some_samples(question: SampledQuestion, chosen: Sequence[int], start: int) -> SampledQuestion | None:
     """A question's samples at these places of the cell, which stand in a row from `start` on; None without any."""
-    sample = {place: at for at, place in enumerate(own.rows.tolist())}
-    there = [(sample[place], row) for row, place in enumerate(chosen, start) if place in sample]
-    return own.at([at for at, _ in there], [row for _, row in there]) if there else None
+    sample = {place: at for at, place in enumerate(question.rows.tolist())}
+    pairs = [(sample[place], row) for row, place in enumerate(chosen, start) if place in sample]
+    return question.at([at for at, _ in pairs], [row for _, row in pairs]) if pairs else None
 
 
 def _greedy_of(cell: ReplyTable) -> dict[tuple[str, int | None], Row]:
     """The row with the greedy answer of each question and wording; of a question's only one, by None."""
-    found: dict[str, list[Row]] = {}
+    by_question: dict[str, list[Row]] = {}
     for row in cell.rows:
         if GREEDY in row.replies:
-            found.setdefault(row.question.id, []).append(row)
-    return {(name, row.paraphrase if len(rows) > 1 else None): row for name, rows in found.items() for row in rows}
+            by_question.setdefault(row.question.id, []).append(row)
+    return {
+        (name, row.paraphrase if len(rows) > 1 else None): row for name, rows in by_question.items() for row in rows
+    }
 
 
 def _with_greedy(row: Row, source: Row | None) -> Row:
@@ -150,18 +154,18 @@ def _with_greedy(row: Row, source: Row | None) -> Row:
     if source is row or (source is None and not any(stage in row.replies for stage in ONCE)):
         return row
 
-    def joined(own: Mapping[str, Item], others: Mapping[str, Item]) -> dict[str, Item]:
-        kept = {stage: each for stage, each in own.items() if stage not in ONCE}
-        return kept | {stage: each for stage, each in others.items() if stage in ONCE}
+    def joined(items: Mapping[str, Item], greedy: Mapping[str, Item]) -> dict[str, Item]:
+        repeated = {stage: item for stage, item in items.items() if stage not in ONCE}
+        return repeated | {stage: item for stage, item in greedy.items() if stage in ONCE}
 
     replies, grades = ({}, {}) if source is None else (source.replies, source.grades)
     return replace(row, replies=joined(row.replies, replies), grades=joined(row.grades, grades))
 
 
-def _chosen(own: Mapping[int, Sequence[int]], plan: BudgetPlan, rng: np.random.Generator) -> list[int]:
+def _chosen(wordings: Mapping[int, Sequence[int]], plan: BudgetPlan, rng: np.random.Generator) -> list[int]:
     """The places of a question's draw, in their order. Each plan takes the first of the same two orders."""
-    order = [int(at) for at in rng.permutation(sorted(own))]
-    samples = {wording: [int(at) for at in rng.permutation(own[wording])] for wording in sorted(own)}
+    order = [int(at) for at in rng.permutation(sorted(wordings))]
+    samples = {wording: [int(at) for at in rng.permutation(wordings[wording])] for wording in sorted(wordings)}
     able = [wording for wording in order if len(samples[wording]) >= plan.samples][: plan.wordings]
     return sorted(place for wording in able for place in samples[wording][: plan.samples])
 
@@ -170,23 +174,23 @@ def _aurocs(
     plan: BudgetPlan, reads: Sequence[Read], options: BudgetOptions, resampling: Resampling
 ) -> Iterator[BudgetAuroc]:
     """The AUROC of each uncertainty, mean and deviation over the draws, with an interval by question of the mean."""
-    known = [asked_estimators(read, options.forms) for read in reads]
+    estimators = [asked_estimators(read, options.forms) for read in reads]
     questions = [np.unique([row.question.root for row in read.table.rows], return_inverse=True)[1] for read in reads]
     names = [
         name
-        for name, own in known[0].items()
+        for name, own in estimators[0].items()
         if own.scale == "uncertainty" and not name.startswith(OF_ONE_REPLY) and _has_part(name, plan)
     ]
     for name in names:
         draws = [
             _auroc(own[name].compute(read), of, resampling)
-            for read, own, of in zip(reads, known, questions, strict=True)
+            for read, own, of in zip(reads, estimators, questions, strict=True)
             if name in own
         ]
         values = np.array([value for value, _ in draws])
-        resampled = np.mean([each for _, each in draws], axis=0) if draws else np.empty(0)
-        there = defined(resampled)
-        low, high = percentiles(there) if len(there) else (float("nan"), float("nan"))
+        resampled = np.mean([of_draw for _, of_draw in draws], axis=0) if draws else np.empty(0)
+        finite = defined(resampled)
+        low, high = percentiles(finite) if len(finite) else (float("nan"), float("nan"))
         measure, reading = _reading(name)
         spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
         yield BudgetAuroc(plan, measure, reading, Estimate(float(values.mean()), low, high), spread)
@@ -204,29 +208,29 @@ def _reading(name: str) -> tuple[str, str]:
     return name, "pooled"
 
 
-def _auroc(found: Confidence, questions: Ints, resampling: Resampling) -> tuple[float, Floats]:
+def _auroc(confidence: Confidence, questions: Ints, resampling: Resampling) -> tuple[float, Floats]:
     """Of one draw: the value, and those of resampled questions [rows]."""
-    kept = found.read
+    kept = confidence.read
     if not kept.any():
         return float("nan"), np.full(resampling.n_resamples, np.nan)
-    sample = {"": sample_of(found, kept, "uncertainty")}
-    own = draw_samples((AUROC,), sample, resampling, questions[kept])[""][AUROC.name]
-    resampled = own.resampled if len(own.resampled) else np.full(resampling.n_resamples, np.nan)
-    return own.value, resampled
+    sample = {"": sample_of(confidence, kept, "uncertainty")}
+    auroc = draw_samples((AUROC,), sample, resampling, questions[kept])[""][AUROC.name]
+    resampled = auroc.resampled if len(auroc.resampled) else np.full(resampling.n_resamples, np.nan)
+    return auroc.value, resampled
 
 
 def _shares(plan: BudgetPlan, reads: Sequence[Read]) -> Iterator[BudgetShare]:
     """The shares of the wording, mean and deviation over the draws."""
     for name, of in POINTS.items():
-        found = []
+        shares = []
         for read in reads:
-            several = of_several_wordings(read.samples)
-            known = [(points, own.wordings) for own in several if (points := of(own)) is not None]
-            if known:
-                found.append(wording_share([split_variance(points, groups) for points, groups in known]))
-        if found:
-            values = np.array([[getattr(share, field) for field in SHARES] for share in found])
-            deviations = values.std(axis=0, ddof=1) if len(found) > 1 else np.full(len(SHARES), np.nan)
+            questions = of_several_wordings(read.samples)
+            pairs = [(points, question.wordings) for question in questions if (points := of(question)) is not None]
+            if pairs:
+                shares.append(wording_share([split_variance(points, groups) for points, groups in pairs]))
+        if shares:
+            values = np.array([[getattr(share, field) for field in SHARES] for share in shares])
+            deviations = values.std(axis=0, ddof=1) if len(shares) > 1 else np.full(len(SHARES), np.nan)
             yield BudgetShare(
                 plan,
                 name,

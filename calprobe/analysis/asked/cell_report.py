@@ -61,7 +61,7 @@ def report_cell(opened: AskedCell, options: AskedOptions) -> CellReport:
         failures=cell.failures,
         failure_reasons=cell.reasons,
         chance=float(opened.units.chance.mean()) if len(cell) else float("nan"),
-        accuracy={name: report_accuracy(opened, own, options) for name, own in opened.answers.items()},
+        accuracy={name: report_accuracy(opened, answers, options) for name, answers in opened.answers.items()},
         estimators=_estimators(opened, options),
         off_label=_off_label(opened, options) if NORMALISED in opened.confidences else None,
         shift=_shift(opened, options) if NORMALISED in opened.confidences else None,
@@ -94,26 +94,26 @@ def _kinds(opened: AskedCell, options: AskedOptions) -> dict[str, KindReport]:
     kinds = [row.question.kind for row in opened.table.rows]
     if len(set(kinds)) < 2:
         return {}
-    found: dict[str, KindReport] = {}
+    reports: dict[str, KindReport] = {}
     for kind in dict.fromkeys(kinds):
         places = [at for at, own in enumerate(kinds) if own == kind]
-        part = opened.at(places)
-        part = part.only(name for name, own in part.confidences.items() if own.asked.any())
-        found[kind] = KindReport(
+        of_kind = opened.at(places)
+        of_kind = of_kind.only(name for name, own in of_kind.confidences.items() if own.asked.any())
+        reports[kind] = KindReport(
             rows=len(places),
-            chance=float(part.units.chance.mean()),
-            accuracy={name: report_accuracy(part, own, options) for name, own in part.answers.items()},
-            estimators=_estimators(part, options),
+            chance=float(of_kind.units.chance.mean()),
+            accuracy={name: report_accuracy(of_kind, own, options) for name, own in of_kind.answers.items()},
+            estimators=_estimators(of_kind, options),
         )
-    return found
+    return reports
 
 
 def _samples(opened: AskedCell) -> SampleCounts | None:
-    own = opened.read.samples
-    if opened.units.clusters is None or not own:
+    questions = opened.read.samples
+    if opened.units.clusters is None or not questions:
         return None
-    counts = [len(each.rows) for each in own]
-    answered = mean_of([each.read for each in own])
+    counts = [len(question.rows) for question in questions]
+    answered = mean_of([question.read for question in questions])
     return SampleCounts(mean_of(counts), min(counts), max(counts), answered)
 
 
@@ -142,21 +142,21 @@ def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Kept, options: 
 
 
 def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], options: AskedOptions) -> CellEstimator:
-    found = opened.confidences[name]
-    asked, read = found.asked, found.read
+    confidence = opened.confidences[name]
+    asked, read = confidence.asked, confidence.read
     rows, missing = int(read.sum()), int((asked & ~read).sum())
     brier = metrics["brier"].value * rows if rows and "brier" in metrics else 0.0
     total = rows + missing if "brier" in metrics else 0
     return CellEstimator(
         rows=rows,
         coverage=mean_over(opened, read, asked, options),
-        reasons=found.reasons,
+        reasons=confidence.reasons,
         metrics=metrics,
         brier_bounds=(brier / total, (brier + missing) / total) if total else (float("nan"), float("nan")),
         scale=opened.estimators[name].scale,
-        rarer=_rarer(opened, found),
-        mass=None if found.mass is None or not rows else float(np.nanmean(found.mass[read])),
-        bounded=found.bounded,
+        rarer=_rarer(opened, confidence),
+        mass=None if confidence.mass is None or not rows else float(np.nanmean(confidence.mass[read])),
+        bounded=confidence.bounded,
         few_values=few_values_of(opened.cell, name, options.ace_bins),
         chance=mean_of(opened.units.chance[read].tolist()),
     )
@@ -168,19 +168,19 @@ def report_estimator(opened: AskedCell, name: str, metrics: Sequence[Metric], op
     return _calibration(opened, name, values[name], options)
 
 
-def _rarer(opened: AskedCell, found: Confidence) -> int:
+def _rarer(opened: AskedCell, confidence: Confidence) -> int:
     """Questions with the rarer of the two outcomes."""
     names = np.array([row.question.root for row in opened.table.rows], np.str_)
-    return min(len(set(names[found.read & (found.correct == outcome)])) for outcome in (True, False))
+    return min(len(set(names[confidence.read & (confidence.correct == outcome)])) for outcome in (True, False))
 
 
 def _off_label(opened: AskedCell, options: AskedOptions) -> OffLabel:
     masses = opened.read.first
     off = off_label_mass(masses)
     asked = ~np.isnan(off)
-    every = first_masses(opened.table)
+    all_masses = first_masses(opened.table)
     with np.errstate(invalid="ignore", divide="ignore"):
-        seen = (masses.total / np.maximum(every.total, masses.total + _least_missing(opened)))[asked]
+        seen = (masses.total / np.maximum(all_masses.total, masses.total + _least_missing(opened)))[asked]
     return OffLabel(
         mean=mean_over(opened, off, asked, options),
         above_half=mean_over(opened, off > 0.5, asked, options),
@@ -191,12 +191,12 @@ def _off_label(opened: AskedCell, options: AskedOptions) -> OffLabel:
 
 def _least_missing(opened: AskedCell) -> Floats:
     """The most that the labels which a backend did not return can have, [rows]: each that of the window's last."""
-    found = np.zeros(len(opened.table))
+    bounds = np.zeros(len(opened.table))
     for at, row in enumerate(opened.table.rows):
         scores = row.first.label_scores
         if scores is not None and len(scores.positions):
-            found[at] = (~scores.covered[0]).sum() * np.exp(scores.least[0])
-    return found
+            bounds[at] = (~scores.covered[0]).sum() * np.exp(scores.least[0])
+    return bounds
 
 
 def _shift(opened: AskedCell, options: AskedOptions) -> Estimate:
@@ -204,14 +204,14 @@ def _shift(opened: AskedCell, options: AskedOptions) -> Estimate:
 
     Its interval is that of the signed difference, folded at 0.
     """
-    found = _paired(opened, "ece", RAW, NORMALISED, options)
-    if found is None:
+    difference = _paired(opened, "ece", RAW, NORMALISED, options)
+    if difference is None:
         return UNDEFINED
-    size = abs(found.value)
-    if np.isnan(found.low):
+    size = abs(difference.value)
+    if np.isnan(difference.low):
         return Estimate(size)
-    ends = sorted((abs(found.low), abs(found.high)))
-    return Estimate(size, 0.0 if found.low <= 0 <= found.high else ends[0], ends[1])
+    ends = sorted((abs(difference.low), abs(difference.high)))
+    return Estimate(size, 0.0 if difference.low <= 0 <= difference.high else ends[0], ends[1])
 
 
 def _paired(opened: AskedCell, metric: str, first: str, second: str, options: AskedOptions) -> Difference | None:
@@ -221,7 +221,7 @@ def _paired(opened: AskedCell, metric: str, first: str, second: str, options: As
     if not kept.any():
         return None
     samples = {"first": sample_of(pair[0], kept), "second": sample_of(pair[1], kept)}
-    chosen = [own for own in standard_metrics(options.ace_bins) if own.name == metric]
+    chosen = [candidate for candidate in standard_metrics(options.ace_bins) if candidate.name == metric]
     drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, opened.units.clusters_of(kept))
     draws = drawn["first", "second"][metric]
     return (PairedDraws(draws.value, draws.resampled) if options.by_paper else draws).difference()
@@ -230,12 +230,12 @@ def _paired(opened: AskedCell, metric: str, first: str, second: str, options: As
 def _overconfidence(opened: AskedCell, name: str, options: AskedOptions) -> Overconfidence:
     stated, label = opened.confidences[name], opened.confidences.get(NORMALISED)
     read = stated.read
-    both = read if label is None else read & label.read
+    common = read if label is None else read & label.read
     values, counts = np.unique(stated.confidence[read], return_counts=True)
     return Overconfidence(
-        rows=int(both.sum()),
-        accuracy=_mean_difference(opened, stated.confidence, stated.correct.astype(np.float64), both, options),
-        label=None if label is None else _mean_difference(opened, stated.confidence, label.confidence, both, options),
+        rows=int(common.sum()),
+        accuracy=_mean_difference(opened, stated.confidence, stated.correct.astype(np.float64), common, options),
+        label=None if label is None else _mean_difference(opened, stated.confidence, label.confidence, common, options),
         ece_gap=None if label is None else _paired(opened, "ece", name, NORMALISED, options),
         ece_gap_all=None if label is None else _gap_of_all(stated, label),
         distinct=len(values),
@@ -265,8 +265,10 @@ def ece_of(found: Confidence, kept: Kept) -> float:
 
 def metrics_of(options: AskedOptions) -> tuple[Metric, ...]:
     """The metrics of a report's columns: standard ones, without references of smooth ECE; those of a study."""
-    own = tuple(metric for metric in standard_metrics(options.ace_bins) if getattr(metric, "of", "") != SMOOTH_ECE.name)
-    return (*own, *place_metrics(), frequency_ece(FREQUENCY_BINS - 1)) if options.by_study else own
+    metrics = tuple(
+        metric for metric in standard_metrics(options.ace_bins) if getattr(metric, "of", "") != SMOOTH_ECE.name
+    )
+    return (*metrics, *place_metrics(), frequency_ece(FREQUENCY_BINS - 1)) if options.by_study else metrics
 
 
 def mean_of(values: Sequence[float]) -> float:

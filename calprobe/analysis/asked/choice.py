@@ -24,8 +24,8 @@ def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics:
         return report
     of_stated = () if report.stated is None else report.stated.metrics
     columns = dict.fromkeys(metric.name for metric in (*of_stated, *report.metrics))
-    given = dict.fromkeys(name for run in report.runs for cell in run.reports() for name in cell.estimators)
-    choice = Choice.of_report(estimators, given, metrics, columns)
+    reported = dict.fromkeys(name for run in report.runs for cell in run.reports() for name in cell.estimators)
+    choice = Choice.of_report(estimators, reported, metrics, columns)
     runs = tuple(_run(run, choice) for run in report.runs)
     return replace(report, runs=runs, metrics=choice.columns(report.metrics), metrics_chosen=metrics is not None)
 
@@ -33,7 +33,7 @@ def choose_asked(report: AskedReport, estimators: Sequence[str] | None, metrics:
 def _run(run: AskedRunReport, choice: Choice) -> AskedRunReport:
     return replace(
         run,
-        sets={name: _set(own, choice) for name, own in run.sets.items()},
+        sets={name: _set(report, choice) for name, report in run.sets.items()},
         answers=None if run.answers is None else _answers(run.answers, choice),
         stated=None if run.stated is None else choose_stated(run.stated, choice),
     )
@@ -48,9 +48,9 @@ def _answers(study: AnswerStudy, choice: Choice) -> AnswerStudy:
     return replace(study, cells=tuple(cells))
 
 
-def _set(own: SetReport, choice: Choice) -> SetReport:
-    cells = {variant: _cell(cell, choice) for variant, cell in own.cells.items()}
-    return replace(own, cells=cells, means=tuple(mean for mean in own.means if choice.shows(mean.estimator)))
+def _set(report: SetReport, choice: Choice) -> SetReport:
+    cells = {variant: _cell(cell, choice) for variant, cell in report.cells.items()}
+    return replace(report, cells=cells, means=tuple(mean for mean in report.means if choice.shows(mean.estimator)))
 
 
 def _cell(cell: CellReport, choice: Choice) -> CellReport:
@@ -58,26 +58,29 @@ def _cell(cell: CellReport, choice: Choice) -> CellReport:
     return replace(
         cell,
         estimators=_estimators(cell.estimators, choice),
-        kinds={kind: replace(own, estimators=_estimators(own.estimators, choice)) for kind, own in cell.kinds.items()},
+        kinds={
+            kind: replace(record, estimators=_estimators(record.estimators, choice))
+            for kind, record in cell.kinds.items()
+        },
         overconfidence=choice.by_estimator(cell.overconfidence),
         budgets=tuple(
-            replace(own, aurocs=tuple(found for found in own.aurocs if of_auroc and choice.shows(_named(found))))
-            for own in cell.budgets
+            replace(record, aurocs=tuple(auroc for auroc in record.aurocs if of_auroc and choice.shows(_named(auroc))))
+            for record in cell.budgets
         ),
         maps=choice.by_estimator(cell.maps),
         slices=None if cell.slices is None else _slices(cell.slices, choice),
     )
 
 
-def _estimators(found: Mapping[str, CellEstimator], choice: Choice) -> dict[str, CellEstimator]:
-    chosen = choice.by_estimator(found)
-    return {name: replace(own, metrics=choice.by_metric(own.metrics)) for name, own in chosen.items()}
+def _estimators(estimators: Mapping[str, CellEstimator], choice: Choice) -> dict[str, CellEstimator]:
+    chosen = choice.by_estimator(estimators)
+    return {name: replace(estimator, metrics=choice.by_metric(estimator.metrics)) for name, estimator in chosen.items()}
 
 
-def _slices(found: RunSlices, choice: Choice) -> RunSlices:
-    parts = (replace(part, estimators=choice.by_estimator(part.estimators)) for part in found.slices)
-    return replace(found, slices=tuple(parts), trends=choice.by_estimator(found.trends))
+def _slices(slices: RunSlices, choice: Choice) -> RunSlices:
+    parts = (replace(part, estimators=choice.by_estimator(part.estimators)) for part in slices.slices)
+    return replace(slices, slices=tuple(parts), trends=choice.by_estimator(slices.trends))
 
 
-def _named(own: BudgetAuroc) -> str:
-    return own.measure if own.reading == "pooled" else f"{own.measure}.{own.reading}"
+def _named(auroc: BudgetAuroc) -> str:
+    return auroc.measure if auroc.reading == "pooled" else f"{auroc.measure}.{auroc.reading}"

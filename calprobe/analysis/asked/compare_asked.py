@@ -34,13 +34,13 @@ class _Run:
 
     def cells(self, name: str) -> Mapping[str, AskedCell]:
         """The cells of a set, by variant; none of a set that the run does not have."""
-        found = self.sets.get(name)
-        return {} if found is None else found.cells
+        read_set = self.sets.get(name)
+        return {} if read_set is None else read_set.cells
 
     @property
     def variants(self) -> tuple[str, ...]:
         """Those with replies, of any set."""
-        return tuple(dict.fromkeys(variant for own in self.sets.values() for variant in own.cells))
+        return tuple(dict.fromkeys(variant for read_set in self.sets.values() for variant in read_set.cells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +85,15 @@ def compare_asked(
     Raises:
         UsageError: names of no run, variant, estimator or metric, or nothing that two runs have in common.
     """
-    found = {run.label: _opened(run, asked) for run in runs}
-    read = [own for run in found.values() for own in run.sets.values()]
-    check_used(asked.readers, [reader for own in read for reader in own.readers])
-    cells = [cell for own in read for cell in own.cells.values()]
-    given = {name: estimator.scale for cell in cells for name, estimator in cell.estimators.items()}
+    opened = {run.label: _opened(run, asked) for run in runs}
+    read = [read_set for run in opened.values() for read_set in run.sets.values()]
+    check_used(asked.readers, [reader for read_set in read for reader in read_set.readers])
+    cells = [cell for read_set in read for cell in read_set.cells.values()]
+    scales = {name: estimator.scale for cell in cells for name, estimator in cell.estimators.items()}
     chosen = replace(options, correction=options.correction or "max-t")
     estimators = _primary(cells)
     if options.estimators is not None:
-        estimators = known_estimators("the comparison", options.estimators, given)
+        estimators = known_estimators("the comparison", options.estimators, scales)
     few = any(
         few_values_of(cell.cell, name, asked.ace_bins)
         for cell in cells
@@ -103,27 +103,27 @@ def compare_asked(
     names = chosen.metrics or [error_shown(few_values=few) if name == "error" else name for name in WITH_ERROR]
     of_confidences = known_metrics(names, chosen.scores.ace_bins)
     wanted = _Wanted(estimators, asked.readers, of_confidences, chosen, variants)
-    pairs = tuple(_pair(found[first], found[second], wanted) for first, second in _run_pairs(list(found), chosen))
+    pairs = tuple(_pair(opened[first], opened[second], wanted) for first, second in _run_pairs(list(opened), chosen))
     metrics = (ACCURACY, *(metric for metric in wanted.metrics if metric.name != ACCURACY.name))
-    facts = tuple(run.facts for run in found.values())
+    facts = tuple(run.facts for run in opened.values())
     by_name = tuple(_by_name(read, estimators, chosen, asked))
     return corrected(AskedComparison(facts, pairs, metrics, chosen, by_name))
 
 
 def _by_name(
-    read: Sequence[ReadSet], estimators: Sequence[str], options: CompareOptions, asked: AskedOptions
+    read: Sequence[ReadSet], estimators: Sequence[str], options: CompareOptions, asked_options: AskedOptions
 ) -> Iterator[str]:
     """The options that name the estimators and readers which are not compared by default."""
     if options.estimators is None:
         cells = [cell for own in read for cell in own.cells.values()]
-        given = dict.fromkeys(name for cell in cells for name in cell.estimators)
-        if others := [name for name in given if name not in estimators]:
-            yield f"--estimator {','.join(others)}"
-    if asked.readers is None:
-        several = [list(cell.answers) for own in read for cell in own.cells.values()]
-        firsts = {readers[0] for readers in several if readers}
-        if others := [name for name in dict.fromkeys(n for own in several for n in own) if name not in firsts]:
-            yield f"--reader {','.join(others)}"
+        present = dict.fromkeys(name for cell in cells for name in cell.estimators)
+        if omitted := [name for name in present if name not in estimators]:
+            yield f"--estimator {','.join(omitted)}"
+    if asked_options.readers is None:
+        by_cell = [list(cell.answers) for own in read for cell in own.cells.values()]
+        firsts = {readers[0] for readers in by_cell if readers}
+        if omitted := [name for name in dict.fromkeys(n for own in by_cell for n in own) if name not in firsts]:
+            yield f"--reader {','.join(omitted)}"
 
 
 def _primary(cells: Iterable[AskedCell]) -> tuple[str, ...]:
@@ -136,14 +136,16 @@ def _primary(cells: Iterable[AskedCell]) -> tuple[str, ...]:
         for name, estimator in cell.estimators.items():
             if estimator.scale == "probability":
                 by_group.setdefault(estimator.group, {})[name] = None
-    found = (first_estimator(names) for names in by_group.values())
-    return tuple(name for name in found if name is not None)
+    firsts = (first_estimator(names) for names in by_group.values())
+    return tuple(name for name in firsts if name is not None)
 
 
-def _opened(run: Asked, asked: AskedOptions) -> _Run:
-    sets = {own.name: own for own in read_sets(run, asked)}
-    other_forms = {name: format_changes(run, own.cells) for name, own in sets.items()}
-    return _Run(replace(ComparedRun.of(run), questions=sum(own.questions for own in sets.values())), sets, other_forms)
+def _opened(run: Asked, options: AskedOptions) -> _Run:
+    sets = {read_set.name: read_set for read_set in read_sets(run, options)}
+    other_forms = {name: format_changes(run, read_set.cells) for name, read_set in sets.items()}
+    return _Run(
+        replace(ComparedRun.of(run), questions=sum(read_set.questions for read_set in sets.values())), sets, other_forms
+    )
 
 
 def _run_pairs(labels: Sequence[str], options: CompareOptions) -> list[Pair]:
@@ -182,33 +184,36 @@ def _pair(first: _Run, second: _Run, wanted: _Wanted) -> AskedPair:
     return AskedPair(first.facts.label, second.facts.label, tuple(cells), tuple(left_out))
 
 
-def _variant_pairs(own: Sequence[str], other: Sequence[str], within: bool, wanted: _Wanted) -> list[Pair]:
+def _variant_pairs(firsts: Sequence[str], seconds: Sequence[str], within: bool, wanted: _Wanted) -> list[Pair]:
     """Which variants of a set are compared."""
     if wanted.variants is not None:
-        return [(one, two) for one, two in wanted.variants if one in own and two in other]
+        return [(first, second) for first, second in wanted.variants if first in firsts and second in seconds]
     if not within:
-        return [(name, name) for name in own if name in other]
+        return [(name, name) for name in firsts if name in seconds]
     baseline = wanted.options.baseline
-    if baseline is not None and baseline not in own:
-        known_names("--baseline", [baseline], own)
-    return pairs_with(baseline or own[0], own) if len(own) > 1 else []
+    if baseline is not None and baseline not in firsts:
+        known_names("--baseline", [baseline], firsts)
+    return pairs_with(baseline or firsts[0], firsts) if len(firsts) > 1 else []
 
 
 def _left_out(name: str, first: _Run, second: _Run, pairs: Sequence[Pair]) -> Iterator[str]:
     """What is not compared in a set: variants of one run alone, and questions of one id with other words."""
-    own, other = first.cells(name), second.cells(name)
-    if not own or not other:
+    first_cells, second_cells = first.cells(name), second.cells(name)
+    if not first_cells or not second_cells:
         return
     if first is not second:
-        for run, has, used in (
-            (first, own, {one for one, _ in pairs}),
-            (second, other, {two for _, two in pairs}),
+        for run, cells, used in (
+            (first, first_cells, {one for one, _ in pairs}),
+            (second, second_cells, {two for _, two in pairs}),
         ):
-            if alone := [variant for variant in has if variant not in used]:
+            if alone := [variant for variant in cells if variant not in used]:
                 yield f"{name}, {', '.join(alone)}: not compared, of {run.facts.label}"
-    known = {row.question.id: row.question for cell in own.values() for row in cell.table.rows}
-    others = {row.question.id: row.question for cell in other.values() for row in cell.table.rows}
-    if differing := sum(not is_same_question(known[key], others[key]) for key in known.keys() & others.keys()):
+    first_questions = {row.question.id: row.question for cell in first_cells.values() for row in cell.table.rows}
+    second_questions = {row.question.id: row.question for cell in second_cells.values() for row in cell.table.rows}
+    if differing := sum(
+        not is_same_question(first_questions[key], second_questions[key])
+        for key in first_questions.keys() & second_questions.keys()
+    ):
         yield f"{name}: {counted(differing, 'question')} of one id, with other words or answers"
 
 

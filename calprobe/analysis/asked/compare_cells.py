@@ -36,26 +36,26 @@ def compare_cells(
 
     A number goes by the rows of which both have it: replies to be read, or confidences.
     """
-    found = _Pair.of(first, second, options)
-    both = [name for name in first.answers if name in second.answers]
-    readers = both[:1] if readers is None else [name for name in both if name in readers]
-    shown = [name for name in estimators if all(name in own.confidences for own in (first, second))]
+    pair = _Pair.of(first, second, options)
+    common = [name for name in first.answers if name in second.answers]
+    readers = common[:1] if readers is None else [name for name in common if name in readers]
+    compared = [name for name in estimators if all(name in own.confidences for own in (first, second))]
     contrasts = (
-        *(own for reader in readers for own in found.accuracy(reader)),
-        *(own for name in shown for own in found.calibration(name, metrics)),
+        *(own for reader in readers for own in pair.accuracy(reader)),
+        *(own for name in compared for own in pair.calibration(name, metrics)),
     )
     rows = [own.table.rows for own in (first, second)]
     return CellPair(
         set=first.table.set,
         first=first.table.variant,
         second=second.table.variant,
-        questions=len({first.table.rows[at].question.id for at in found.places[0].tolist()}),
-        rows=len(found.places[0]),
-        alone=(len(rows[0]) - len(found.places[0]), len(rows[1]) - len(found.places[1])),
+        questions=len({first.table.rows[at].question.id for at in pair.places[0].tolist()}),
+        rows=len(pair.places[0]),
+        alone=(len(rows[0]) - len(pair.places[0]), len(rows[1]) - len(pair.places[1])),
         contrasts=contrasts,
-        counts={reader: int(found.both_asked(reader).sum()) for reader in readers}
-        | {name: int(found.both_read(name).sum()) for name in shown},
-        agreement={reader: found.agreement(reader) for reader in readers},
+        counts={reader: int(pair.both_asked(reader).sum()) for reader in readers}
+        | {name: int(pair.both_read(name).sum()) for name in compared},
+        agreement={reader: pair.agreement(reader) for reader in readers},
     )
 
 
@@ -69,11 +69,11 @@ class _Pair:
 
     @classmethod
     def of(cls, first: AskedCell, second: AskedCell, options: CompareOptions) -> _Pair:
-        own, other = shared_places([first.units, second.units])
+        first_places, second_places = shared_places([first.units, second.units])
         rows = first.table.rows, second.table.rows
         same = [
             (one, two)
-            for one, two in zip(own, other, strict=True)
+            for one, two in zip(first_places, second_places, strict=True)
             if is_same_question(rows[0][one].question, rows[1][two].question)
         ]
         places = np.array(same, np.int64).reshape(-1, 2).T
@@ -84,7 +84,7 @@ class _Pair:
     def accuracy(self, reader: str) -> Iterator[Contrast]:
         """How often answers are right."""
         kept = self.both_asked(reader)
-        first, second = (own.correct[at[kept]] for own, at in self._answers(reader))
+        first, second = (answers.correct[at[kept]] for answers, at in self._answers(reader))
         sides = Sides((first.astype(np.float64), first), (second.astype(np.float64), second))
         return self._contrasts(reader, sides, kept, [ACCURACY])
 
@@ -99,7 +99,7 @@ class _Pair:
 
     def both_asked(self, reader: str) -> Kept:
         """Rows of which both have a reply that the reader reads."""
-        first, second = (own.asked[at] for own, at in self._answers(reader))
+        first, second = (answers.asked[at] for answers, at in self._answers(reader))
         return first & second
 
     def both_read(self, name: str) -> Kept:
@@ -110,10 +110,10 @@ class _Pair:
     def agreement(self, reader: str) -> Agreement:
         """How two sides' answers agree; McNemar's test takes single questions."""
         kept = self.both_asked(reader)
-        answers = [(own, at[kept]) for own, at in self._answers(reader)]
-        first, second = (own.correct[at] for own, at in answers)
-        said = (_said(own, cell.table, at) for (own, at), cell in zip(answers, self.cells, strict=True))
-        same = np.array([one is not None and one == two for one, two in zip(*said, strict=True)], np.bool_)
+        pairs = [(answers, at[kept]) for answers, at in self._answers(reader)]
+        first, second = (answers.correct[at] for answers, at in pairs)
+        values = (_said(answers, cell.table, at) for (answers, at), cell in zip(pairs, self.cells, strict=True))
+        same = np.array([one is not None and one == two for one, two in zip(*values, strict=True)], np.bool_)
         return agreement_of(same, first, second, tested=self.drawn.clusters is None)
 
     def _answers(self, reader: str) -> list[tuple[Answers, Ints]]:
@@ -139,9 +139,9 @@ def is_same_question(first: Question, second: Question) -> bool:
 
 
 def _content(question: Question) -> Question:
-    own = replace(question, labels=(), group="", paraphrases=())
+    plain = replace(question, labels=(), group="", paraphrases=())
     if question.answer is None or not all(question.options):  # texts that are not kept tell nothing of the order
-        return own
+        return plain
     return replace(
-        own, options=tuple(sorted(question.options)), answer=None, accepted=(question.options[question.answer],)
+        plain, options=tuple(sorted(question.options)), answer=None, accepted=(question.options[question.answer],)
     )

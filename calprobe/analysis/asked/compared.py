@@ -30,7 +30,7 @@ class ComparedRun:
     def of(cls, run: Asked) -> ComparedRun:
         """A run with all of its sets."""
         how = "; ".join(run.about[name] for name in ("asked by", "asked as") if name in run.about)
-        return cls(run.label, run.model, sum(own.n_roots for own in run.sets), run.extent, how)
+        return cls(run.label, run.model, sum(question_set.n_roots for question_set in run.sets), run.extent, how)
 
     @property
     def partial(self) -> bool:
@@ -78,12 +78,14 @@ class CellPair:
     @property
     def accuracy(self) -> dict[str, Contrast]:
         """By reader."""
-        return {str(own.estimator): own for own in self.contrasts if own.estimator in self.agreement}
+        return {
+            str(contrast.estimator): contrast for contrast in self.contrasts if contrast.estimator in self.agreement
+        }
 
     @property
     def estimators(self) -> dict[str, dict[str, Contrast]]:
         """The other contrasts, by estimator and metric."""
-        return by_estimator(own for own in self.contrasts if own.estimator not in self.agreement)
+        return by_estimator(contrast for contrast in self.contrasts if contrast.estimator not in self.agreement)
 
 
 @dataclass(frozen=True, slots=True)

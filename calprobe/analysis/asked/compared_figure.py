@@ -18,13 +18,13 @@ def compared_forest(comparison: AskedComparison) -> Forest:
         for pair in comparison.pairs
         for cell in pair.cells
     )
-    every = [own for row in rows for own in row.contrasts]
-    present = {own.metric for own in every if not math.isnan(own.difference.value)}
+    contrasts = [contrast for row in rows for contrast in row.contrasts]
+    present = {contrast.metric for contrast in contrasts if not math.isnan(contrast.difference.value)}
     return Forest(
         rows,
         {metric.name: metric.title for metric in comparison.metrics if metric.name in present},
         {metric.name: metric.better or "" for metric in comparison.metrics},
-        tuple(dict.fromkeys(str(own.estimator) for own in every)),
+        tuple(dict.fromkeys(str(contrast.estimator) for contrast in contrasts)),
         comparison.options.margin,
         title=names[comparison.runs[0].label] if comparison.within else "",
     )

@@ -30,53 +30,53 @@ _FALLIBLE = ("judge", "rouge", "contains")  # rules that decide by resemblance
 
 def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOptions) -> Disclosure:
     """The disclosure of one run's report."""
-    cells = [cell for own in sets.values() for cell in own.cells.values()]
+    cells = [cell for report in sets.values() for cell in report.cells.values()]
     readers = tuple(dict.fromkeys(reader for cell in cells for reader in cell.accuracy)) or options.evaluators
-    rates = {name: {v: _rates(cell) for v, cell in own.cells.items()} for name, own in sets.items()}
+    rates = {name: {v: _rates(cell) for v, cell in report.cells.items()} for name, report in sets.items()}
     grades = asked.grades.values()
     errors = grading_errors(grades, options.resampling)
-    said = errors_said(errors, grades)
+    sentence = errors_said(errors, grades)
     return Disclosure(
         prompts="" if asked.prompts is None else f"{asked.prompts.name} ({asked.prompts.fingerprint[:12]})",
         variants=tuple(dict.fromkeys(cell.variant for cell in cells)),
-        format_changes=tuple(dict.fromkeys(name for own in sets.values() for name in own.format_changes)),
+        format_changes=tuple(dict.fromkeys(name for report in sets.values() for name in report.format_changes)),
         phrasings=tuple(dict.fromkeys(name.removeprefix("stated_") for cell in cells for name in cell.overconfidence)),
         readers=readers,
-        hidden=tuple(dict.fromkeys(name for own in sets.values() for name in own.hidden)),
+        hidden=tuple(dict.fromkeys(name for report in sets.values() for name in report.hidden)),
         read_by={f"{cell.set} {cell.variant}": cell.reader for cell in cells if cell.reader != readers[0]},
         pairing=PAPER if options.by_paper else OWN,
         window=options.window,
         threshold=options.threshold,
         parse_rate=rates,
         below_threshold=tuple(
-            f"{own.name} {variant} {means.estimator}"
-            for own in sets.values()
-            for means in own.means
+            f"{report.name} {variant} {means.estimator}"
+            for report in sets.values()
+            for means in report.means
             for variant in means.left_out
         ),
         unread={
-            name: {v: {r: a.unread for r, a in cell.accuracy.items()} for v, cell in own.cells.items()}
-            for name, own in sets.items()
+            name: {v: {r: a.unread for r, a in cell.accuracy.items()} for v, cell in report.cells.items()}
+            for name, report in sets.items()
         },
-        failed={name: {v: dict(cell.failures) for v, cell in own.cells.items()} for name, own in sets.items()},
+        failed={name: {v: dict(cell.failures) for v, cell in report.cells.items()} for name, report in sets.items()},
         intervals=_intervals(options),
         partial=asked.partial,
         reasons=tuple(_reasons(cells).most_common()),
         missing={} if asked.extent is None else asked.extent.missing,
         tokens=_tokens(asked, cells),
-        about={**asked.about, **({"grading errors": said} if said else {}), **_study(options)},
+        about={**asked.about, **({"grading errors": sentence} if sentence else {}), **_study(options)},
         judged=errors,
-        exact={name: own.exact for name, own in sets.items() if own.exact is not None},
-        graded={name: {v: _decided(cell) for v, cell in own.cells.items()} for name, own in sets.items()},
+        exact={name: report.exact for name, report in sets.items() if report.exact is not None},
+        graded={name: {v: _decided(cell) for v, cell in report.cells.items()} for name, report in sets.items()},
     )
 
 
 def _reasons(cells: Iterable[CellReport]) -> Counter[str]:
     """Requests that failed, by reason."""
-    found: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
     for cell in cells:
-        found.update(cell.failure_reasons)
-    return found
+        reasons.update(cell.failure_reasons)
+    return reasons
 
 
 def _decided(cell: CellReport) -> Mapping[str, tuple[int, int]]:
@@ -87,26 +87,26 @@ def _rates(cell: CellReport) -> dict[str, float]:
     return {name: cell.estimators[name].coverage.value for name in cell.overconfidence}
 
 
-def _tokens(asked: Asked, cells: Iterable[CellReport]) -> dict[str, dict[str, dict[str, int]]]:
+def _tokens(run: Asked, cells: Iterable[CellReport]) -> dict[str, dict[str, dict[str, int]]]:
     """The budget of each stage that has text, by set and variant; the largest, where forms of questions differ."""
-    if asked.prompts is None:
+    if run.prompts is None:
         return {}
-    prompts, found = asked.prompts, defaultdict[str, dict[str, dict[str, int]]](dict)
-    stages = {(reply.set, reply.variant, reply.stage) for reply in asked.replies}
+    prompts, tokens = run.prompts, defaultdict[str, dict[str, dict[str, int]]](dict)
+    stages = {(reply.set, reply.variant, reply.stage) for reply in run.replies}
     behind = {StatedStage(own.name).stage: own.max_new_tokens for own in prompts.stated}
     behind = {FINAL: prompts.final_max_new_tokens, **behind}
-    questions = {own.name: own.questions for own in asked.sets}
+    questions = {own.name: own.questions for own in run.sets}
     for cell in cells:
-        names = asked.perturbations.get(cell.variant, (cell.variant,))
+        names = run.perturbations.get(cell.variant, (cell.variant,))
         variants = [variant for variant in prompts.variants if variant.name in names]
         answers = [variant.of(question).max_new_tokens for variant in variants for question in questions[cell.set]]
         budgets = {ANSWER: max(answers, default=0), **behind}
-        found[cell.set][cell.variant] = {
+        tokens[cell.set][cell.variant] = {
             stage: budget
             for stage, budget in budgets.items()
             if any((cell.set, name, stage) in stages for name in names)
         }
-    return dict(found)
+    return dict(tokens)
 
 
 def _study(options: AskedOptions) -> dict[str, str]:
@@ -139,27 +139,27 @@ def grading_errors(grades: Iterable[StoredGrade], resampling: Resampling) -> Jud
     if not rows or np.isnan(by_hand).all() or not np.isnan(by_hand).any():
         return None
     clusters = np.array([f"{row.set}\0{row.question}" for row in rows], np.str_)
-    several = len(np.unique(clusters)) < len(rows)
-    return judged_accuracy([row.automatic for row in rows], by_hand, resampling, clusters if several else None)
+    repeated = len(np.unique(clusters)) < len(rows)
+    return judged_accuracy([row.automatic for row in rows], by_hand, resampling, clusters if repeated else None)
 
 
 def errors_said(found: JudgedAccuracy | None, grades: Iterable[StoredGrade]) -> str:
     """A sentence for the disclosure; empty where nothing fallible decides any answer."""
-    left = sum(row.imported is None and row.rule in _FALLIBLE for row in grades)
+    fallible = sum(row.imported is None and row.rule in _FALLIBLE for row in grades)
     if found is not None and not math.isnan(found.accuracy.value):
         return (
             f"on {found.right:,} right and {found.wrong:,} wrong answers by hand sensitivity "
             f"{_said(found.sensitivity)}, specificity {_said(found.specificity)}; accuracy corrected for them (Rogan "
             f"and Gladen) {_said(found.accuracy)}, before {found.judged.value:.3f}; tables are not corrected"
         )
-    if not left:
+    if not fallible:
         return ""
     return (
-        f"{counted(left, 'answer')} by a rule or judge that may be wrong; its errors are in no interval: import grades "
-        "by hand of a random part, right and wrong ones (calprobe grade RUN --grades FILE.jsonl)"
+        f"{counted(fallible, 'answer')} by a rule or judge that may be wrong; its errors are in no interval: import "
+        "grades by hand of a random part, right and wrong ones (calprobe grade RUN --grades FILE.jsonl)"
     )
 
 
-def _said(own: Estimate) -> str:
-    interval = "" if math.isnan(own.low) else f" [{own.low:.3f}, {own.high:.3f}]"
-    return f"{own.value:.3f}{interval}"
+def _said(estimate: Estimate) -> str:
+    interval = "" if math.isnan(estimate.low) else f" [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return f"{estimate.value:.3f}{interval}"

@@ -56,7 +56,10 @@ class Disclosure:
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --json` says under `disclosure`."""
         rates = {
-            name: {variant: {own: number_json(rate) for own, rate in found.items()} for variant, found in cells.items()}
+            name: {
+                variant: {own: number_json(rate) for own, rate in cell_rates.items()}
+                for variant, cell_rates in cells.items()
+            }
             for name, cells in self.parse_rate.items()
         }
         return {
@@ -107,15 +110,15 @@ class Disclosure:
         if self.format_changes:
             yield "left out", f"{', '.join(self.format_changes)}: of spread and of means over variants"
         yield "phrasings", ", ".join(self.phrasings) or "no stated confidence was asked for"
-        if any(own for cells in self.tokens.values() for own in cells.values()):
+        if any(budgets for cells in self.tokens.values() for budgets in cells.values()):
             yield "tokens", tokens_text(self.tokens)
         yield from self._parse_lines()
         yield "labels", f"in a window of {self.window} tokens" if self.window else "all that the backend gave"
         yield "failures", f"{self._failed_text()}; unread answers: {self._unread_text()}"
         for name, cells in self.missing.items():
             for variant, stages in cells.items():
-                each = ", ".join(f"{stage} {number:,}" for stage, number in stages.items())
-                yield "missing", f"replies of {name}, {variant}: {each}; these are left out"
+                text = ", ".join(f"{stage} {number:,}" for stage, number in stages.items())
+                yield "missing", f"replies of {name}, {variant}: {text}; these are left out"
         yield "intervals", self.intervals
         yield from self.about.items()
 
@@ -123,8 +126,8 @@ class Disclosure:
         if not self.phrasings:
             return
         for name, cells in self.parse_rate.items():
-            for variant, found in cells.items():
-                rates = ", ".join(f"{own} {_share(rate)}" for own, rate in found.items())
+            for variant, cell_rates in cells.items():
+                rates = ", ".join(f"{estimator} {_share(rate)}" for estimator, rate in cell_rates.items())
                 yield "parse rate", f"{name}, {variant}: {rates}"
         below = "; ".join(self.below_threshold) or "none"
         yield "threshold", f"parse rate {self.threshold:g}; below it, and left out of means over variants: {below}"
@@ -132,26 +135,26 @@ class Disclosure:
     def _graded_lines(self) -> Iterator[tuple[str, str]]:
         """Who graded, of runs in which it is not the label alone."""
         totals: dict[str, tuple[int, int]] = {}
-        for own in (own for cells in self.graded.values() for own in cells.values()):
-            for rule, (number, right) in own.items():
+        for by_rule in (by_rule for cells in self.graded.values() for by_rule in cells.values()):
+            for rule, (number, right) in by_rule.items():
                 before = totals.get(rule, (0, 0))
                 totals[rule] = before[0] + number, before[1] + right
         if totals.keys() - {"label", "unread"}:
-            shown = sorted(totals.items(), key=lambda item: -item[1][0])
-            yield "graded by", ", ".join(f"{rule} {number:,} ({right:,} right)" for rule, (number, right) in shown)
+            ranked = sorted(totals.items(), key=lambda item: -item[1][0])
+            yield "graded by", ", ".join(f"{rule} {number:,} ({right:,} right)" for rule, (number, right) in ranked)
 
     def _read_by(self) -> str:
-        others: dict[str, list[str]] = {}
+        by_reader: dict[str, list[str]] = {}
         for cell, reader in self.read_by.items():
-            others.setdefault(reader, []).append(cell)
-        more = "".join(f", {' and '.join(cells)} by {reader}" for reader, cells in others.items())
+            by_reader.setdefault(reader, []).append(cell)
+        more = "".join(f", {' and '.join(cells)} by {reader}" for reader, cells in by_reader.items())
         first = self.readers[0]
         return f"{OF_ITS_KIND if first == DEFAULT else first}{more}"
 
     def _failed_text(self) -> str:
         totals: Counter[str] = Counter()
-        for own in (own for cells in self.failed.values() for own in cells.values()):
-            totals.update(own)
+        for by_stage in (by_stage for cells in self.failed.values() for by_stage in cells.values()):
+            totals.update(by_stage)
         stages = ", ".join(f"{stage} {number:,}" for stage, number in totals.items())
         why = "; ".join(
             f"{counted(number, 'time')}: {shortened(reason, 100)}" for reason, number in self.reasons[:_NAMED]
@@ -163,8 +166,8 @@ class Disclosure:
     def _unread_text(self) -> str:
         totals: dict[str, int] = {}
         for cells in self.unread.values():
-            for own in cells.values():
-                for reader, number in own.items():
+            for by_reader in cells.values():
+                for reader, number in by_reader.items():
                     if reader not in self.hidden:
                         totals[reader] = totals.get(reader, 0) + number
         return ", ".join(f"{reader} {number:,}" for reader, number in totals.items()) or "none"
@@ -179,33 +182,37 @@ def tokens_text(tokens: Tokens) -> str:
     """
     stages: dict[str, dict[tuple[str, str], int]] = {}
     for name, cells in tokens.items():
-        for variant, own in cells.items():
-            for stage, budget in own.items():
+        for variant, by_stage in cells.items():
+            for stage, budget in by_stage.items():
                 stages.setdefault(stage, {})[name, variant] = budget
-    said = {stage: _budget_text(budgets) for stage, budgets in stages.items()}
-    of_stated = {text for stage, text in said.items() if stage.startswith(STATED)}
+    texts = {stage: _budget_text(budgets) for stage, budgets in stages.items()}
+    of_stated = {text for stage, text in texts.items() if stage.startswith(STATED)}
     if len(of_stated) == 1:
-        said = {"stated" if stage.startswith(STATED) else stage: text for stage, text in said.items()}
-    return "new tokens of a reply at most: " + ", ".join(f"{stage} {text}" for stage, text in said.items())
+        texts = {"stated" if stage.startswith(STATED) else stage: text for stage, text in texts.items()}
+    return "new tokens of a reply at most: " + ", ".join(f"{stage} {text}" for stage, text in texts.items())
 
 
 def _budget_text(budgets: Mapping[tuple[str, str], int]) -> str:
     (usual, _), *_ = Counter(budgets.values()).most_common(1)
-    others: dict[tuple[str, int], list[str]] = {}
+    exceptions: dict[tuple[str, int], list[str]] = {}
     for (name, variant), budget in budgets.items():
         if budget != usual:
-            others.setdefault((variant, budget), []).append(name)
+            exceptions.setdefault((variant, budget), []).append(name)
     sets = Counter(variant for _, variant in budgets)
-    said = [
+    texts = [
         f"{variant}{'' if len(names) == sets[variant] else ' of ' + ' and '.join(names)} {budget:,}"
-        for (variant, budget), names in others.items()
+        for (variant, budget), names in exceptions.items()
     ]
-    return f"{usual:,}" + (f" ({', '.join(said)})" if said else "")
+    return f"{usual:,}" + (f" ({', '.join(texts)})" if texts else "")
 
 
-def _judged(own: JudgedAccuracy) -> dict[str, Any]:
+def _judged(judged: JudgedAccuracy) -> dict[str, Any]:
     rates = ("judged", "sensitivity", "specificity", "accuracy")
-    return {"right": own.right, "wrong": own.wrong, **{name: estimate_json(getattr(own, name)) for name in rates}}
+    return {
+        "right": judged.right,
+        "wrong": judged.wrong,
+        **{name: estimate_json(getattr(judged, name)) for name in rates},
+    }
 
 
 def _share(rate: float) -> str:

@@ -43,8 +43,8 @@ def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     import pandas as pd
 
     rows: list[tuple[Any, ...]] = []
-    for own in _read(asked, options):
-        for opened in own.cells.values():
+    for read_set in _read(asked, options):
+        for opened in read_set.cells.values():
             for reader, answers in opened.answers.items():
                 rows += _answers(opened, reader, answers)
             for name, condition in product(opened.table.stated, ("", *conditions(opened.table))):
@@ -55,17 +55,17 @@ def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     )
 
 
-def _read(asked: Asked, options: AskedOptions) -> list[ReadSet]:
-    found = list(read_sets(asked, options))
-    check_used(options.readers, [name for own in found for name in own.readers])
-    return found
+def _read(run: Asked, options: AskedOptions) -> list[ReadSet]:
+    sets = list(read_sets(run, options))
+    check_used(options.readers, [name for read_set in sets for name in read_set.readers])
+    return sets
 
 
 def _answers(opened: AskedCell, reader: str, answers: Answers) -> Iterator[tuple[Any, ...]]:
     graded: tuple[bool | None, str | None, float | None, bool | None]
     rows = zip(opened.table.rows, answers.readings, answers.grades, strict=True)
-    for row, reading, found in rows:
-        graded = found.correct, found.rule, found.score, found.abstained
+    for row, reading, grade in rows:
+        graded = grade.correct, grade.rule, grade.score, grade.abstained
         if reading.status in (NOT_ASKED, REQUEST):
             graded = None, None, None, None
         stage = stage_of(reader)
@@ -73,10 +73,10 @@ def _answers(opened: AskedCell, reader: str, answers: Answers) -> Iterator[tuple
         yield (*_place(opened, row.key, stage), reader, *_reading(reading), *graded)
 
 
-def _stated(opened: AskedCell, asked: StatedStage) -> Iterator[tuple[Any, ...]]:
-    readings = stated_readings(opened.table, asked.prompt, opened.read.way, asked.condition)
+def _stated(opened: AskedCell, stage: StatedStage) -> Iterator[tuple[Any, ...]]:
+    readings = stated_readings(opened.table, stage.prompt, opened.read.way, stage.condition)
     for row, reading in zip(opened.table.rows, readings, strict=True):
-        yield (*_place(opened, row.key, asked.stage), "stated", *_reading(reading), None, None, None, None)
+        yield (*_place(opened, row.key, stage.stage), "stated", *_reading(reading), None, None, None, None)
 
 
 def _place(opened: AskedCell, key: tuple[str, int, int], stage: str) -> tuple[Any, ...]:
@@ -101,10 +101,19 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for own in _read(asked, options):
         for opened in own.cells.values():
-            for name, found in opened.confidences.items():
+            for name, confidences in opened.confidences.items():
                 nothing = np.full(len(opened.table), np.nan)
-                last = [nothing if found.mass is None else found.mass, *(found.more.get(own, nothing) for own in MORE)]
-                columns = (found.prediction, found.confidence, found.correct, found.status, *last)
+                last = [
+                    nothing if confidences.mass is None else confidences.mass,
+                    *(confidences.more.get(own, nothing) for own in MORE),
+                ]
+                columns = (
+                    confidences.prediction,
+                    confidences.confidence,
+                    confidences.correct,
+                    confidences.status,
+                    *last,
+                )
                 values = zip(opened.table.rows, *(column.tolist() for column in columns), strict=True)
                 for row, prediction, confidence, correct, status, *more in values:
                     label = row.question.labels[prediction] if prediction >= 0 else None

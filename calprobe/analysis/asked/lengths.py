@@ -44,8 +44,8 @@ class StageLengths:
 def cell_lengths(cell: ReplyTable) -> tuple[StageLengths, ...]:
     """By stage, in the order of the first row that has it; label probabilities alone have no length."""
     stages = dict.fromkeys(stage for row in cell.rows for stage in row.replies if stage != LABEL)
-    found = (_stage(stage, [row.replies[stage] for row in cell.rows if stage in row.replies]) for stage in stages)
-    return tuple(own for own in found if own is not None)
+    lengths = (_stage(stage, [row.replies[stage] for row in cell.rows if stage in row.replies]) for stage in stages)
+    return tuple(of_stage for of_stage in lengths if of_stage is not None)
 
 
 def _stage(stage: str, replies: Sequence[Reply]) -> StageLengths | None:
@@ -68,14 +68,14 @@ def _tokens(reply: Reply) -> int | None:
     """Tokens of the reply behind its thought; None where they are not known."""
     if reply.reasoning and not reply.thought_tokens:
         return None
-    known = reply.token_ids if reply.token_ids is not None else reply.logprobs
-    total = reply.tokens_out if known is None else len(known)
-    return total - reply.thought_tokens if total or known is not None else None
+    tokens = reply.token_ids if reply.token_ids is not None else reply.logprobs
+    total = reply.tokens_out if tokens is None else len(tokens)
+    return total - reply.thought_tokens if total or tokens is not None else None
 
 
 def _lengths(counts: Iterable[int]) -> Lengths | None:
-    own = np.array(list(counts), np.float64)
-    if not len(own):
+    values = np.array(list(counts), np.float64)
+    if not len(values):
         return None
-    least, first, median, third, most = np.quantile(own, [0, 0.25, 0.5, 0.75, 1]).tolist()
-    return Lengths(len(own), float(own.mean()), least, first, median, third, most)
+    least, first, median, third, most = np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist()
+    return Lengths(len(values), float(values.mean()), least, first, median, third, most)

@@ -73,24 +73,24 @@ class _Cell:
 
 def overall_of(run: AskedRunReport) -> Overall | None:
     """The numbers that stand for a reported run; None without replies."""
-    usual = [own.cells[variant] for own in run.sets.values() for variant in own.usual]
+    usual = [report.cells[variant] for report in run.sets.values() for variant in report.usual]
     name = confidence_of(usual)
     cells = [
         _Cell.read(cell.accuracy[cell.reader], cell.chance) if name is None else _Cell.of(cell.estimators[name])
         for cell in usual
         if (cell.accuracy if name is None else name in cell.estimators)
     ]
-    left_out = [variant for own in run.sets.values() for variant in own.cells if variant not in own.usual]
+    left_out = [variant for report in run.sets.values() for variant in report.cells if variant not in report.usual]
     of = name or next((cell.reader for cell in usual if cell.accuracy), "")
-    questions = max((own.questions for own in run.sets.values()), default=0)
+    questions = max((report.questions for report in run.sets.values()), default=0)
     return _overall(of, cells, left_out, questions, few_values=run.few_values)
 
 
 def overall_read(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> Overall | None:
     """The same numbers of a run that was not reported; no others are computed."""
     read = list(read_sets(asked, options))
-    usual = {own.name: usual_variants(asked, own.cells) for own in read}
-    opened = [own.cells[variant] for own in read for variant in usual[own.name]]
+    usual = {read_set.name: usual_variants(asked, read_set.cells) for read_set in read}
+    opened = [read_set.cells[variant] for read_set in read for variant in usual[read_set.name]]
     name = confidence_of(opened)
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in OF_RUN]
     cells, of = [], name or ""
@@ -101,28 +101,30 @@ def overall_read(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> Overall
             cells.append(_Cell.read(report_accuracy(cell, answers, options), mean_of(cell.units.chance.tolist())))
         elif name in cell.confidences:
             cells.append(_Cell.of(report_estimator(cell, name, metrics, options)))
-    left_out = [variant for own in read for variant in own.cells if variant not in usual[own.name]]
+    left_out = [variant for read_set in read for variant in read_set.cells if variant not in usual[read_set.name]]
     few = any(
         few_values_of(cell.cell, name, options.ace_bins)
-        for own in read
-        for cell in own.cells.values()
+        for read_set in read
+        for cell in read_set.cells.values()
         for name in cell.estimators
     )
-    questions = max((own.questions for own in read), default=0)
+    questions = max((read_set.questions for read_set in read), default=0)
     return _overall(of, cells, left_out, questions, few_values=few)
 
 
 def confidence_of(cells: Iterable[AskedCell | CellReport]) -> str | None:
     """The estimator that stands for the cells of a run, of those that are probabilities; None of none."""
     return first_estimator(
-        dict.fromkeys(name for cell in cells for name, own in cell.estimators.items() if own.scale == "probability")
+        dict.fromkeys(
+            name for cell in cells for name, estimator in cell.estimators.items() if estimator.scale == "probability"
+        )
     )
 
 
 def kinds_of(run: AskedRunReport, estimator: str) -> tuple[str, ...]:
     """The kinds of questions that have the confidence, where others have not; none where all have it or no kind has."""
     cells = [report.cells[variant] for report in run.sets.values() for variant in report.usual]
-    estimators = [(kind, part.estimators) for cell in cells for kind, part in cell.kinds.items()]
+    estimators = [(kind, of_kind.estimators) for cell in cells for kind, of_kind in cell.kinds.items()]
     having = dict.fromkeys(kind for kind, names in estimators if estimator in names)
     return tuple(having) if len(having) < len({*dict(estimators)}) else ()
 
@@ -158,9 +160,9 @@ def _overall(
     )
 
 
-def _mean(found: Sequence[Estimate]) -> Estimate:
+def _mean(estimates: Sequence[Estimate]) -> Estimate:
     """One estimate as it is; of several the mean of those that are defined, without an interval."""
-    if len(found) == 1:
-        return found[0]
-    known = [own.value for own in found if not math.isnan(own.value)]
-    return Estimate(sum(known) / len(known)) if known else UNDEFINED
+    if len(estimates) == 1:
+        return estimates[0]
+    values = [estimate.value for estimate in estimates if not math.isnan(estimate.value)]
+    return Estimate(sum(values) / len(values)) if values else UNDEFINED

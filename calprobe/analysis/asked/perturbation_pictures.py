@@ -25,10 +25,10 @@ def perturbation_panels(run: AskedRunReport) -> tuple[GroupedDots, ...]:
     """
     return tuple(
         panel
-        for own in run.sets.values()
-        for cells in [[cell for cell in own.cells.values() if cell.samples is not None]]
+        for report in run.sets.values()
+        for cells in [[cell for cell in report.cells.values() if cell.samples is not None]]
         if len(cells) > 1
-        for panel in [_panel(own.name, cells)]
+        for panel in [_panel(report.name, cells)]
         if panel is not None
     )
 
@@ -36,33 +36,33 @@ def perturbation_panels(run: AskedRunReport) -> tuple[GroupedDots, ...]:
 def _panel(name: str, cells: Sequence[CellReport]) -> GroupedDots | None:
     for answers in _budgets(cells):
         for measure in MEASURES:
-            own = [list(_planned(cell, measure, answers, both=not at)) for at, cell in enumerate(cells)]
-            groups = [group for several in own for group in several]
-            if all(own) and all(np.isfinite(found.value) for _, (_, found) in groups):
+            planned = [list(_planned(cell, measure, answers, both=not at)) for at, cell in enumerate(cells)]
+            groups = [group for of_cell in planned for group in of_cell]
+            if all(planned) and all(np.isfinite(auroc.value) for _, (_, auroc) in groups):
                 return _dots(f"{name}: {measure}, {answers} answers", groups)
     for measure in MEASURES:
-        every = [cell.estimators[measure].metrics.get("auroc") for cell in cells if measure in cell.estimators]
-        known = [found for found in every if found is not None and np.isfinite(found.value)]
-        if len(known) == len(cells):
-            rows = zip(cells, known, strict=True)
-            return _dots(f"{name}: {measure}", [(cell.variant, (_accuracy(cell), found)) for cell, found in rows])
+        aurocs = [cell.estimators[measure].metrics.get("auroc") for cell in cells if measure in cell.estimators]
+        finite = [auroc for auroc in aurocs if auroc is not None and np.isfinite(auroc.value)]
+        if len(finite) == len(cells):
+            rows = zip(cells, finite, strict=True)
+            return _dots(f"{name}: {measure}", [(cell.variant, (_accuracy(cell), auroc)) for cell, auroc in rows])
     return None
 
 
 def _budgets(cells: Sequence[CellReport]) -> list[int]:
     """The numbers of answers that every variant has plans for."""
     first, *others = ([budget.answers for budget in cell.budgets] for cell in cells)
-    return [answers for answers in first if all(answers in own for own in others)]
+    return [answers for answers in first if all(answers in numbers for numbers in others)]
 
 
 def _planned(cell: CellReport, measure: str, answers: int, *, both: bool) -> Iterator[Group]:
     """A variant by its plan with the most wordings, and before it, where both are wanted, by that with one."""
     (budget,) = (own for own in cell.budgets if own.answers == answers)
     most = max(budget.plans, key=lambda plan: plan.wordings)
-    known = {own.plan: own.value for own in budget.aurocs if (own.measure, own.reading) == (measure, "pooled")}
+    aurocs = {own.plan: own.value for own in budget.aurocs if (own.measure, own.reading) == (measure, "pooled")}
     for plan in dict.fromkeys((*((BudgetPlan(1, answers),) if both else ()), most)):
-        if plan in known:
-            yield f"{cell.variant}_{plan}", (_accuracy(cell), known[plan])
+        if plan in aurocs:
+            yield f"{cell.variant}_{plan}", (_accuracy(cell), aurocs[plan])
 
 
 def _accuracy(cell: CellReport) -> Estimate:
@@ -70,5 +70,5 @@ def _accuracy(cell: CellReport) -> Estimate:
 
 
 def _dots(title: str, groups: Sequence[Group]) -> GroupedDots:
-    names, values = tuple(name for name, _ in groups), tuple(found for _, found in groups)
+    names, values = tuple(name for name, _ in groups), tuple(estimates for _, estimates in groups)
     return GroupedDots(title, "accuracy, AUROC", "variant", names, ("accuracy", "AUROC"), values)

@@ -66,7 +66,7 @@ class Pictures:
             "values": self.values,
             "lengths": self.lengths,
         }
-        yield from ((kind, partial(draw, several)) for kind, several in kinds.items() if several)
+        yield from ((kind, partial(draw, panels)) for kind, panels in kinds.items() if panels)
         if self.stated is not None:
             yield from self.stated.drawn()
 
@@ -75,7 +75,7 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
     """The figures of one run."""
     return Pictures(
         run_calibration(run, options),
-        tuple(_readers(own) for own in run.sets.values()),
+        tuple(_readers(report) for report in run.sets.values()),
         tuple(matrices(run)),
         budget_panels(run),
         share_panels(run),
@@ -90,14 +90,16 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
 def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:
     """A panel for each budget, in the reading that all of them have and that isolates the uncertainty best."""
     cells = [(own, cell) for own in run.sets.values() for cell in own.cells.values() if cell.budgets]
-    several = [
-        {found.reading for found in budget.aurocs if np.isfinite(found.value.value)}
+    readings = [
+        {auroc.reading for auroc in budget.aurocs if np.isfinite(auroc.value.value)}
         for _, cell in cells
         for budget in cell.budgets
     ]
-    reading = next((name for name in ("greedy", "majority", "pooled") if all(name in own for own in several)), "pooled")
+    reading = next(
+        (name for name in ("greedy", "majority", "pooled") if all(name in own for own in readings)), "pooled"
+    )
     measures = list(
-        dict.fromkeys(found.measure for _, cell in cells for budget in cell.budgets for found in budget.aurocs)
+        dict.fromkeys(auroc.measure for _, cell in cells for budget in cell.budgets for auroc in budget.aurocs)
     )
     panels = (
         _budget_panel(f"{own.name}, {cell.variant}: {budget.answers} answers", budget, reading, measures)
@@ -106,19 +108,21 @@ def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:
         if budget.aurocs
     )
     # Where all answers are right, or all wrong, there is no AUROC to draw.
-    return tuple(own for own in panels if any(each and np.isfinite(each.value) for row in own.values for each in row))
+    return tuple(
+        own for own in panels if any(estimate and np.isfinite(estimate.value) for row in own.values for estimate in row)
+    )
 
 
 def _budget_panel(title: str, budget: CellBudget, reading: str, measures: Sequence[str]) -> BudgetPanel:
-    known = {(found.measure, found.plan): found.value for found in budget.aurocs if found.reading == reading}
-    own = [name for name in measures if any(measure == name for measure, _ in known)]
+    estimates = {(auroc.measure, auroc.plan): auroc.value for auroc in budget.aurocs if auroc.reading == reading}
+    names = [name for name in measures if any(measure == name for measure, _ in estimates)]
     return BudgetPanel(
         title,
         reading,
         tuple(map(str, budget.plans)),
-        tuple(own),
-        tuple(measures.index(name) for name in own),
-        tuple(tuple(known.get((name, plan)) for plan in budget.plans) for name in own),
+        tuple(names),
+        tuple(measures.index(name) for name in names),
+        tuple(tuple(estimates.get((name, plan)) for plan in budget.plans) for name in names),
     )
 
 
@@ -126,10 +130,10 @@ def share_panels(run: AskedRunReport) -> tuple[SharePanel, ...]:
     """A panel for each way to put answers as points, where plans with all wordings differ in their samples."""
     return tuple(
         panel
-        for own in run.sets.values()
-        for cell in own.cells.values()
+        for report in run.sets.values()
+        for cell in report.cells.values()
         for points in dict.fromkeys(share.points for budget in cell.budgets for share in budget.shares)
-        if (panel := _share_panel(f"{own.name}, {cell.variant}: {points}", cell, points)) is not None
+        if (panel := _share_panel(f"{report.name}, {cell.variant}: {points}", cell, points)) is not None
     )
 
 
@@ -139,7 +143,7 @@ def _share_panel(title: str, cell: CellReport, points: str) -> SharePanel | None
     plans = sorted((plan for plan in shares if plan.wordings == most), key=lambda plan: plan.samples)
     if len(plans) < 2:
         return None
-    exact = next((own.share for own in cell.wording if own.points == EXACT and points == "one_hot"), None)
+    exact = next((wording.share for wording in cell.wording if wording.points == EXACT and points == "one_hot"), None)
     return SharePanel(
         title,
         most,
@@ -149,13 +153,13 @@ def _share_panel(title: str, cell: CellReport, points: str) -> SharePanel | None
     )
 
 
-def _readers(own: SetReport) -> GroupedDots:
-    cells = list(own.cells.values())
+def _readers(report: SetReport) -> GroupedDots:
+    cells = list(report.cells.values())
     accuracy = tuple(
-        tuple(cell.accuracy[name].value if name in cell.accuracy else None for name in own.readers) for cell in cells
+        tuple(cell.accuracy[name].value if name in cell.accuracy else None for name in report.readers) for cell in cells
     )
     chance = float(np.mean([cell.chance for cell in cells])) if cells else float("nan")
-    return GroupedDots(own.name, "accuracy", "variant", tuple(own.cells), own.readers, accuracy, chance)
+    return GroupedDots(report.name, "accuracy", "variant", tuple(report.cells), report.readers, accuracy, chance)
 
 
 MatrixValue = Callable[[CellReport], Estimate | None]
@@ -182,37 +186,37 @@ def matrices(run: AskedRunReport) -> Iterator[Matrix]:
     sets = list(run.sets.values())
     if len(sets) < 2:
         return
-    variants = tuple(dict.fromkeys(variant for own in sets for variant in own.cells))
+    variants = tuple(dict.fromkeys(variant for report in sets for variant in report.cells))
     for title, name, value in matrix_values(run):
-        rows = tuple(tuple(_number(own, variant, value) for own in sets) for variant in variants)
-        yield Matrix(name, title, variants, tuple(own.name for own in sets), rows)
+        rows = tuple(tuple(_number(report, variant, value) for report in sets) for variant in variants)
+        yield Matrix(name, title, variants, tuple(report.name for report in sets), rows)
 
 
-def _number(own: SetReport, variant: str, value: MatrixValue) -> float:
-    found = value(own.cells[variant]) if variant in own.cells else None
-    return float("nan") if found is None else found.value
+def _number(report: SetReport, variant: str, value: MatrixValue) -> float:
+    estimate = value(report.cells[variant]) if variant in report.cells else None
+    return float("nan") if estimate is None else estimate.value
 
 
 def size_panels(across: AcrossRuns | None, states: Mapping[str, str] = NO_STATES) -> tuple[SizePanel, ...]:
     """Size against spread, a panel for each set; none without two runs of known size. `states`: as `states_of`."""
-    found: dict[str, list[SizeAndSpread]] = {}
-    for own in across.shown_sizes if across is not None else ():
-        found.setdefault(own.set, []).append(own)
-    readers = list(dict.fromkeys(own.reader for several in found.values() for own in several))
-    return tuple(_size_panel(name, several, readers, states) for name, several in found.items())
+    by_set: dict[str, list[SizeAndSpread]] = {}
+    for size in across.shown_sizes if across is not None else ():
+        by_set.setdefault(size.set, []).append(size)
+    readers = list(dict.fromkeys(size.reader for sizes in by_set.values() for size in sizes))
+    return tuple(_size_panel(name, sizes, readers, states) for name, sizes in by_set.items())
 
 
 def _size_panel(
-    name: str, several: Sequence[SizeAndSpread], readers: Sequence[str], states: Mapping[str, str]
+    name: str, sizes: Sequence[SizeAndSpread], readers: Sequence[str], states: Mapping[str, str]
 ) -> SizePanel:
-    every: dict[str, SizePoint] = {point.run: point for own in several for point in own.points}
-    points = sorted(every.values(), key=lambda point: point.size.parameters)
+    by_run: dict[str, SizePoint] = {point.run: point for size in sizes for point in size.points}
+    points = sorted(by_run.values(), key=lambda point: point.size.parameters)
     models, folders = [point.model for point in points], last_names([point.run for point in points])
     series = []
-    for own in several:
-        spreads = {point.run: point.spread for point in own.points}
+    for size in sizes:
+        spreads = {point.run: point.spread for point in size.points}
         values = tuple(spreads.get(point.run, Estimate(float("nan"))) for point in points)
-        series.append(SizeSeries(own.reader, readers.index(own.reader), values, own.rho))
+        series.append(SizeSeries(size.reader, readers.index(size.reader), values, size.rho))
     return SizePanel(
         title=name,
         names=tuple(

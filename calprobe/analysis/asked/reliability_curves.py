@@ -33,30 +33,30 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
     """
     quick = replace(options, resampling=Resampling(0))
     lines: list[CalibrationLine] = []
-    known: dict[str, None] = {}
+    available: dict[str, None] = {}
     below: list[str] = []
     for run in runs:
-        found_run = report_asked_run(run, quick)
-        known |= dict.fromkeys(name for cell in found_run.cells for name in _with_scale(cell))
-        for own in found_run.sets.values():
-            below += (f"{run.label}, {cell}" for cell in _below(own, quick, estimators))
-            for line in _lines(own, _cells(found_run, own.name), quick, estimators):
+        report = report_asked_run(run, quick)
+        available |= dict.fromkeys(name for cell in report.cells for name in _with_scale(cell))
+        for set_report in report.sets.values():
+            below += (f"{run.label}, {cell}" for cell in _below(set_report, quick, estimators))
+            for line in _lines(set_report, _cells(report, set_report.name), quick, estimators):
                 name = f"{run.label}, {line.run}" if len(runs) > 1 else line.run
-                name += state(limited=found_run.limited, partial=run.partial)
+                name += state(limited=report.limited, partial=run.partial)
                 lines.append(replace(line, run=name, model=name))
-    known_estimators("this curve", estimators or (), known)
+    known_estimators("this curve", estimators or (), available)
     if below:
         rule = f"fewer than {options.threshold:.0%} of the stated confidences could be read"
         if not lines:
             raise UsageError(f"{rule} in every cell: {'; '.join(below)}; give a lower --parse-threshold")
         log.warning("left out, since %s: %s", rule, "; ".join(below))
-    found = _named(lines)
-    return found if estimators is None else found.only(estimators)
+    calibration = _named(lines)
+    return calibration if estimators is None else calibration.only(estimators)
 
 
 def run_calibration(run: AskedRunReport, options: AskedOptions) -> Calibration:
     """The reliability diagrams of one run, a panel for each set, of the estimators that a report draws."""
-    lines = [line for own in run.sets.values() for line in _lines(own, _cells(run, own.name), options)]
+    lines = [line for report in run.sets.values() for line in _lines(report, _cells(run, report.name), options)]
     return _named(lines)
 
 
@@ -70,23 +70,23 @@ def _cells(run: AskedRunReport, name: str) -> dict[str, AskedCell]:
 
 
 def _lines(
-    own: SetReport, cells: Mapping[str, AskedCell], options: AskedOptions, wanted: Sequence[str] | None = None
+    report: SetReport, cells: Mapping[str, AskedCell], options: AskedOptions, estimators: Sequence[str] | None = None
 ) -> Iterator[CalibrationLine]:
     """The curves of a set, all of the same variants and of the same rows: see `_shown` and `_kept`.
 
     By default `label`, each stated confidence that some variant states well enough, and those of samples.
     """
-    names = wanted or [NORMALISED, *(found.estimator for found in own.means if found.variants), *SAMPLED]
-    shown = [cells[variant] for variant in _shown(own, cells, names)]
+    names = estimators or [NORMALISED, *(mean.estimator for mean in report.means if mean.variants), *SAMPLED]
+    usual = [cells[variant] for variant in _shown(report, cells, names)]
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
     for name in names:
-        there = [cell for cell in shown if name in _with_scale(cell)]
-        confidence, correct, questions = pooled(there, name, () if options.by_study else names)
+        scaled = [cell for cell in usual if name in _with_scale(cell)]
+        confidence, correct, questions = pooled(scaled, name, () if options.by_study else names)
         if len(confidence):
             values = bootstrap_many(metrics, {name: (confidence, correct)}, Resampling(0))[name]
             # Twenty bins of a few questions would be a question each.
             bins = None if options.ace_bins == ACE_BINS else options.ace_bins
-            yield calibration_line((own.name, own.name, name, ()), (confidence, correct), values, bins, questions)
+            yield calibration_line((report.name, report.name, name, ()), (confidence, correct), values, bins, questions)
 
 
 def _with_scale(cell: AskedCell) -> list[str]:
@@ -94,20 +94,20 @@ def _with_scale(cell: AskedCell) -> list[str]:
     return [name for name in cell.confidences if cell.estimators[name].scale == "probability"]
 
 
-def _shown(own: SetReport, cells: Mapping[str, AskedCell], names: Sequence[str]) -> list[str]:
+def _shown(report: SetReport, cells: Mapping[str, AskedCell], names: Sequence[str]) -> list[str]:
     """The variants of the usual form under which each of the stated confidences to be drawn is read well enough."""
-    stated = [found.variants for found in own.means if found.estimator in names]
-    usual = [name for name in cells if name not in own.format_changes]
+    stated = [mean.variants for mean in report.means if mean.estimator in names]
+    usual = [name for name in cells if name not in report.format_changes]
     return [name for name in usual if all(name in read_well for read_well in stated)]
 
 
-def _below(own: SetReport, options: AskedOptions, wanted: Sequence[str] | None) -> Iterator[str]:
+def _below(report: SetReport, options: AskedOptions, estimators: Sequence[str] | None) -> Iterator[str]:
     """The cells that a parse rate leaves out of the curves that are wanted."""
-    for found in own.means:
-        if found.estimator in wanted if wanted is not None else found.variants:
-            for variant in found.left_out:
-                rate = own.cells[variant].estimators[found.estimator].coverage.value
-                yield f"{own.name}, {variant} ({found.estimator} {rate:.3f})"
+    for mean in report.means:
+        if mean.estimator in estimators if estimators is not None else mean.variants:
+            for variant in mean.left_out:
+                rate = report.cells[variant].estimators[mean.estimator].coverage.value
+                yield f"{report.name}, {variant} ({mean.estimator} {rate:.3f})"
 
 
 def pooled(cells: Sequence[AskedCell], name: str, together: Sequence[str] = ()) -> tuple[np.ndarray, ...]:
@@ -115,11 +115,11 @@ def pooled(cells: Sequence[AskedCell], name: str, together: Sequence[str] = ()) 
 
     Of the rows that could be read under each of the estimators `together`, too, that their cell has.
     """
-    found = [(cell.confidences[name], _kept(cell, name, together)) for cell in cells]
-    confidence = np.concatenate([own.confidence[kept] for own, kept in found]) if found else np.empty(0)
-    correct = np.concatenate([own.correct[kept] for own, kept in found]) if found else np.empty(0, np.bool_)
+    pairs = [(cell.confidences[name], _kept(cell, name, together)) for cell in cells]
+    confidence = np.concatenate([of_cell.confidence[kept] for of_cell, kept in pairs]) if pairs else np.empty(0)
+    correct = np.concatenate([of_cell.correct[kept] for of_cell, kept in pairs]) if pairs else np.empty(0, np.bool_)
     rows = (
-        cell.table.rows[place] for cell, (_, kept) in zip(cells, found, strict=True) for place in np.flatnonzero(kept)
+        cell.table.rows[place] for cell, (_, kept) in zip(cells, pairs, strict=True) for place in np.flatnonzero(kept)
     )
     return confidence, correct, np.array([row.question.root for row in rows], np.str_)
 
@@ -127,9 +127,9 @@ def pooled(cells: Sequence[AskedCell], name: str, together: Sequence[str] = ()) 
 def _kept(opened: AskedCell, name: str, together: Sequence[str]) -> np.ndarray:
     """The rows with that confidence and the others; of label probabilities, which all samples share, the first one."""
     kept = opened.confidences[name].read.copy()
-    for other in together:
-        if other in opened.confidences:
-            kept &= opened.confidences[other].read
+    for estimator in together:
+        if estimator in opened.confidences:
+            kept &= opened.confidences[estimator].read
     if name == NORMALISED:
         seen: set[tuple[str, int]] = set()
         for place in np.flatnonzero(kept):

@@ -40,10 +40,10 @@ class AskedReport:
     @property
     def stated_metrics(self) -> tuple[Metric, ...]:
         """The metrics of that study: of those that were chosen, or all."""
-        every = reliability_metrics(self.options)
+        metrics = reliability_metrics(self.options)
         chosen = [run.stated.chosen for run in self.runs if run.stated is not None]
         names = chosen[0] if chosen else None
-        return every if names is None else tuple(metric for metric in every if metric.name in names)
+        return metrics if names is None else tuple(metric for metric in metrics if metric.name in names)
 
     def frame(self) -> pd.DataFrame:
         """A row for each run, set, variant, estimator and metric, with value, low, high and coverage.
@@ -62,9 +62,9 @@ class AskedReport:
                 for reader, accuracy in cell.accuracy.items():
                     value, share = accuracy.value, accuracy.asked / cell.rows if cell.rows else float("nan")
                     yield (*place, reader, "accuracy", value.value, value.low, value.high, share)
-                for name, own in cell.estimators.items():
-                    for metric, value in own.metrics.items():
-                        yield (*place, name, metric, value.value, value.low, value.high, own.coverage.value)
+                for name, estimator in cell.estimators.items():
+                    for metric, value in estimator.metrics.items():
+                        yield (*place, name, metric, value.value, value.low, value.high, estimator.coverage.value)
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe report --json`, a key for each run, and `across` for several. NaN is None."""

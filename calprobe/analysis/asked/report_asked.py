@@ -27,22 +27,22 @@ def report_asked(runs: Iterable[Asked], options: AskedOptions = DEFAULT_ASKED) -
     Raises UsageError for a reader that reads none of the replies, for plans or calibrated uncertainties that no cell
     has, and for a run called `across` beside others.
     """
-    found = tuple(report_asked_run(run, options) for run in runs)
-    check_used(options.readers, [name for run in found for cell in run.reports() for name in cell.accuracy])
-    _check_made(found, options)
-    across = across_runs(found, options)
-    if across is not None and any(run.label == "across" for run in found):
+    reports = tuple(report_asked_run(run, options) for run in runs)
+    check_used(options.readers, [name for run in reports for cell in run.reports() for name in cell.accuracy])
+    _check_made(reports, options)
+    across = across_runs(reports, options)
+    if across is not None and any(run.label == "across" for run in reports):
         raise UsageError("a run cannot be called 'across', which is a key of the report; give it another name")
-    return AskedReport(found, metrics_of(options), options, across)
+    return AskedReport(reports, metrics_of(options), options, across)
 
 
 def _check_made(runs: Iterable[AskedRunReport], options: AskedOptions) -> None:
     """Raise UsageError for what was asked for, and none of the cells has."""
     cells = [cell for run in runs for cell in run.reports()]
     if options.budget and not any(cell.budgets for cell in cells):
-        wanted = ",".join(map(str, options.budget))
+        numbers = ",".join(map(str, options.budget))
         raise UsageError(
-            f"--budget {wanted}: most questions have fewer answers; give a smaller number, or ask for more --samples "
+            f"--budget {numbers}: most questions have fewer answers; give a smaller number, or ask for more --samples "
             "or --wordings"
         )
     if options.calibrate and not any(name.endswith(f".{options.calibrate}") for c in cells for name in c.estimators):
@@ -56,14 +56,14 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
     """The numbers of one run."""
     read = list(read_sets(asked, options))
     values = None if options.by is None else covariate_values(asked, options.by)
-    sets = {own.name: _set(own, asked, options, values) for own in read}
-    cells = [cell for own in sets.values() for cell in own.cells.values()]
-    opened = tuple(cell for own in read for cell in own.cells.values())
+    sets = {of_set.name: _set(of_set, asked, options, values) for of_set in read}
+    cells = [cell for of_set in sets.values() for cell in of_set.cells.values()]
+    opened = tuple(cell for of_set in read for cell in of_set.cells.values())
     return AskedRunReport(
         label=asked.label,
         model=asked.model,
         size=asked.size,
-        questions=sum(own.questions for own in read),
+        questions=sum(of_set.questions for of_set in read),
         extent=asked.extent,
         sets=sets,
         shifts=shift_summaries(cells, options),
@@ -75,11 +75,11 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
     )
 
 
-def _set(read: ReadSet, asked: Asked, options: AskedOptions, values: Values | None) -> SetReport:
+def _set(read: ReadSet, run: Asked, options: AskedOptions, values: Values | None) -> SetReport:
     reports = {variant: report_cell(cell, options) for variant, cell in read.cells.items()}
     if options.by is not None and values is not None:
         groups = set_groups(read, options.by, values)
         slices = {variant: cell_slices(cell, groups, options) for variant, cell in read.cells.items()}
-        reports = {variant: replace(own, slices=slices[variant]) for variant, own in reports.items()}
-    opened = OpenedSet(read, reports, format_changes(asked, read.cells), usual_variants(asked, read.cells))
+        reports = {variant: replace(report, slices=slices[variant]) for variant, report in reports.items()}
+    opened = OpenedSet(read, reports, format_changes(run, read.cells), usual_variants(run, read.cells))
     return report_set(opened, options)

@@ -176,7 +176,9 @@ class CellReport:
             "lengths": {lengths.stage: value_json(lengths) for lengths in self.lengths},
             "samples": value_json(self.samples),
             "question_itself": value_json(self.itself),
-            "wording": {one.points: value_json(one.share) | {"p": number_json(one.p)} for one in self.wording},
+            "wording": {
+                wording.points: value_json(wording.share) | {"p": number_json(wording.p)} for wording in self.wording
+            },
             **({"kinds": value_json(self.kinds)} if self.kinds else {}),
             **(
                 {}
@@ -188,7 +190,7 @@ class CellReport:
     @property
     def few_values(self) -> bool:
         """Whether any of its confidences has few values."""
-        return any(own.few_values for own in self.estimators.values())
+        return any(estimator.few_values for estimator in self.estimators.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +281,8 @@ class SetReport:
     @property
     def readers(self) -> tuple[str, ...]:
         """The readers of any variant that tables and figures show."""
-        every = dict.fromkeys(reader for cell in self.cells.values() for reader in cell.accuracy)
-        return tuple(reader for reader in every if reader not in self.hidden)
+        readers = dict.fromkeys(reader for cell in self.cells.values() for reader in cell.accuracy)
+        return tuple(reader for reader in readers if reader not in self.hidden)
 
     def to_json(self) -> dict[str, Any]:
         """The set's object under `sets`."""
@@ -346,8 +348,8 @@ class AskedRunReport:
 
     def reports(self) -> Iterator[CellReport]:
         """Every cell."""
-        for own in self.sets.values():
-            yield from own.cells.values()
+        for report in self.sets.values():
+            yield from report.cells.values()
 
     def to_json(self) -> dict[str, Any]:
         """The run's object in `calprobe report --json`; studies are there where the run has them."""
@@ -442,7 +444,7 @@ class AcrossRuns:
     @property
     def shown_sizes(self) -> tuple[SizeAndSpread, ...]:
         """Sizes and spreads of the readers that tables and figures show."""
-        return tuple(own for own in self.sizes if own.reader not in self.hidden)
+        return tuple(size for size in self.sizes if size.reader not in self.hidden)
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --json` says under `across`."""

@@ -42,7 +42,9 @@ def report_set(opened: OpenedSet, options: AskedOptions) -> SetReport:
         cells=opened.reports,
         format_changes=opened.format_changes,
         usual=opened.others,
-        spread={name: found for name in opened.read.readers if (found := _spread(opened, name, options)) is not None},
+        spread={
+            name: of_reader for name in opened.read.readers if (of_reader := _spread(opened, name, options)) is not None
+        },
         drops=tuple(_drops(opened, options)),
         repairs=tuple(_repairs(opened, options)),
         means=tuple(_means(opened, options)),
@@ -65,12 +67,12 @@ class _Paired:
 def _pair(opened: OpenedSet, pairs: Sequence[tuple[str, str]]) -> _Paired:
     """Correctness [variants, rows] of each (variant, reader), of rows that all of them have a reply of."""
     cells = [opened.cells[variant].units for variant, _ in pairs]
-    answers = [opened.cells[variant].answers[reader] for variant, reader in pairs]
-    every = shared_places(cells)
-    asked = [own.asked[there].tolist() for own, there in zip(answers, every, strict=True)]
-    kept = [at for at, known in enumerate(zip(*asked, strict=True)) if all(known)]
-    places = [[there[at] for at in kept] for there in every]
-    correct = [own.correct[there] for own, there in zip(answers, places, strict=True)]
+    by_variant = [opened.cells[variant].answers[reader] for variant, reader in pairs]
+    shared = shared_places(cells)
+    masks = [answers.asked[rows].tolist() for answers, rows in zip(by_variant, shared, strict=True)]
+    kept = [at for at, row in enumerate(zip(*masks, strict=True)) if all(row)]
+    places = [[rows[at] for at in kept] for rows in shared]
+    correct = [answers.correct[rows] for answers, rows in zip(by_variant, places, strict=True)]
     clusters = cells[0].clusters if cells else None
     return _Paired(
         np.array(correct, np.float64).reshape(len(pairs), -1),
@@ -84,14 +86,14 @@ def _spread(opened: OpenedSet, reader: str, options: AskedOptions) -> Spread | N
     variants = tuple(name for name in opened.others if reader in opened.cells[name].answers)
     if len(variants) < 2:
         return None
-    found = _pair(opened, [(name, reader) for name in variants])
-    chance = opened.cells[variants[0]].units.chance[found.places[0]]
+    paired = _pair(opened, [(name, reader) for name in variants])
+    chance = opened.cells[variants[0]].units.chance[paired.places[0]]
     return Spread(
-        value=spread(found.correct, options.resampling, found.clusters, percentile=options.by_paper),
-        by_chance=spread_by_chance(found.correct, options.resampling, found.clusters),
+        value=spread(paired.correct, options.resampling, paired.clusters, percentile=options.by_paper),
+        by_chance=spread_by_chance(paired.correct, options.resampling, paired.clusters),
         variants=variants,
-        rows=found.correct.shape[1],
-        accuracy=float(found.correct.mean()) if found.correct.size else float("nan"),
+        rows=paired.correct.shape[1],
+        accuracy=float(paired.correct.mean()) if paired.correct.size else float("nan"),
         chance=float(chance.mean()) if len(chance) else float("nan"),
     )
 
@@ -102,15 +104,15 @@ def _drops(opened: OpenedSet, options: AskedOptions) -> Iterator[Drop]:
             names = [name for name in opened.others if reader in opened.cells[name].answers]
             if reader not in opened.cells[variant].answers or not names:
                 continue
-            two = _pair(opened, [(names[0], reader), (variant, reader)])
-            several = _pair(opened, [(name, reader) for name in (*names, variant)])
-            mean = float(several.correct[:-1].mean()) if several.correct.size else float("nan")
-            changed = float(several.correct[-1].mean()) if several.correct.size else float("nan")
+            pair = _pair(opened, [(names[0], reader), (variant, reader)])
+            together = _pair(opened, [(name, reader) for name in (*names, variant)])
+            mean = float(together.correct[:-1].mean()) if together.correct.size else float("nan")
+            changed = float(together.correct[-1].mean()) if together.correct.size else float("nan")
             yield Drop(
                 variant,
                 reader,
                 names[0],
-                _difference(two.correct[0] - two.correct[1], two.clusters, options),
+                _difference(pair.correct[0] - pair.correct[1], pair.clusters, options),
                 (mean - changed) / mean if mean else float("nan"),
             )
 
@@ -124,19 +126,19 @@ def _difference(values: Floats, clusters: Labels | None, options: AskedOptions) 
 def _repairs(opened: OpenedSet, options: AskedOptions) -> Iterator[Repair]:
     """What each other reader makes of the variants that change the form, beside first_char."""
     for variant in opened.format_changes if opened.others else ():
-        known = opened.cells[variant].answers
-        others = [(name, FIRST_CHAR) for name in opened.others if FIRST_CHAR in opened.cells[name].answers]
-        for reader in known if FIRST_CHAR in known and others else ():
+        answers = opened.cells[variant].answers
+        references = [(name, FIRST_CHAR) for name in opened.others if FIRST_CHAR in opened.cells[name].answers]
+        for reader in answers if FIRST_CHAR in answers and references else ():
             if reader != FIRST_CHAR:
-                yield _repair(opened, (variant, reader), others, options)
+                yield _repair(opened, (variant, reader), references, options)
 
 
 def _repair(
-    opened: OpenedSet, repaired_by: tuple[str, str], others: Sequence[tuple[str, str]], options: AskedOptions
+    opened: OpenedSet, repaired_by: tuple[str, str], references: Sequence[tuple[str, str]], options: AskedOptions
 ) -> Repair:
     variant, reader = repaired_by
-    found = _pair(opened, [(variant, FIRST_CHAR), (variant, reader), *others])
-    first, repaired, reference = found.correct[0], found.correct[1], found.correct[2:].mean(axis=0)
+    paired = _pair(opened, [(variant, FIRST_CHAR), (variant, reader), *references])
+    first, repaired, reference = paired.correct[0], paired.correct[1], paired.correct[2:].mean(axis=0)
 
     def share(means: Floats) -> Floats:
         gap = means[:, 2] - means[:, 0]
@@ -144,22 +146,22 @@ def _repair(
             return np.where(gap == 0, np.nan, (means[:, 1] - means[:, 0]) / gap)
 
     values = np.array([first, repaired, reference])
-    unread = _unread(opened, variant)[found.places[0]]
-    some = len(first) > 0
+    unread = _unread(opened, variant)[paired.places[0]]
+    has_rows = len(first) > 0
     return Repair(
         variant=variant,
         reader=reader,
         rows=len(first),
-        first=float(first.mean()) if some else float("nan"),
-        repaired=float(repaired.mean()) if some else float("nan"),
-        reference=float(reference.mean()) if some else float("nan"),
-        recovered=bootstrap_of_means(values, share, options.resampling, found.clusters)
-        if some
+        first=float(first.mean()) if has_rows else float("nan"),
+        repaired=float(repaired.mean()) if has_rows else float("nan"),
+        reference=float(reference.mean()) if has_rows else float("nan"),
+        recovered=bootstrap_of_means(values, share, options.resampling, paired.clusters)
+        if has_rows
         else Estimate(float("nan")),
         right_to_wrong=int(((first == 1) & (repaired == 0)).sum()),
         wrong_to_right=int(((first == 0) & (repaired == 1)).sum()),
         previously_right=int(first.sum()),
-        against_baseline=_difference(repaired - found.correct[2], found.clusters, options),
+        against_baseline=_difference(repaired - paired.correct[2], paired.clusters, options),
         unread_by_other=int(unread.sum()),
         right_of_those=mean_of(repaired[unread].tolist()),
     )
@@ -167,8 +169,8 @@ def _repair(
 
 def _unread(opened: OpenedSet, variant: str) -> npt.NDArray[np.bool_]:
     """The rows of which the markers give no answer."""
-    known = opened.cells[variant].answers
-    marked = next(known[name] for name in (LAST_MARKER, FIRST_MARKER, FIRST_CHAR) if name in known)
+    answers = opened.cells[variant].answers
+    marked = next(answers[name] for name in (LAST_MARKER, FIRST_MARKER, FIRST_CHAR) if name in answers)
     return ~marked.extracted
 
 
@@ -176,22 +178,22 @@ def _means(opened: OpenedSet, options: AskedOptions) -> Iterator[MeanOverVariant
     """For each stated confidence, over the variants of the usual form that are read well enough."""
     names = dict.fromkeys(name for own in opened.reports.values() for name in own.overconfidence)
     for name in names:
-        there = [own for own in opened.others if name in opened.reports[own].overconfidence]
-        coverage = {own: opened.reports[own].estimators[name].coverage.value for own in there}
-        kept = tuple(own for own in there if coverage[own] >= options.threshold)
+        variants = [own for own in opened.others if name in opened.reports[own].overconfidence]
+        coverage = {own: opened.reports[own].estimators[name].coverage.value for own in variants}
+        kept = tuple(own for own in variants if coverage[own] >= options.threshold)
         cells = [(opened.cells[own], opened.reports[own]) for own in kept]
-        found = [(report, *_eces(cell, name)) for cell, report in cells]
+        rows = [(report, *_eces(cell, name)) for cell, report in cells]
         yield MeanOverVariants(
             estimator=name,
             variants=kept,
-            left_out=tuple(own for own in there if own not in kept),
-            accuracy=mean_of([report.accuracy[report.reader].value.value for report, _, _ in found]),
-            ece_label=mean_of([label for _, label, _ in found]),
-            ece=mean_of([stated for _, _, stated in found]),
-            ece_gap=mean_of([stated - label for _, label, stated in found]),
-            over_accuracy=mean_of([report.overconfidence[name].accuracy.value for report, _, _ in found]),
+            left_out=tuple(own for own in variants if own not in kept),
+            accuracy=mean_of([report.accuracy[report.reader].value.value for report, _, _ in rows]),
+            ece_label=mean_of([label for _, label, _ in rows]),
+            ece=mean_of([stated for _, _, stated in rows]),
+            ece_gap=mean_of([stated - label for _, label, stated in rows]),
+            over_accuracy=mean_of([report.overconfidence[name].accuracy.value for report, _, _ in rows]),
             over_label=mean_of(
-                [own.value for report, _, _ in found if (own := report.overconfidence[name].label) is not None]
+                [own.value for report, _, _ in rows if (own := report.overconfidence[name].label) is not None]
             ),
         )
 
@@ -201,5 +203,5 @@ def _eces(cell: AskedCell, name: str) -> tuple[float, float]:
     stated, label = cell.confidences[name], cell.confidences.get(NORMALISED)
     if label is None:
         return float("nan"), ece_of(stated, stated.read)
-    both = stated.read & label.read
-    return ece_of(label, both), ece_of(stated, both)
+    common = stated.read & label.read
+    return ece_of(label, common), ece_of(stated, common)

@@ -14,13 +14,13 @@ UNDEFINED = Estimate(float("nan"))
 
 def sizes_and_spreads(runs: Sequence[AskedRunReport]) -> Iterator[SizeAndSpread]:
     """For each set and reader with a spread in two runs of known size or more: points and rank correlations."""
-    found: dict[tuple[str, str], list[tuple[AskedRunReport, Estimate]]] = {}
+    by_reader: dict[tuple[str, str], list[tuple[AskedRunReport, Estimate]]] = {}
     for run in runs:
-        for name, own in run.sets.items():
-            for reader, spread in own.spread.items():
+        for name, report in run.sets.items():
+            for reader, spread in report.spread.items():
                 if not math.isnan(spread.value.value):
-                    found.setdefault((name, reader), []).append((run, spread.value))
-    for (name, reader), spreads in found.items():
+                    by_reader.setdefault((name, reader), []).append((run, spread.value))
+    for (name, reader), spreads in by_reader.items():
         points = [SizePoint(run.label, run.model, run.size, spread) for run, spread in spreads if run.size is not None]
         if len(points) > 1:
             unknown = tuple(run.label for run, _ in spreads if run.size is None)
@@ -31,7 +31,7 @@ def size_and_spread(name: str, reader: str, points: Sequence[SizePoint], unknown
     """Spearman's correlation of parameters and spread, and how much it depends on each family of models."""
     points = sorted(points, key=lambda point: point.size.parameters)
     sizes = [point.size.parameters for point in points]
-    others = [point.size.others for point in points]
+    reduced = [point.size.others for point in points]
     rho = _rho(sizes, points)
     return SizeAndSpread(
         set=name,
@@ -40,7 +40,7 @@ def size_and_spread(name: str, reader: str, points: Sequence[SizePoint], unknown
         unknown=unknown,
         rho=rho,
         p_value=spearman_p_value(rho.value, len(points)),
-        rho_others=UNDEFINED if None in others else _rho([own for own in others if own is not None], points),
+        rho_others=UNDEFINED if None in reduced else _rho([number for number in reduced if number is not None], points),
         without_a_family=_without_a_family(points),
     )
 
@@ -52,7 +52,7 @@ def _rho(sizes: Sequence[int], points: Sequence[SizePoint]) -> Estimate:
 def _without_a_family(points: Sequence[SizePoint]) -> tuple[float, float]:
     """The least and the largest correlation with one family left out; models of one family differ in size alone."""
     families = dict.fromkeys(family_of(point.model) for point in points)
-    kept = [[point for point in points if family_of(point.model) != family] for family in families]
-    found = [_rho([point.size.parameters for point in own], own).value for own in kept]
-    known = [value for value in found if not math.isnan(value)]
-    return (min(known), max(known)) if known and len(families) > 1 else (float("nan"), float("nan"))
+    subsets = [[point for point in points if family_of(point.model) != family] for family in families]
+    correlations = [_rho([point.size.parameters for point in subset], subset).value for subset in subsets]
+    finite = [value for value in correlations if not math.isnan(value)]
+    return (min(finite), max(finite)) if finite and len(families) > 1 else (float("nan"), float("nan"))

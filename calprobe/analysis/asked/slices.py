@@ -48,32 +48,40 @@ def covariate_values(asked: Asked, covariate: Covariate) -> Values:
     """
     if covariate is QUESTION_GROUP:
         return _groups_of_questions(asked)
-    every = list(dict.fromkeys((own.name, question.root) for own in asked.sets for question in own.questions))
+    questions = list(
+        dict.fromkeys(
+            (question_set.name, question.root) for question_set in asked.sets for question in question_set.questions
+        )
+    )
     # A file may be of all questions, where some were held back as examples or not drawn.
-    found = covariate.of(_ids(asked.label, every, covariate), asked.label, complete=False)
-    return dict(zip(every, found, strict=True))
+    values = covariate.of(_ids(asked.label, questions, covariate), asked.label, complete=False)
+    return dict(zip(questions, values, strict=True))
 
 
-def _groups_of_questions(asked: Asked) -> Values:
-    found = {(own.name, question.root): question.group or None for own in asked.sets for question in own.questions}
-    if not any(found.values()):
+def _groups_of_questions(run: Asked) -> Values:
+    groups = {
+        (question_set.name, question.root): question.group or None
+        for question_set in run.sets
+        for question in question_set.questions
+    }
+    if not any(groups.values()):
         raise UsageError(
-            f"--by group: no question of {asked.label} has a group; write one into the question file (key group), or "
+            f"--by group: no question of {run.label} has a group; write one into the question file (key group), or "
             "give --by FILE:COLUMN"
         )
-    return found
+    return groups
 
 
 def _ids(label: str, questions: Sequence[tuple[str, str]], covariate: Covariate) -> list[Key]:
     """What the covariate's rows call each question."""
     if covariate.key in OF_REPLIES:
-        return [own[-len(covariate.key) :] for own in questions]
+        return [pair[-len(covariate.key) :] for pair in questions]
     facts = [fact_of(question) for _, question in questions]
     if covariate.key == OF_FACTS and any(fact is not None for fact in facts):
         return [() if fact is None else (fact[0], str(fact[1])) for fact in facts]
-    what = "facts, and no question of this run is one" if covariate.key == OF_FACTS else "subjects"
+    units = "facts, and no question of this run is one" if covariate.key == OF_FACTS else "subjects"
     raise UsageError(
-        f"{covariate.file} has values of {what}; for {label} give the column question, and set where sets share ids\n"
+        f"{covariate.file} has values of {units}; for {label} give the column question, and set where sets share ids\n"
         f"ids are those of `calprobe export {label} --what confidences`"
     )
 
@@ -82,10 +90,10 @@ def set_groups(read: ReadSet, covariate: Covariate, values: Values) -> SetGroups
     """The groups of the questions that have an answer under any variant; numbers are cut at quantiles over these."""
     rows = (row for cell in read.cells.values() for row in cell.table.rows)
     questions = list(dict.fromkeys(row.question.root for row in rows))
-    own = {name: values[read.name, name] for name in questions}
+    by_question = {name: values[read.name, name] for name in questions}
     names = np.array(questions, object)
-    groups = groups_of(covariate, list(own.values()))
-    return SetGroups(covariate, own, tuple((group, frozenset(names[group.kept].tolist())) for group in groups))
+    groups = groups_of(covariate, list(by_question.values()))
+    return SetGroups(covariate, by_question, tuple((group, frozenset(names[group.kept].tolist())) for group in groups))
 
 
 def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> RunSlices:
@@ -95,22 +103,22 @@ def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> R
     named = ((group, [at for at, name in enumerate(questions) if name in members]) for group, members in found.groups)
     slices = (_slice(group, opened.at(places), options) for group, places in named if places)
     lacking = len({name for name, value in zip(questions, values, strict=True) if value is None})
-    several = None if opened.units.clusters is None else opened.units.group
+    clusters = None if opened.units.clusters is None else opened.units.group
     by = found.covariate, values, lacking
     probabilities = [name for name, estimator in opened.estimators.items() if estimator.scale == "probability"]
-    return covariate_slices(opened.cell, probabilities, slices, by, options.resampling, several)
+    return covariate_slices(opened.cell, probabilities, slices, by, options.resampling, clusters)
 
 
-def _slice(group: Group, part: AskedCell, options: AskedOptions) -> Slice:
-    shown = [own for own in metrics_of(replace(options, ace_bins=options.slice_bins)) if own.name in SHOWN]
-    answers = part.read.answers
+def _slice(group: Group, opened: AskedCell, options: AskedOptions) -> Slice:
+    metrics = [own for own in metrics_of(replace(options, ace_bins=options.slice_bins)) if own.name in SHOWN]
+    answers = opened.read.answers
     return Slice(
         name=group.name,
-        instances=len(part.table),
-        chance_accuracy=float(part.units.chance.mean()),
-        accuracy=mean_over(part, answers.correct, answers.asked, options),
-        estimators=estimates_of(part.cell, shown, options.resampling, smooth=False),
+        instances=len(opened.table),
+        chance_accuracy=float(opened.units.chance.mean()),
+        accuracy=mean_over(opened, answers.correct, answers.asked, options),
+        estimators=estimates_of(opened.cell, metrics, options.resampling, smooth=False),
         ends=group.ends,
-        questions=len(set(part.units.group.tolist())),
-        coverage={name: mean_over(part, own.read, own.asked, options) for name, own in part.confidences.items()},
+        questions=len(set(opened.units.group.tolist())),
+        coverage={name: mean_over(opened, own.read, own.asked, options) for name, own in opened.confidences.items()},
     )

@@ -26,19 +26,21 @@ def cell_wording(opened: AskedCell, resampling: Resampling, with_original: bool 
     own text is no wording of it, unless `with_original`.
     """
     original = with_original or is_family(opened.table)
-    several = of_several_wordings(own if original else of_paraphrases(own) for own in opened.read.samples)
-    found = []
-    for name, of in POINTS.items() if several else ():
-        known = [(points, own.wordings) for own in several if (points := of(own)) is not None]
-        if not known:
+    questions = of_several_wordings(
+        question if original else of_paraphrases(question) for question in opened.read.samples
+    )
+    wordings = []
+    for name, of in POINTS.items() if questions else ():
+        pairs = [(points, question.wordings) for question in questions if (points := of(question)) is not None]
+        if not pairs:
             continue
-        share = wording_share([split_variance(points, groups) for points, groups in known])
+        share = wording_share([split_variance(points, groups) for points, groups in pairs])
         permutations = resampling.n_resamples
-        p = wording_p_value(known, permutations, resampling.seed) if permutations else float("nan")
-        found.append(CellWording(name, share, p))
+        p = wording_p_value(pairs, permutations, resampling.seed) if permutations else float("nan")
+        wordings.append(CellWording(name, share, p))
     if exact := list(label_distributions(opened, original)):
-        found.append(CellWording(EXACT, exact_wording_share(exact), float("nan")))
-    return tuple(found)
+        wordings.append(CellWording(EXACT, exact_wording_share(exact), float("nan")))
+    return tuple(wordings)
 
 
 def question_itself(opened: AskedCell, resampling: Resampling) -> QuestionItself | None:
@@ -49,43 +51,45 @@ def question_itself(opened: AskedCell, resampling: Resampling) -> QuestionItself
     """
     if is_family(opened.table):
         return None  # the question as it is stands for none of the wordings
-    known = [own for own in opened.read.samples if 0 < np.count_nonzero(own.wordings) < len(own.wordings)]
-    if not known:
+    questions = [
+        question for question in opened.read.samples if 0 < np.count_nonzero(question.wordings) < len(question.wordings)
+    ]
+    if not questions:
         return None
     right = opened.read.answers.correct
-    parts = [(own.rows[own.wordings == 0], own.rows[own.wordings > 0]) for own in known]
-    samples = np.array([[len(part) for part in each] for each in parts], np.float64)
-    accuracy = np.array([[right[part].mean() for part in each] for each in parts])
-    agreement = np.array([_agreement(own) for own in known])
+    pairs = [(question.rows[question.wordings == 0], question.rows[question.wordings > 0]) for question in questions]
+    samples = np.array([[len(places) for places in pair] for pair in pairs], np.float64)
+    accuracy = np.array([[right[places].mean() for places in pair] for pair in pairs])
+    agreement = np.array([_agreement(question) for question in questions])
 
     def side(at: int) -> Wordings:
         accurate = bootstrap_mean(accuracy[:, at], resampling)
         return Wordings(float(samples[:, at].mean()), accurate, _mean_known(agreement[:, at], resampling))
 
     differences = _difference(accuracy, resampling), _difference(agreement, resampling)
-    return QuestionItself(len(known), side(0), side(1), *differences)
+    return QuestionItself(len(questions), side(0), side(1), *differences)
 
 
-def _agreement(own: SampledQuestion) -> tuple[float, float]:
+def _agreement(question: SampledQuestion) -> tuple[float, float]:
     """How often two samples of the question itself are equal, NaN of one; and one of it and one of another wording."""
-    is_itself, classes = own.wordings == 0, own.classes
+    is_itself, classes = question.wordings == 0, question.classes
     size = int(classes.max(initial=-1)) + 1
-    itself, others = (np.bincount(classes[part & (classes >= 0)], minlength=size) for part in (is_itself, ~is_itself))
+    itself, others = (np.bincount(classes[mask & (classes >= 0)], minlength=size) for mask in (is_itself, ~is_itself))
     n = int(is_itself.sum())
     pairs = float((itself * (itself - 1)).sum() / (n * (n - 1))) if n > 1 else float("nan")
     return pairs, float(itself @ others / (n * (len(classes) - n)))
 
 
 def _mean_known(values: Floats, resampling: Resampling) -> Estimate:
-    known = values[~np.isnan(values)]
-    return bootstrap_mean(known, resampling) if len(known) else Estimate(float("nan"))
+    finite = values[~np.isnan(values)]
+    return bootstrap_mean(finite, resampling) if len(finite) else Estimate(float("nan"))
 
 
 def _difference(sides: Floats, resampling: Resampling) -> Difference:
     """Of the second from the first, [questions, 2]."""
-    found = sides[:, 1] - sides[:, 0]
-    known = found[~np.isnan(found)]
-    return mean_draws(known, resampling).difference() if len(known) else Difference(float("nan"))
+    differences = sides[:, 1] - sides[:, 0]
+    finite = differences[~np.isnan(differences)]
+    return mean_draws(finite, resampling).difference() if len(finite) else Difference(float("nan"))
 
 
 def is_family(cell: ReplyTable) -> bool:
@@ -101,7 +105,7 @@ def of_paraphrases(own: SampledQuestion) -> SampledQuestion:
 
 def of_several_wordings(samples: Iterable[SampledQuestion]) -> list[SampledQuestion]:
     """The questions with answers to two wordings or more, which have a share of the wording."""
-    return [own for own in samples if own.read and len(set(own.wordings.tolist())) > 1]
+    return [question for question in samples if question.read and len(set(question.wordings.tolist())) > 1]
 
 
 def label_distributions(opened: AskedCell, with_original: bool = False) -> Iterator[Floats]:
@@ -113,13 +117,13 @@ def label_distributions(opened: AskedCell, with_original: bool = False) -> Itera
     if not any(row.first.label_scores is not None for row in cell.rows):
         return
     masses = opened.read.first
-    known = masses.covered & (masses.total > 0)
+    usable = masses.covered & (masses.total > 0)
     rows: dict[str, dict[int, int]] = {}
     for place, row in enumerate(cell.rows):
-        if known[place] and (row.paraphrase or with_original):
+        if usable[place] and (row.paraphrase or with_original):
             rows.setdefault(row.question.id, {}).setdefault(row.paraphrase, place)  # its samples have the same
-    for own in rows.values():
-        if len(own) > 1:
-            places = [own[wording] for wording in sorted(own)]
+    for by_wording in rows.values():
+        if len(by_wording) > 1:
+            places = [by_wording[wording] for wording in sorted(by_wording)]
             # Not normalised: what is off the labels are replies without an answer, which agree with no other sample.
             yield np.asarray(masses.mass[places] / np.maximum(masses.total[places], 1)[:, None], np.float64)

@@ -44,33 +44,33 @@ def answer_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions
 
     Questions of different kinds under one variant are studied apart.
     """
-    own = [
+    answer_cells = [
         _cell(asked, opened.at(places), kind, options)
         for opened in cells
         if opened.units.clusters is not None and opened.table.has(FINAL)
         for kind, places in _kinds(opened).items()
     ]
-    return AnswerStudy(asked.label, asked.model, tuple(own)) if own else None
+    return AnswerStudy(asked.label, asked.model, tuple(answer_cells)) if answer_cells else None
 
 
 def _kinds(opened: AskedCell) -> dict[Kind, list[int]]:
     """The rows of each kind that is studied: all but choices that no turn asked to conclude from."""
-    found: dict[Kind, list[int]] = {}
+    by_kind: dict[Kind, list[int]] = {}
     names: Mapping[str, Kind] = {"number": "numbers", "open": "texts", "choice": "choices"}
     for place, row in enumerate(opened.table.rows):
         kind: Kind = "claims" if row.question.of else names[row.question.kind]
         if kind != "choices" or opened.read.answers.reader in ("chosen", CONCLUDED):
-            found.setdefault(kind, []).append(place)
-    return found
+            by_kind.setdefault(kind, []).append(place)
+    return by_kind
 
 
-def _cell(asked: Asked, opened: AskedCell, kind: Kind, options: AskedOptions) -> AnswerCell:
+def _cell(run: Asked, opened: AskedCell, kind: Kind, options: AskedOptions) -> AnswerCell:
     cell = opened.table
     samples = max((len(own.rows) for own in opened.read.samples), default=0)
-    sizes = Counter(question.root for own in asked.sets if own.name == cell.set for question in own.questions)
-    found = list(_options(opened, sizes) if kind == "claims" else _most_frequent(opened))
+    sizes = Counter(question.root for own in run.sets if own.name == cell.set for question in own.questions)
+    answers = list(_options(opened, sizes) if kind == "claims" else _most_frequent(opened))
     responses = _responses(opened, kind, samples, options)
-    return AnswerCell(cell.set, cell.variant, kind, samples, responses, _questions(opened, found, samples, options))
+    return AnswerCell(cell.set, cell.variant, kind, samples, responses, _questions(opened, answers, samples, options))
 
 
 def _roots(rows: Sequence[Row]) -> Names:
@@ -105,12 +105,12 @@ def _responses(opened: AskedCell, kind: Kind, samples: int, options: AskedOption
 def _tolerances(opened: AskedCell, names: Names, options: AskedOptions) -> Metrics:
     """The accuracy of numbers by what may be between them and the right ones."""
     pairs = list(zip(opened.read.answers.readings, opened.table.rows, strict=True))
-    found = {}
+    accuracies = {}
     for name in TOLERANCES:
         rules = GradeRules(tolerance=name)
         right = np.array([grade(reading, row.question, rules=rules).correct for reading, row in pairs], np.bool_)
-        found[name] = _mean(right, opened.read.answers.asked, names, options)
-    return found
+        accuracies[name] = _mean(right, opened.read.answers.asked, names, options)
+    return accuracies
 
 
 def _degenerate(yes: Right) -> str:
@@ -137,8 +137,8 @@ def _balanced(right: Right, true: Right, names: Names, options: AskedOptions) ->
 
     def mean(means: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Floats = (means[:, 0] / means[:, 1] + means[:, 2] / means[:, 3]) / 2
-        return found
+            accuracy: Floats = (means[:, 0] / means[:, 1] + means[:, 2] / means[:, 3]) / 2
+        return accuracy
 
     return bootstrap_of_means(values, mean, options.resampling, names)
 
@@ -149,15 +149,15 @@ def _treated(opened: AskedCell, name: str, way: str, samples: int, options: Aske
     An answer that was not read is wrong. Whether another is right does not depend on its confidence. One row a
     question has the most frequent answer, or the greedy one, whatever was read off the sample that it stands at.
     """
-    found = opened.confidences[name]
+    confidence = opened.confidences[name]
     is_of_questions = name.endswith((MAJORITY, GREEDY_READING))
-    extracted = found.asked if is_of_questions else opened.read.answers.extracted
-    failed, right = ~found.read | ~extracted, found.correct & extracted
-    kept = found.asked & ~failed if way == "dropped" else found.asked
+    extracted = confidence.asked if is_of_questions else opened.read.answers.extracted
+    failed, right = ~confidence.read | ~extracted, confidence.correct & extracted
+    kept = confidence.asked & ~failed if way == "dropped" else confidence.asked
     filling = np.where(right, 0.0, 1.0) if way == "worst" else 0.0
-    confidence = np.where(failed, filling, found.confidence)
+    filled = np.where(failed, filling, confidence.confidence)
     by = frequency_ece(samples) if name.startswith("frequency") else CENTRED_ECE
-    return _metrics(confidence[kept], right[kept], _roots(opened.table.rows)[kept], options, by)
+    return _metrics(filled[kept], right[kept], _roots(opened.table.rows)[kept], options, by)
 
 
 def _metrics(confidence: Floats, right: Right, names: Names | None, options: AskedOptions, centred: Metric) -> Metrics:
@@ -179,20 +179,20 @@ class _Answer:
     tied: bool = False  # drawn among several that have that share
 
 
-def _questions(opened: AskedCell, found: Sequence[_Answer], samples: int, options: AskedOptions) -> QuestionLevel:
+def _questions(opened: AskedCell, answers: Sequence[_Answer], samples: int, options: AskedOptions) -> QuestionLevel:
     claims = opened.table.judges_options
-    share = np.array([own.share for own in found], np.float64)
-    normalised = np.array([own.normalised for own in found], np.float64)
-    right = np.array([own.right for own in found], np.bool_)
+    share = np.array([answer.share for answer in answers], np.float64)
+    normalised = np.array([answer.normalised for answer in answers], np.float64)
+    right = np.array([answer.right for answer in answers], np.bool_)
     unanswered = np.isnan(share)
-    every = np.array([own.all_right for own in found], np.float64)
+    all_right = np.array([answer.all_right for answer in answers], np.float64)
     centred = frequency_ece(samples)
     return QuestionLevel(
-        rows=len(found),
-        tied=sum(own.tied for own in found),
+        rows=len(answers),
+        tied=sum(answer.tied for answer in answers),
         unanswered=int(unanswered.sum()),
         accuracy=bootstrap_mean(right.astype(np.float64), options.resampling),
-        all_right=bootstrap_mean(every, options.resampling) if claims else None,
+        all_right=bootstrap_mean(all_right, options.resampling) if claims else None,
         share=_metrics(np.where(unanswered, 0.0, share), right, None, options, centred),
         normalised=_metrics(np.where(unanswered, 0.0, normalised), right, None, options, centred) if claims else None,
     )
@@ -200,13 +200,13 @@ def _questions(opened: AskedCell, found: Sequence[_Answer], samples: int, option
 
 def _most_frequent(opened: AskedCell) -> Iterator[_Answer]:
     """The most frequent answer to each question with its frequency; classes are those of equal answers."""
-    for own in opened.read.samples:
-        if own.majority < 0:
+    for question in opened.read.samples:
+        if question.majority < 0:
             yield _Answer(right=False, share=float("nan"))
             continue
-        place = int(np.nonzero(own.classes == own.majority)[0][0])
-        share = float(frequencies(own.classes, len(own.classes))[place])
-        yield _Answer(bool(opened.read.answers.correct[own.rows[place]]), share, tied=own.is_tied)
+        place = int(np.nonzero(question.classes == question.majority)[0][0])
+        share = float(frequencies(question.classes, len(question.classes))[place])
+        yield _Answer(bool(opened.read.answers.correct[question.rows[place]]), share, tied=question.is_tied)
 
 
 def _options(opened: AskedCell, sizes: Mapping[str, int]) -> Iterator[_Answer]:
@@ -217,8 +217,8 @@ def _options(opened: AskedCell, sizes: Mapping[str, int]) -> Iterator[_Answer]:
     for name, claims in _by_question(opened.read.samples).items():
         if len(claims) < sizes[name]:
             continue
-        yes = np.array([_share_of_yes(opened, own) for own in claims])
-        right = [2 * int(opened.read.answers.correct[own.rows].sum()) > len(own.rows) for own in claims]
+        yes = np.array([_share_of_yes(opened, claim) for claim in claims])
+        right = [2 * int(opened.read.answers.correct[claim.rows].sum()) > len(claim.rows) for claim in claims]
         best = np.nonzero(yes == yes.max())[0].tolist()
         chosen = best[draw_name([claims[place].question.id for place in best], opened.table.set, name)]
         share, total = float(yes[chosen]), float(yes.sum())
@@ -227,12 +227,12 @@ def _options(opened: AskedCell, sizes: Mapping[str, int]) -> Iterator[_Answer]:
 
 
 def _by_question(samples: Sequence[SampledQuestion]) -> Mapping[str, list[SampledQuestion]]:
-    found: dict[str, list[SampledQuestion]] = {}
-    for own in samples:
-        found.setdefault(own.question.root, []).append(own)
-    return found
+    by_question: dict[str, list[SampledQuestion]] = {}
+    for question in samples:
+        by_question.setdefault(question.question.root, []).append(question)
+    return by_question
 
 
-def _share_of_yes(opened: AskedCell, own: SampledQuestion) -> float:
+def _share_of_yes(opened: AskedCell, claim: SampledQuestion) -> float:
     """Of the samples, those without a verdict counted."""
-    return float((opened.read.answers.prediction[own.rows] == 0).mean())
+    return float((opened.read.answers.prediction[claim.rows] == 0).mean())

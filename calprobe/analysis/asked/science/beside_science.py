@@ -59,13 +59,14 @@ def _rows(
 
 
 def _designs(run: AskedRunReport) -> Iterator[tuple[str, Mapping[str, LabelDesign]]]:
-    for name, own in (run.labels.sets if run.labels is not None else {}).items():
-        known = {design.variant: design for design in own.designs}
+    for name, label_set in (run.labels.sets if run.labels is not None else {}).items():
+        designs = {design.variant: design for design in label_set.designs}
         named = {
-            column: next((known[n] for n in (column, *names) if n in known), None) for column, names in DESIGNS.items()
+            column: next((designs[n] for n in (column, *names) if n in designs), None)
+            for column, names in DESIGNS.items()
         }
-        if found := {column: design for column, design in named.items() if design is not None}:
-            yield f"{name}, prompts {run.labels.prompts}" if run.labels and run.labels.prompts else name, found
+        if matched := {column: design for column, design in named.items() if design is not None}:
+            yield f"{name}, prompts {run.labels.prompts}" if run.labels and run.labels.prompts else name, matched
 
 
 def _comprehension(runs: Sequence[AskedRunReport], columns: Sequence[str]) -> Iterator[BesideRow]:
@@ -84,8 +85,8 @@ def _comprehension(runs: Sequence[AskedRunReport], columns: Sequence[str]) -> It
 
 def _mean(values: Iterable[float | None]) -> float | None:
     """Of those that there are; None of none."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None
 
 
 def _invalid(runs: Sequence[AskedRunReport], columns: Sequence[str]) -> Iterator[BesideRow]:
@@ -108,14 +109,18 @@ def _of_sets(
     for run in runs:
         for variant in dict.fromkeys(cell.table.variant for cell in run.cells):
             cells = {cell.table.set.lower(): cell for cell in run.cells if cell.table.variant == variant}
-            there = [next((cells[own] for own in SETS[column] if own in cells), None) for column in columns]
-            if any(cell is not None for cell in there):
-                yield BesideRow(run.label, variant, tuple(None if cell is None else value(cell) for cell in there))
+            matched = [next((cells[name] for name in SETS[column] if name in cells), None) for column in columns]
+            if any(cell is not None for cell in matched):
+                yield BesideRow(run.label, variant, tuple(None if cell is None else value(cell) for cell in matched))
 
 
 def _label_ece(cell: AskedCell) -> float | None:
-    found = cell.confidences.get("label")
-    return None if found is None else ece_of_middles(found.confidence[found.read], found.correct[found.read])
+    confidence = cell.confidences.get("label")
+    return (
+        None
+        if confidence is None
+        else ece_of_middles(confidence.confidence[confidence.read], confidence.correct[confidence.read])
+    )
 
 
 def _accuracy(cell: AskedCell) -> float | None:
@@ -128,8 +133,8 @@ def _auroc(method: str) -> Callable[[AskedCell], float | None]:
         name = _estimator(cell, method)
         if name is None:
             return None
-        found = cell.confidences[name]
-        return float(auroc(found.confidence[found.read], found.correct[found.read]))
+        confidence = cell.confidences[name]
+        return float(auroc(confidence.confidence[confidence.read], confidence.correct[confidence.read]))
 
     return value
 
@@ -139,8 +144,8 @@ def _ece(method: str) -> Callable[[AskedCell], float | None]:
         name = _estimator(cell, method)
         if name is None:
             return None
-        found = cell.confidences[name]
-        sample = (found.confidence[found.read], found.correct[found.read])
+        confidence = cell.confidences[name]
+        sample = (confidence.confidence[confidence.read], confidence.correct[confidence.read])
         if method == "frequency":
             return ece_of_centred_bins(*sample, FREQUENCY_BINS)
         return ece_of_middles(*sample, BINS)

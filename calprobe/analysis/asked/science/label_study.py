@@ -40,42 +40,44 @@ OF_LABELS = ("ece_15", *with_chance("ace"), "brier", "auroc")
 
 def label_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> LabelStudy | None:
     """The study of a run from its opened cells; None where the run asks for more than label probabilities."""
-    own = [cell for cell in cells if cell.table.has(LABEL) and cell.read.first.known.any()]
-    if not own:
+    label_cells = [cell for cell in cells if cell.table.has(LABEL) and cell.read.first.known.any()]
+    if not label_cells:
         return None
-    names = list(dict.fromkeys(cell.table.set for cell in own))
-    found = {name: _set(asked, name, [c for c in own if c.table.set == name], options) for name in names}
+    names = list(dict.fromkeys(cell.table.set for cell in label_cells))
+    sets = {name: _set(asked, name, [c for c in label_cells if c.table.set == name], options) for name in names}
     prompts = "" if asked.prompts is None else asked.prompts.name
-    return LabelStudy(asked.label, asked.model, asked.asked_as, found, prompts)
+    return LabelStudy(asked.label, asked.model, asked.asked_as, sets, prompts)
 
 
-def _set(asked: Asked, name: str, cells: Sequence[AskedCell], options: AskedOptions) -> LabelSet:
-    turns = asked.turns
-    masses = {cell.table.variant: masses_of(cell, turns.get(cell.table.variant, 0)) for cell in cells}
-    plain = {variant: own for variant, own in masses.items() if not turns.get(variant)}
-    designs = tuple(_design(name, variant, own, options) for variant, own in plain.items())
+def _set(run: Asked, name: str, cells: Sequence[AskedCell], options: AskedOptions) -> LabelSet:
+    turns = run.turns
+    by_variant = {cell.table.variant: masses_of(cell, turns.get(cell.table.variant, 0)) for cell in cells}
+    plain = {variant: masses for variant, masses in by_variant.items() if not turns.get(variant)}
+    designs = tuple(_design(name, variant, masses, options) for variant, masses in plain.items())
     orders = {
-        variant: [masses[other] for other in masses if turn_name(variant, turns.get(other, 0)) == other]
+        variant: [by_variant[turned] for turned in by_variant if turn_name(variant, turns.get(turned, 0)) == turned]
         for variant in plain
     }
-    permuted = [permuted_design(name, variant, own, options) for variant, own in orders.items() if len(own) > 1]
+    permuted = [
+        permuted_design(name, variant, masses, options) for variant, masses in orders.items() if len(masses) > 1
+    ]
     return LabelSet(name, designs, tuple(permuted), selection(name, plain, options), tuple(_hidden(plain, options)))
 
 
-def _design(name: str, variant: str, own: DesignMasses, options: AskedOptions) -> LabelDesign:
+def _design(name: str, variant: str, masses: DesignMasses, options: AskedOptions) -> LabelDesign:
     resampling = options.resampling
-    chosen = {way: metrics_of(own.chosen(way), own.right, OF_CHOSEN, options, own.clusters) for way in WAYS}
-    labels = {way: _of_all_labels(own, way, options) for way in WAYS}
+    chosen = {way: metrics_of(masses.chosen(way), masses.right, OF_CHOSEN, options, masses.clusters) for way in WAYS}
+    labels = {way: _of_all_labels(masses, way, options) for way in WAYS}
     return LabelDesign(
         set=name,
         variant=variant,
-        rows=len(own.right),
-        comprehension=bootstrap_mean(own.total, resampling, own.clusters),
-        invalid={} if own.invalid is None else dict(zip(INVALID, own.invalid, strict=True)),
+        rows=len(masses.right),
+        comprehension=bootstrap_mean(masses.total, resampling, masses.clusters),
+        invalid={} if masses.invalid is None else dict(zip(INVALID, masses.invalid, strict=True)),
         chosen=chosen,
         labels=labels,
-        concentration={way: _concentration(own.chosen(way), own.right) for way in WAYS},
-        uses=label_uses(own, options),
+        concentration={way: _concentration(masses.chosen(way), masses.right) for way in WAYS},
+        uses=label_uses(masses, options),
     )
 
 
@@ -92,17 +94,17 @@ def metrics_of(
     """
     if not len(confidence):
         return {}
-    wanted = {*names, *OF_CHOSEN_PARTS}
-    metrics = named_metrics(wanted, options.ace_bins)
+    chosen = {*names, *OF_CHOSEN_PARTS}
+    metrics = named_metrics(chosen, options.ace_bins)
     return bootstrap_many([*metrics, *place_metrics()], {"": (confidence, correct)}, options.resampling, clusters)[""]
 
 
-def _of_all_labels(own: DesignMasses, way: str, options: AskedOptions) -> Metrics:
+def _of_all_labels(masses: DesignMasses, way: str, options: AskedOptions) -> Metrics:
     """All labels of all questions, each with whether it is the right one: the four pairs of a question together."""
-    places, labels = np.nonzero(own.there)
-    confidence = (own.mass if way == RAW else own.share)[places, labels]
-    correct = own.gold[places] == labels
-    return metrics_of(confidence, correct, OF_LABELS, options, own.names[places])
+    places, labels = np.nonzero(masses.there)
+    confidence = (masses.mass if way == RAW else masses.share)[places, labels]
+    correct = masses.gold[places] == labels
+    return metrics_of(confidence, correct, OF_LABELS, options, masses.names[places])
 
 
 def _concentration(confidence: Floats, correct: npt.NDArray[np.bool_]) -> Concentration:
@@ -118,22 +120,22 @@ def _concentration(confidence: Floats, correct: npt.NDArray[np.bool_]) -> Concen
 
 def label_uses(own: DesignMasses, options: AskedOptions) -> tuple[LabelUse, ...]:
     """For each label the sum of its shares, and how many questions it is right for."""
-    found = []
+    uses = []
     for place, label in enumerate(own.labels):
         gold = own.gold == place
         right = own.right[gold].astype(np.float64)
         names = None if own.clusters is None else own.clusters[gold]
         accuracy = bootstrap_mean(right, options.resampling, names) if gold.any() else Estimate(float("nan"))
-        found.append(LabelUse(label, float(own.share[:, place].sum()), int(gold.sum()), accuracy))
-    return tuple(found)
+        uses.append(LabelUse(label, float(own.share[:, place].sum()), int(gold.sum()), accuracy))
+    return tuple(uses)
 
 
 def _hidden(designs: Mapping[str, DesignMasses], options: AskedOptions) -> Iterator[HiddenRow]:
     """Each design, and the simulated scorers at the accuracy of the first."""
-    for variant, own in designs.items():
-        if len(own.right):
-            values = hidden_metrics(own.chosen(NORMALISED), own.right, options.ace_bins)
-            yield HiddenRow(variant, False, float(own.right.mean()), values)
+    for variant, masses in designs.items():
+        if len(masses.right):
+            values = hidden_metrics(masses.chosen(NORMALISED), masses.right, options.ace_bins)
+            yield HiddenRow(variant, False, float(masses.right.mean()), values)
     first = next(iter(designs.values()), None)
     if first is not None and len(first.right):
         yield from simulated(float(first.right.mean()), options.ace_bins)

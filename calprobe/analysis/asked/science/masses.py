@@ -40,20 +40,20 @@ class DesignMasses:
         total = self.mass.sum(axis=1, keepdims=True)
         even = self.there / np.maximum(self.there.sum(axis=1, keepdims=True), 1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Floats = np.where(total > 0, self.mass / total, even)
-        return found
+            shares: Floats = np.where(total > 0, self.mass / total, even)
+        return shares
 
     @property
     def largest(self) -> Ints:
         """Place of the label with most mass, of equal ones the first, [rows]."""
-        found: Ints = np.where(self.there, self.mass, -1.0).argmax(axis=1).astype(np.int64)
-        return found
+        places: Ints = np.where(self.there, self.mass, -1.0).argmax(axis=1).astype(np.int64)
+        return places
 
     @property
     def right(self) -> npt.NDArray[np.bool_]:
         """Whether the most probable label is the right one, [rows]."""
-        found: npt.NDArray[np.bool_] = self.largest == self.gold
-        return found
+        is_right: npt.NDArray[np.bool_] = self.largest == self.gold
+        return is_right
 
     @property
     def clusters(self) -> npt.NDArray[np.str_] | None:

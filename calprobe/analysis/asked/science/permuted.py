@@ -22,13 +22,15 @@ def permuted_design(name: str, variant: str, orders: Sequence[DesignMasses], opt
 
     A question with fewer options than there are orders comes back to its first one, which counts once all the same.
     """
-    common = sorted(set.intersection(*(set(own.names.tolist()) for own in orders)))
-    kept = [own.at(np.array([own.names.tolist().index(each) for each in common], np.intp)) for own in orders]
-    first = next((own for own in kept if not own.turned), kept[0])
+    common = sorted(set.intersection(*(set(order.names.tolist()) for order in orders)))
+    kept = [
+        order.at(np.array([order.names.tolist().index(question) for question in common], np.intp)) for order in orders
+    ]
+    first = next((order for order in kept if not order.turned), kept[0])
     gold = (first.gold + first.turned) % first.options
-    shares = np.stack([own.by_option() for own in kept])
+    shares = np.stack([order.by_option() for order in kept])
     choices = shares.argmax(axis=2)
-    is_new = np.stack([own.turned < own.options for own in kept])
+    is_new = np.stack([order.turned < order.options for order in kept])
     mean = (shares * is_new[..., None]).sum(axis=0) / is_new.sum(axis=0)[:, None]
     same = (choices == choices[0]).all(axis=0).astype(np.float64)
     return PermutedDesign(
@@ -36,7 +38,7 @@ def permuted_design(name: str, variant: str, orders: Sequence[DesignMasses], opt
         variant=variant,
         orders=len(kept),
         rows=len(common),
-        mean_of_orders=_means([_metrics(own.chosen("normalised"), own.right, Resampling(0)) for own in kept]),
+        mean_of_orders=_means([_metrics(order.chosen("normalised"), order.right, Resampling(0)) for order in kept]),
         averaged=_metrics(np.clip(mean.max(axis=1), 0, 1), mean.argmax(axis=1) == gold, options.resampling),
         same_choice=bootstrap_mean(same, options.resampling),
         uses=_uses(kept, options),
@@ -47,19 +49,19 @@ def _metrics(confidence: Floats, correct: npt.NDArray[np.bool_], resampling: Res
     return bootstrap_many(named_metrics(NAMES), {"": (confidence, correct)}, resampling)[""] if len(confidence) else {}
 
 
-def _means(several: Sequence[Metrics]) -> Mapping[str, Estimate]:
-    drawn = [name for name in NAMES if name in several[0]]
-    return {name: Estimate(float(np.mean([own[name].value for own in several]))) for name in drawn}
+def _means(by_order: Sequence[Metrics]) -> Mapping[str, Estimate]:
+    drawn = [name for name in NAMES if name in by_order[0]]
+    return {name: Estimate(float(np.mean([metrics[name].value for metrics in by_order]))) for name in drawn}
 
 
 def _uses(orders: Sequence[DesignMasses], options: AskedOptions) -> tuple[LabelUse, ...]:
     """Over all orders: each label has had each option, so that equal shares and accuracies are without bias."""
-    found = []
-    orders = [own.at(np.flatnonzero(own.turned < own.options)) for own in orders]
+    uses = []
+    orders = [order.at(np.flatnonzero(order.turned < order.options)) for order in orders]
     for place, label in enumerate(orders[0].labels):
-        right = np.concatenate([own.right[own.gold == place] for own in orders]).astype(np.float64)
-        names = np.concatenate([own.names[own.gold == place] for own in orders])
+        right = np.concatenate([order.right[order.gold == place] for order in orders]).astype(np.float64)
+        names = np.concatenate([order.names[order.gold == place] for order in orders])
         accuracy = bootstrap_mean(right, options.resampling, names) if len(right) else Estimate(float("nan"))
-        mass = sum(float(own.share[:, place].sum()) for own in orders)
-        found.append(LabelUse(label, mass, len(right), accuracy))
-    return tuple(found)
+        mass = sum(float(order.share[:, place].sum()) for order in orders)
+        uses.append(LabelUse(label, mass, len(right), accuracy))
+    return tuple(uses)

@@ -27,21 +27,21 @@ def kind_panels(studies: Sequence[LabelStudy], states: Mapping[str, str] = NO_ST
     """
     if len(studies) < 2:
         return ()
-    ordered = sorted(studies, key=lambda own: (_family(own.model), KINDS.index(own.asked_as), own.label))
-    names = own_parts([own.label for own in ordered])
-    kinds = tuple(kind for kind in KINDS if any(own.asked_as == kind for own in ordered))
-    sets = dict.fromkeys(name for own in ordered for name in own.sets)
+    ordered = sorted(studies, key=lambda study: (_family(study.model), KINDS.index(study.asked_as), study.label))
+    names = own_parts([study.label for study in ordered])
+    kinds = tuple(kind for kind in KINDS if any(study.asked_as == kind for study in ordered))
+    sets = dict.fromkeys(name for study in ordered for name in study.sets)
     return tuple(
         GroupedDots(
             f"{title}, {name}",
             title,
             "run",
-            tuple(names[own.label] + states.get(own.label, "") for own in ordered if name in own.sets),
+            tuple(names[study.label] + states.get(study.label, "") for study in ordered if name in study.sets),
             kinds,
             tuple(
-                tuple(value(_best(own, name)) if own.asked_as == kind else None for kind in kinds)
-                for own in ordered
-                if name in own.sets
+                tuple(value(_best(study, name)) if study.asked_as == kind else None for kind in kinds)
+                for study in ordered
+                if name in study.sets
             ),
         )
         for name in sets
@@ -56,17 +56,17 @@ def use_panels(study: LabelStudy) -> tuple[GroupedDots, ...]:
     """
     return tuple(
         GroupedDots(
-            f"{own.set}, {own.variant}",
+            f"{design.set}, {design.variant}",
             "share of the questions",
             "label",
-            tuple(use.label for use in own.uses),
+            tuple(use.label for use in design.uses),
             ("probability", "right"),
-            tuple((Estimate(use.mass / own.rows), Estimate(use.gold / own.rows)) for use in own.uses),
+            tuple((Estimate(use.mass / design.rows), Estimate(use.gold / design.rows)) for use in design.uses),
             reach=0.3,
         )
-        for found in study.sets.values()
-        for own in found.designs
-        if own.rows
+        for label_set in study.sets.values()
+        for design in label_set.designs
+        if design.rows
     )
 
 
@@ -74,31 +74,32 @@ def design_matrices(studies: Sequence[LabelStudy], states: Mapping[str, str] = N
     """Comprehension of each run under each design, a matrix for each set; none of one run."""
     if len(studies) < 2:
         return ()
-    names = own_parts([own.label for own in studies])
+    names = own_parts([study.label for study in studies])
     return tuple(
-        _design_matrix(name, studies, names, states) for name in dict.fromkeys(s for own in studies for s in own.sets)
+        _design_matrix(name, studies, names, states)
+        for name in dict.fromkeys(s for study in studies for s in study.sets)
     )
 
 
 def _design_matrix(
     name: str, studies: Sequence[LabelStudy], names: Mapping[str, str], states: Mapping[str, str]
 ) -> Matrix:
-    found = {
+    by_run = {
         own.label: {d.variant: d.comprehension.value for d in own.sets[name].designs}
         for own in studies
         if name in own.sets
     }
-    designs = tuple(dict.fromkeys(design for own in found.values() for design in own))
-    rows = tuple(tuple(own.get(design, float("nan")) for design in designs) for own in found.values())
-    labels = tuple(names[label] + states.get(label, "") for label in found)
+    designs = tuple(dict.fromkeys(design for own in by_run.values() for design in own))
+    rows = tuple(tuple(own.get(design, float("nan")) for design in designs) for own in by_run.values())
+    labels = tuple(names[label] + states.get(label, "") for label in by_run)
     return Matrix("comprehension", f"Comprehension, {name}", labels, designs, rows)
 
 
 def _family(model: str) -> str:
     """The family without what says that a model was trained to chat or to reason."""
-    parts = family_of(model).split("-")
+    words = family_of(model).split("-")
     return "-".join(
-        part for part in parts if part not in ("base", "instruct", "it", "pt", "chat", "thinking", "reasoning")
+        word for word in words if word not in ("base", "instruct", "it", "pt", "chat", "thinking", "reasoning")
     )
 
 

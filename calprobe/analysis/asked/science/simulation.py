@@ -54,8 +54,8 @@ def simulated(accuracy: float, ace_bins: int | None = ACE_BINS) -> Iterator[Hidd
     yield HiddenRow("polarised, knows nothing", True, accuracy, hidden_metrics(*polarised(accuracy), ace_bins))
     for gap in GAPS:
         if _LEAST < accuracy + gap < 1 and accuracy > 0:
-            found = hidden_metrics(*informed(accuracy, gap), ace_bins)
-            yield HiddenRow(f"informed, too sure by {gap:.2f}", True, accuracy, found)
+            metrics = hidden_metrics(*informed(accuracy, gap), ace_bins)
+            yield HiddenRow(f"informed, too sure by {gap:.2f}", True, accuracy, metrics)
 
 
 def hidden_metrics(
@@ -63,5 +63,5 @@ def hidden_metrics(
 ) -> Mapping[str, float]:
     """ECE and what it hides: other errors, the parts of the Brier score, AUROC, normalised entropy of bins."""
     metrics = [metric for metric in standard_metrics(ace_bins) if metric.name in HIDDEN]
-    found = bootstrap_many(metrics, {"": (confidence, correct)}, Resampling(0))[""]
-    return {name: found[name].value for name in HIDDEN} | {ENTROPY: bin_entropy(confidence)}
+    estimates = bootstrap_many(metrics, {"": (confidence, correct)}, Resampling(0))[""]
+    return {name: estimates[name].value for name in HIDDEN} | {ENTROPY: bin_entropy(confidence)}

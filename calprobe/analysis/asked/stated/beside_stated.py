@@ -55,14 +55,14 @@ def _table(study: StatedStudy, key: str, table: Beside) -> Beside:
 
 
 def _own(run: StatedRun, key: str, metric: str, columns: Sequence[str]) -> Iterator[BesideRow]:
-    several = len({scope.variant for scope in run.scopes}) > 1
+    with_variant = len({scope.variant for scope in run.scopes}) > 1
     for scope in run.of(AS_SAID):
-        own = {name: _value(scope, key, metric, name) for name in columns}
-        if AVERAGE in own and None in (own[name] for name in own if name != AVERAGE):
-            own[AVERAGE] = None  # it would be over other prompts than the published one
-        values = tuple(own.values())
+        by_column = {name: _value(scope, key, metric, name) for name in columns}
+        if AVERAGE in by_column and None in (by_column[name] for name in by_column if name != AVERAGE):
+            by_column[AVERAGE] = None  # it would be over other prompts than the published one
+        values = tuple(by_column.values())
         if any(value is not None for value in values):
-            yield BesideRow(run.label, f"{scope.variant}, {scope.name}" if several else scope.name, values)
+            yield BesideRow(run.label, f"{scope.variant}, {scope.name}" if with_variant else scope.name, values)
 
 
 def _value(scope: StatedScope, key: str, metric: str, column: str) -> Estimate | None:

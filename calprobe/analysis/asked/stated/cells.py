@@ -85,11 +85,13 @@ class StatedCell:
         """The cell as one way of reading sees it."""
         if way == EXPECTED:
             nothing, never = np.full_like(self.confidence, np.nan), np.zeros_like(self.own.lenient)
-            own = Matrix(nothing if self.expected is None else self.expected, never)
+            matrix = Matrix(nothing if self.expected is None else self.expected, never)
             replaced = {name: Matrix(values, never) for name, values in self.expected_replaced.items()}
-            return replace(self, own=own, replaced=replaced)
-        found = replace(self, own=self.own.by(way), replaced={name: own.by(way) for name, own in self.replaced.items()})
-        return found if way != ANSWERED or self.abstained is None else found.without(self.abstained)
+            return replace(self, own=matrix, replaced=replaced)
+        cell = replace(
+            self, own=self.own.by(way), replaced={name: matrix.by(way) for name, matrix in self.replaced.items()}
+        )
+        return cell if way != ANSWERED or self.abstained is None else cell.without(self.abstained)
 
     def without(self, answers: Bools) -> StatedCell:
         """The cell as if nothing had been read of some answers, [answers]."""
@@ -104,7 +106,7 @@ class StatedCell:
             self,
             own=cut(self.own),
             asked=self.asked & ~answers,
-            replaced={name: cut(own) for name, own in self.replaced.items()},
+            replaced={name: cut(replacement) for name, replacement in self.replaced.items()},
             expected=None if self.expected is None else cut_expected(self.expected),
             expected_replaced={name: cut_expected(values) for name, values in self.expected_replaced.items()},
             mass=None if self.mass is None else cut_expected(self.mass),
@@ -114,16 +116,16 @@ class StatedCell:
     def ways(self) -> tuple[str, ...]:
         """The ways of reading that give different numbers."""
         strict = self.own.by(AS_SAID).confidence
-        lenient = self.own.lenient.any() or any(own.lenient.any() for own in self.replaced.values())
+        lenient = self.own.lenient.any() or any(matrix.lenient.any() for matrix in self.replaced.values())
         partial = np.isnan(strict).any(axis=0)
         abstained = self.abstained is not None and self.abstained.any() and not self.abstained.all()
-        known = {
+        differing = {
             AS_SAID: True,
             LENIENT: lenient,
             COMPLETE: partial.any() and not partial.all(),
             ANSWERED: abstained,
         }
-        return tuple(way for way, there in {**known, EXPECTED: self.expected is not None}.items() if there)
+        return tuple(way for way, differs in {**differing, EXPECTED: self.expected is not None}.items() if differs)
 
     def of(self, names: Sequence[str]) -> Floats:
         """The confidences of the model's own answers under some of the prompts, [prompts, answers]."""
@@ -138,58 +140,58 @@ def pooled(cells: Sequence[StatedCell]) -> StatedCell:
     if not cells:
         raise ValueError("pooled needs one cell or more; got none")
     first = cells[0]
-    names = [name for name in first.names if all(name in own.names for own in cells)]
-    conditions = [name for name in first.replaced if all(name in own.replaced for own in cells)]
+    names = [name for name in first.names if all(name in cell.names for cell in cells)]
+    conditions = [name for name in first.replaced if all(name in cell.replaced for cell in cells)]
 
     def joined(parts: Sequence[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
         return np.concatenate(list(parts), axis=-1)
 
-    def rows(own: StatedCell, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-        return values[[own.names.index(name) for name in names]]
+    def rows(cell: StatedCell, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+        return values[[cell.names.index(name) for name in names]]
 
     def matrix(parts: Sequence[Matrix]) -> Matrix:
         pairs = list(zip(cells, parts, strict=True))
         return Matrix(
-            joined([rows(own, part.confidence) for own, part in pairs]),  # type: ignore[arg-type]
-            joined([rows(own, part.lenient) for own, part in pairs]),  # type: ignore[arg-type]
+            joined([rows(cell, part.confidence) for cell, part in pairs]),  # type: ignore[arg-type]
+            joined([rows(cell, part.lenient) for cell, part in pairs]),  # type: ignore[arg-type]
         )
 
     return StatedCell(
         set="",
         variant=first.variant,
         prompts=tuple(prompt for prompt in first.prompts if prompt.name in names),
-        own=matrix([own.own for own in cells]),
-        asked=joined([rows(own, own.asked) for own in cells]),  # type: ignore[arg-type]
-        correct=joined([own.correct for own in cells]),  # type: ignore[arg-type]
+        own=matrix([cell.own for cell in cells]),
+        asked=joined([rows(cell, cell.asked) for cell in cells]),  # type: ignore[arg-type]
+        correct=joined([cell.correct for cell in cells]),  # type: ignore[arg-type]
         clusters=_clusters(cells),
-        replaced={name: matrix([own.replaced[name] for own in cells]) for name in conditions},
+        replaced={name: matrix([cell.replaced[name] for cell in cells]) for name in conditions},
         invalid={
-            name: np.concatenate([own.invalid.get(name, np.zeros(len(own), np.bool_)) for own in cells])
+            name: np.concatenate([cell.invalid.get(name, np.zeros(len(cell), np.bool_)) for cell in cells])
             for name in conditions
         },
         abstained=np.concatenate(
-            [np.zeros(len(own), np.bool_) if own.abstained is None else own.abstained for own in cells]
+            [np.zeros(len(cell), np.bool_) if cell.abstained is None else cell.abstained for cell in cells]
         ),
         expected=None
-        if any(own.expected is None for own in cells)
-        else joined([rows(own, own.expected) for own in cells if own.expected is not None]),  # type: ignore[arg-type]
+        if any(cell.expected is None for cell in cells)
+        else joined([rows(cell, cell.expected) for cell in cells if cell.expected is not None]),  # type: ignore[arg-type]
         mass=None
-        if any(own.mass is None for own in cells)
-        else joined([rows(own, own.mass) for own in cells if own.mass is not None]),  # type: ignore[arg-type]
+        if any(cell.mass is None for cell in cells)
+        else joined([rows(cell, cell.mass) for cell in cells if cell.mass is not None]),  # type: ignore[arg-type]
         expected_replaced={
-            name: joined([rows(own, own.expected_replaced[name]) for own in cells])  # type: ignore[misc]
+            name: joined([rows(cell, cell.expected_replaced[name]) for cell in cells])  # type: ignore[misc]
             for name in conditions
-            if all(name in own.expected_replaced for own in cells)
+            if all(name in cell.expected_replaced for cell in cells)
         },
     )
 
 
 def _clusters(cells: Sequence[StatedCell]) -> npt.NDArray[np.str_] | None:
     """The question of each answer, with its set in front; None where no set has a question with several."""
-    if all(own.clusters is None for own in cells):
+    if all(cell.clusters is None for cell in cells):
         return None
     names: list[str] = []
-    for own in cells:
-        questions = np.arange(len(own)) if own.clusters is None else own.clusters
-        names += [f"{own.set}\0{question}" for question in questions]
+    for cell in cells:
+        questions = np.arange(len(cell)) if cell.clusters is None else cell.clusters
+        names += [f"{cell.set}\0{question}" for question in questions]
     return np.array(names, np.str_)

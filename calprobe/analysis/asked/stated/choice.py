@@ -19,48 +19,49 @@ def choose_stated(run: StatedRun, choice: Choice) -> StatedRun | None:
     `stated_PROMPT` is a prompt's replies, `stated_PROMPT.expected` the means over its scale. Groups and means over
     prompts stay where all of their prompts do.
     """
-    own = [prompt.name for prompt in run.prompts]
+    names = [prompt.name for prompt in run.prompts]
 
     def prompts(way: str) -> list[str]:
         end = ".expected" if way == EXPECTED else ""
-        return [name for name in own if choice.shows(f"stated_{name}{end}")]
+        return [name for name in names if choice.shows(f"stated_{name}{end}")]
 
-    scopes = [_scope(each, kept, own, choice) for each in run.scopes if (kept := prompts(each.way))]
-    left = {name for each in run.scopes for name in prompts(each.way)}
-    if not left:
+    scopes = [_scope(scope, kept, names, choice) for scope in run.scopes if (kept := prompts(scope.way))]
+    remaining = {name for scope in run.scopes for name in prompts(scope.way)}
+    if not remaining:
         return None
     return replace(
         run,
-        prompts=tuple(prompt for prompt in run.prompts if prompt.name in left),
-        groups={name: members for name, members in run.groups.items() if left.issuperset(members)},
+        prompts=tuple(prompt for prompt in run.prompts if prompt.name in remaining),
+        groups={name: members for name, members in run.groups.items() if remaining.issuperset(members)},
         scopes=tuple(scopes),
         chosen=choice.metrics,
     )
 
 
-def _scope(scope: StatedScope, prompts: Sequence[str], every: Sequence[str], choice: Choice) -> StatedScope:
-    kept = {*prompts} | ({"mean"} if len(prompts) == len(every) else set())
+def _scope(scope: StatedScope, prompts: Sequence[str], all_prompts: Sequence[str], choice: Choice) -> StatedScope:
+    kept = {*prompts} | ({"mean"} if len(prompts) == len(all_prompts) else set())
 
-    def some(found: Mapping[str, T]) -> dict[str, T]:
-        return {name: value for name, value in found.items() if name in kept}
+    def chosen(by_prompt: Mapping[str, T]) -> dict[str, T]:
+        return {name: value for name, value in by_prompt.items() if name in kept}
 
     return replace(
         scope,
-        deviations={name: own for name, own in scope.deviations.items() if kept.issuperset(own.prompts)},
-        pairs=tuple(own for own in scope.pairs if kept.issuperset((own.first, own.second))),
-        fidelity=some(scope.fidelity),
+        deviations={name: record for name, record in scope.deviations.items() if kept.issuperset(record.prompts)},
+        pairs=tuple(record for record in scope.pairs if kept.issuperset((record.first, record.second))),
+        fidelity=chosen(scope.fidelity),
         conditions={
-            condition: {split: some(means) for split, means in splits.items()}
+            condition: {split: chosen(means) for split, means in splits.items()}
             for condition, splits in scope.conditions.items()
         },
         reliability={
-            name: replace(own, metrics=choice.by_metric(own.metrics)) for name, own in some(scope.reliability).items()
+            name: replace(record, metrics=choice.by_metric(record.metrics))
+            for name, record in chosen(scope.reliability).items()
         },
-        values=some(scope.values),
-        reversals=tuple(own for own in scope.reversals if own.prompt in kept),
+        values=chosen(scope.values),
+        reversals=tuple(record for record in scope.reversals if record.prompt in kept),
         differences=tuple(
-            replace(own, metrics=choice.by_metric(own.metrics), p_holm=choice.by_metric(own.p_holm))
-            for own in scope.differences
-            if kept.issuperset((own.first, own.second))
+            replace(record, metrics=choice.by_metric(record.metrics), p_holm=choice.by_metric(record.p_holm))
+            for record in scope.differences
+            if kept.issuperset((record.first, record.second))
         ),
     )

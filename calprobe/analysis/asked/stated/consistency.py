@@ -20,23 +20,23 @@ Groups = Mapping[str, tuple[str, ...]]
 
 def groups_of(prompts: Sequence[str], groups: Groups) -> dict[str, tuple[str, ...]]:
     """The groups with two prompts or more that were all asked, and behind them all prompts together."""
-    known = {name: own for name, own in groups.items() if len(own) > 1 and set(own) <= set(prompts)}
-    return known | ({ALL: tuple(prompts)} if len(prompts) > 1 and ALL not in known else {})
+    complete = {name: members for name, members in groups.items() if len(members) > 1 and set(members) <= set(prompts)}
+    return complete | ({ALL: tuple(prompts)} if len(prompts) > 1 and ALL not in complete else {})
 
 
 def deviations(cell: StatedCell, groups: Groups, resampling: Resampling) -> dict[str, Drawn]:
     """The MSD of each group, over the answers that have all of its confidences."""
-    found = {}
-    for name, own in groups.items():
-        values = answer_deviations(cell.of(own))
-        known = int((~np.isnan(values)).sum())
-        found[name] = Drawn(known_mean(values[None], resampling, cell.clusters), known)
-    return found
+    drawn = {}
+    for name, members in groups.items():
+        values = answer_deviations(cell.of(members))
+        answers = int((~np.isnan(values)).sum())
+        drawn[name] = Drawn(known_mean(values[None], resampling, cell.clusters), answers)
+    return drawn
 
 
 def correlations(cell: StatedCell, resampling: Resampling) -> Iterator[tuple[str, str, Drawn, Drawn]]:
     """Of each two prompts Pearson's r and Spearman's rho over the answers that have both confidences."""
-    for one, other in combinations(range(len(cell.prompts)), 2):
-        found = correlation(cell.confidence[one], cell.confidence[other], resampling, cell.clusters)
-        linear, ranked = Drawn(found.pearson, found.instances), Drawn(found.spearman, found.instances)
-        yield cell.names[one], cell.names[other], linear, ranked
+    for first, second in combinations(range(len(cell.prompts)), 2):
+        drawn = correlation(cell.confidence[first], cell.confidence[second], resampling, cell.clusters)
+        linear, ranked = Drawn(drawn.pearson, drawn.instances), Drawn(drawn.spearman, drawn.instances)
+        yield cell.names[first], cell.names[second], linear, ranked

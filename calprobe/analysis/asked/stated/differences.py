@@ -25,18 +25,18 @@ def prompt_differences(
         metrics: those of `COMPARED` among them are taken.
         resampling: number of resamples, and seed.
     """
-    shown = [metric for metric in metrics if metric.name in COMPARED]
+    compared = [metric for metric in metrics if metric.name in COMPARED]
     read = {name: ~np.isnan(values) for name, values in zip(cell.names, cell.confidence, strict=True)}
     by_rows: dict[bytes, list[Pair]] = {}
     for pair in combinations(read, 2):
         if (kept := read[pair[0]] & read[pair[1]]).any():
             by_rows.setdefault(kept.tobytes(), []).append(pair)
-    found: dict[Pair, tuple[int, dict[str, Difference]]] = {}
+    by_pair: dict[Pair, tuple[int, dict[str, Difference]]] = {}
     for pairs in by_rows.values():
         kept = read[pairs[0][0]] & read[pairs[0][1]]
-        own = _on(cell, kept, pairs, shown, resampling)
-        found |= {pair: (int(kept.sum()), own[pair]) for pair in pairs}
-    return _corrected({pair: found[pair] for pair in combinations(read, 2) if pair in found})
+        differences = _on(cell, kept, pairs, compared, resampling)
+        by_pair |= {pair: (int(kept.sum()), differences[pair]) for pair in pairs}
+    return _corrected({pair: by_pair[pair] for pair in combinations(read, 2) if pair in by_pair})
 
 
 def _on(
@@ -50,10 +50,10 @@ def _on(
     return paired_differences(metrics, samples, pairs, resampling, clusters)
 
 
-def _corrected(found: dict[Pair, tuple[int, dict[str, Difference]]]) -> tuple[PromptDifference, ...]:
-    plain = [own.p_value for _, metrics in found.values() for own in metrics.values()]
+def _corrected(by_pair: dict[Pair, tuple[int, dict[str, Difference]]]) -> tuple[PromptDifference, ...]:
+    plain = [difference.p_value for _, metrics in by_pair.values() for difference in metrics.values()]
     adjusted = iter(holm(plain).tolist() if plain else ())
     return tuple(
         PromptDifference(*pair, answers, metrics, {name: next(adjusted) for name in metrics})
-        for pair, (answers, metrics) in found.items()
+        for pair, (answers, metrics) in by_pair.items()
     )

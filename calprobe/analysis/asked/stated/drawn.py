@@ -33,19 +33,19 @@ class Drawn:
 
 def macro(several: Sequence[Drawn], seed: int) -> Drawn:
     """The plain mean over sets."""
-    answers = sum(own.answers for own in several)
-    draws = mean_over_sets([own.draws for own in several], seed)
+    answers = sum(drawn.answers for drawn in several)
+    draws = mean_over_sets([drawn.draws for drawn in several], seed)
     return Drawn(draws, answers, several[0].metric, prompts=several[0].prompts)
 
 
 def over_prompts(several: Sequence[Drawn]) -> Drawn:
     """The plain mean over prompts, which were drawn together; NaN where one of them is undefined."""
-    draws = [own.draws for own in several]
-    by_chance = [own.by_chance for own in draws if own.by_chance is not None]
-    equal = len({len(own.resampled) for own in draws}) == 1
+    draws = [statistic.draws for statistic in several]
+    by_chance = [statistic.by_chance for statistic in draws if statistic.by_chance is not None]
+    equal = len({len(statistic.resampled) for statistic in draws}) == 1
     mean = Draws(
-        float(np.mean([own.value for own in draws])),
-        np.mean([own.resampled for own in draws], axis=0) if equal else np.empty(0),
+        float(np.mean([statistic.value for statistic in draws])),
+        np.mean([statistic.resampled for statistic in draws], axis=0) if equal else np.empty(0),
         np.mean(by_chance, axis=0) if equal and len(by_chance) == len(draws) else None,
     )
-    return Drawn(mean, min(own.answers for own in several), several[0].metric, prompts=len(several))
+    return Drawn(mean, min(statistic.answers for statistic in several), several[0].metric, prompts=len(several))

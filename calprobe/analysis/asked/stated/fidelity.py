@@ -33,17 +33,19 @@ def fidelity(cell: StatedCell, resampling: Resampling) -> dict[str, FidelityDraw
     """By prompt, and behind them the mean; empty where no counterfactual was asked about."""
     if COUNTERFACTUAL not in cell.replaced:
         return {}
-    own, other = cell.confidence, cell.replaced[COUNTERFACTUAL].confidence
-    both = ~np.isnan(own) & ~np.isnan(other)
+    confidence, counterfactual = cell.confidence, cell.replaced[COUNTERFACTUAL].confidence
+    common = ~np.isnan(confidence) & ~np.isnan(counterfactual)
     invalid = cell.invalid.get(COUNTERFACTUAL, np.zeros(len(cell), np.bool_))
-    used = both & ~invalid
-    above, equal = (np.where(used, found, np.nan) for found in (own > other, own == other))
-    names = [name for place, name in enumerate(cell.names) if both[place].any()]
+    used = common & ~invalid
+    above, equal = (
+        np.where(used, found, np.nan) for found in (confidence > counterfactual, confidence == counterfactual)
+    )
+    names = [name for place, name in enumerate(cell.names) if common[place].any()]
     rows = {name: [cell.names.index(name)] for name in names} | ({MEAN: _rows(cell, names)} if names else {})
     found = {}
     for name, places in rows.items():
         rate, ties, neutral = (_share(cell, values[places], resampling) for values in (above, equal, above + equal / 2))
-        found[name] = FidelityDraws(rate, ties, neutral, int((both & invalid)[places].sum(axis=1).max()))
+        found[name] = FidelityDraws(rate, ties, neutral, int((common & invalid)[places].sum(axis=1).max()))
     return found
 
 
@@ -52,9 +54,9 @@ def _rows(cell: StatedCell, names: list[str]) -> list[int]:
 
 
 def _share(cell: StatedCell, values: Floats, resampling: Resampling) -> Drawn:
-    known = int((~np.isnan(values)).sum(axis=1).min())
-    trials = known if len(values) == 1 and cell.clusters is None else 0
-    return Drawn(known_mean(values, resampling, cell.clusters), known, trials=trials, prompts=len(values))
+    answers = int((~np.isnan(values)).sum(axis=1).min())
+    trials = answers if len(values) == 1 and cell.clusters is None else 0
+    return Drawn(known_mean(values, resampling, cell.clusters), answers, trials=trials, prompts=len(values))
 
 
 def condition_means(cell: StatedCell, resampling: Resampling) -> dict[str, dict[str, dict[str, Drawn]]]:
@@ -66,7 +68,7 @@ def condition_means(cell: StatedCell, resampling: Resampling) -> dict[str, dict[
     if not cell.replaced:
         return {}
     matrices: Mapping[str, Floats] = {ORIGINAL: cell.confidence} | {
-        name: own.confidence for name, own in cell.replaced.items()
+        name: matrix.confidence for name, matrix in cell.replaced.items()
     }
     lacking = np.isnan(list(matrices.values())).any(axis=0) | np.any(list(cell.invalid.values()), axis=0)
     kept = dict(zip(SPLITS, (np.ones(len(cell), np.bool_), cell.correct, ~cell.correct), strict=True))
@@ -80,8 +82,8 @@ def condition_means(cell: StatedCell, resampling: Resampling) -> dict[str, dict[
 
 def _means(cell: StatedCell, values: Floats, resampling: Resampling) -> dict[str, Drawn]:
     """Of the prompts that have any value there, and of all of these."""
-    known = [place for place in range(len(values)) if not np.isnan(values[place]).all()]
-    rows = {cell.names[place]: [place] for place in known} | ({MEAN: known} if known else {})
+    prompts = [place for place in range(len(values)) if not np.isnan(values[place]).all()]
+    rows = {cell.names[place]: [place] for place in prompts} | ({MEAN: prompts} if prompts else {})
     return {
         name: Drawn(
             known_mean(values[places], resampling, cell.clusters),

@@ -35,11 +35,11 @@ def prompts_of(prompts: PromptSet | None, cells: Sequence[AskedCell]) -> tuple[S
     if prompts is None:
         names = sorted({name for opened in cells for name in opened.table.stated})
         return tuple(StatedPrompt(name) for name in names)
-    found = []
-    for each in prompts.stated:
-        forward = prompts.forward_of(each.name)
-        found.append(StatedPrompt(each.name, "" if forward is None else forward.name, each.is_reversed))
-    return tuple(found)
+    stated_prompts = []
+    for prompt in prompts.stated:
+        forward = prompts.forward_of(prompt.name)
+        stated_prompts.append(StatedPrompt(prompt.name, "" if forward is None else forward.name, prompt.is_reversed))
+    return tuple(stated_prompts)
 
 
 def stated_cell(
@@ -52,40 +52,42 @@ def stated_cell(
         prompts: that asked for a confidence; those that this cell lacks are left out.
         texts: the run's prompt set, which lenient reading needs the scales of; None: of an import.
     """
-    known = tuple(prompt for prompt in prompts if prompt.name in opened.table.stated)
-    if not known:
+    present = tuple(prompt for prompt in prompts if prompt.name in opened.table.stated)
+    if not present:
         return None
-    scales = {} if texts is None else {each.name: each for each in texts.stated}
-    own = _matrix(opened, known, "", scales)
-    expected, mass = _expected(opened, known, "")
-    found = StatedCell(
+    scales = {} if texts is None else {stated.name: stated for stated in texts.stated}
+    matrix = _matrix(opened, present, "", scales)
+    expected, mass = _expected(opened, present, "")
+    cell = StatedCell(
         set=opened.table.set,
         variant=opened.table.variant,
-        prompts=known,
-        own=own,
-        asked=_asked(opened.table, known),
+        prompts=present,
+        own=matrix,
+        asked=_asked(opened.table, present),
         correct=opened.read.answers.correct,
         abstained=opened.read.answers.abstained,
         clusters=None if opened.units.clusters is None else opened.units.group,
-        replaced={name: _matrix(opened, known, name, scales) for name in conditions(opened.table)},
-        invalid={COUNTERFACTUAL: _invalid(opened, known, COUNTERFACTUAL)},
+        replaced={name: _matrix(opened, present, name, scales) for name in conditions(opened.table)},
+        invalid={COUNTERFACTUAL: _invalid(opened, present, COUNTERFACTUAL)},
         expected=expected,
         mass=mass,
         expected_replaced={
             name: values
             for name in conditions(opened.table)
-            if (values := _expected(opened, known, name)[0]) is not None
+            if (values := _expected(opened, present, name)[0]) is not None
         },
     )
     unasked = ~opened.read.answers.asked  # the first reader has nothing to read: they are neither right nor wrong
-    return found.without(unasked) if unasked.any() else found
+    return cell.without(unasked) if unasked.any() else cell
 
 
 def conditions(cell: ReplyTable) -> tuple[str, ...]:
     """What stood in the place of answers while confidences were asked for, in the order of the first replies."""
     stages = dict.fromkeys(stage for row in cell.rows for stage in (*row.replies, *row.failed))
-    found = (stated_stage(stage) for stage in stages)
-    return tuple(dict.fromkeys(own.condition for own in found if own is not None and own.condition))
+    parsed = (stated_stage(stage) for stage in stages)
+    return tuple(
+        dict.fromkeys(of_stage.condition for of_stage in parsed if of_stage is not None and of_stage.condition)
+    )
 
 
 def _matrix(opened: AskedCell, prompts: Sequence[StatedPrompt], condition: str, scales: Mapping[str, Stated]) -> Matrix:
@@ -121,25 +123,26 @@ def _invalid(opened: AskedCell, prompts: Sequence[StatedPrompt], condition: str)
     """Answers whose replacement repeats the model's own, or is right itself, [answers]."""
     stages = [StatedStage(prompt.name, condition).stage for prompt in prompts]
     rows = zip(opened.table.rows, opened.read.answers.readings, strict=True)
-    found = [
-        (next((row.replies[stage].given for stage in stages if stage in row.replies), None), row, own)
-        for row, own in rows
+    replacements = [
+        (next((row.replies[stage].given for stage in stages if stage in row.replies), None), row, reading)
+        for row, reading in rows
     ]
     return np.array(
-        [given is not None and _says_the_same(given, row.question, own) for given, row, own in found], np.bool_
+        [text is not None and _says_the_same(text, row.question, reading) for text, row, reading in replacements],
+        np.bool_,
     )
 
 
-def _says_the_same(given: str, question: Question, own: Reading) -> bool:
+def _says_the_same(text: str, question: Question, reading: Reading) -> bool:
     """Whether an answer that was put into the conversation is the model's own one, or one of the right ones."""
-    said = text_says(given, question)
-    return is_right(said, question) or say_the_same(said, own, question)
+    replacement = text_says(text, question)
+    return is_right(replacement, question) or say_the_same(replacement, reading, question)
 
 
 def _expected(
     opened: AskedCell, prompts: Sequence[StatedPrompt], condition: str
 ) -> tuple[Floats, Floats] | tuple[None, None]:
     """The means over the closed sets of replies and their mass, [prompts, answers]; None where no prompt has one."""
-    found = [closed_readings(opened.table, prompt.name, opened.read.way, condition) for prompt in prompts]
-    values = np.array([own.expected for own in found]).reshape(len(prompts), len(opened.table))
-    return (None, None) if np.isnan(values).all() else (values, np.array([own.mass for own in found]))
+    readings = [closed_readings(opened.table, prompt.name, opened.read.way, condition) for prompt in prompts]
+    values = np.array([reading.expected for reading in readings]).reshape(len(prompts), len(opened.table))
+    return (None, None) if np.isnan(values).all() else (values, np.array([reading.mass for reading in readings]))

@@ -57,22 +57,22 @@ class StatedPictures:
 
 def stated_pictures(run: StatedRun, cells: Sequence[AskedCell], options: AskedOptions) -> StatedPictures:
     """The figures of one run, over all of its sets; a panel more for each further variant."""
-    found = [own for opened in cells if (own := stated_cell(opened, run.prompts)) is not None]
-    variants = list(dict.fromkeys(own.variant for own in found))
-    several = len(variants) > 1
+    matrices = [own for opened in cells if (own := stated_cell(opened, run.prompts)) is not None]
+    variants = list(dict.fromkeys(own.variant for own in matrices))
+    with_variant = len(variants) > 1
     lines = [
         line
         for variant in variants
-        for line in _lines(run, pooled([own for own in found if own.variant == variant]), options, several)
+        for line in _lines(run, pooled([own for own in matrices if own.variant == variant]), options, with_variant)
     ]
     scopes = {variant: _main(run, variant) for variant in variants}
-    titles = {variant: variant if several else "" for variant in variants}
+    titles = {variant: variant if with_variant else "" for variant in variants}
     return StatedPictures(
         Calibration(tuple(lines), "questions" if all(line.questions is None for line in lines) else "statements"),
         tuple(_correlations(own, titles[variant]) for variant, own in scopes.items() if own.pairs),
         tuple(filter(_has_means, (_conditions(own, titles[variant]) for variant, own in scopes.items()))),
         tuple(
-            _distribution(pooled([own for own in found if own.variant == variant]), titles[variant])
+            _distribution(pooled([own for own in matrices if own.variant == variant]), titles[variant])
             for variant in variants
         ),
         tuple(_overview(own, titles[variant]) for variant, own in scopes.items() if own.deviations),
@@ -88,10 +88,22 @@ def side_by_side(named: Sequence[tuple[str, StatedPictures]]) -> StatedPictures 
         return None
     return StatedPictures(
         Calibration(()),
-        tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.correlations),
-        tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.conditions),
-        tuple(replace(found, title=_title(name, found.title)) for name, own in named for found in own.distributions),
-        tuple(_overviews([(_title(name, found.title), found) for name, own in named for found in own.overviews])),
+        tuple(
+            replace(panel, title=_title(name, panel.title))
+            for name, pictures in named
+            for panel in pictures.correlations
+        ),
+        tuple(
+            replace(panel, title=_title(name, panel.title)) for name, pictures in named for panel in pictures.conditions
+        ),
+        tuple(
+            replace(panel, title=_title(name, panel.title))
+            for name, pictures in named
+            for panel in pictures.distributions
+        ),
+        tuple(
+            _overviews([(_title(name, panel.title), panel) for name, pictures in named for panel in pictures.overviews])
+        ),
     )
 
 
@@ -101,69 +113,69 @@ def _title(name: str, more: str) -> str:
 
 def _main(run: StatedRun, variant: str) -> StatedScope:
     """All answers of a variant as they were said."""
-    found = [own for own in run.of(AS_SAID) if own.variant == variant]
-    return next((own for own in found if own.kind == "pooled"), found[0])
+    scopes = [scope for scope in run.of(AS_SAID) if scope.variant == variant]
+    return next((scope for scope in scopes if scope.kind == "pooled"), scopes[0])
 
 
-def _lines(run: StatedRun, cell: StatedCell, options: AskedOptions, several: bool) -> Iterator[Any]:
+def _lines(run: StatedRun, cell: StatedCell, options: AskedOptions, with_variant: bool) -> Iterator[Any]:
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
-    name = f"{run.label}, {cell.variant}" if several else run.label
+    name = f"{run.label}, {cell.variant}" if with_variant else run.label
     for prompt, values in zip(cell.names, cell.by(AS_SAID).confidence, strict=True):
         read = ~np.isnan(values)
         if read.any():
             sample = values[read], cell.correct[read]
-            found = bootstrap_many(metrics, {prompt: sample}, Resampling(0))[prompt]
+            estimates = bootstrap_many(metrics, {prompt: sample}, Resampling(0))[prompt]
             questions = None if cell.clusters is None else cell.clusters[read]
-            yield calibration_line((name, run.model, prompt, ()), sample, found, options.ace_bins, questions)
+            yield calibration_line((name, run.model, prompt, ()), sample, estimates, options.ace_bins, questions)
 
 
-def _correlations(own: StatedScope, title: str) -> Correlations:
-    names = tuple(own.values)
-    return Correlations(title, names, tuple(tuple(own.pearson(one, other) for other in names) for one in names))
+def _correlations(scope: StatedScope, title: str) -> Correlations:
+    names = tuple(scope.values)
+    return Correlations(title, names, tuple(tuple(scope.pearson(first, second) for second in names) for first in names))
 
 
-def _conditions(own: StatedScope, title: str) -> GroupedDots:
+def _conditions(scope: StatedScope, title: str) -> GroupedDots:
     rows = tuple(
-        tuple(None if (found := splits[split].get(MEAN)) is None else found.value for split in SPLITS)
-        for splits in own.conditions.values()
+        tuple(None if (mean := splits[split].get(MEAN)) is None else mean.value for split in SPLITS)
+        for splits in scope.conditions.values()
     )
-    names = tuple(own.conditions)
+    names = tuple(scope.conditions)
     return GroupedDots(title, "mean confidence", "answer", names, SPLITS, rows, reach=0.45, of="answers")
 
 
-def _overview(own: StatedScope, title: str) -> GroupedDots:
-    rows = tuple((found.msd, found.fidelity, found.brier) for found in own.deviations.values())
-    return GroupedDots(title, "MSD, F, Brier score", "prompts", tuple(own.deviations), QUALITIES, rows, reach=0.45)
+def _overview(scope: StatedScope, title: str) -> GroupedDots:
+    rows = tuple((deviation.msd, deviation.fidelity, deviation.brier) for deviation in scope.deviations.values())
+    return GroupedDots(title, "MSD, F, Brier score", "prompts", tuple(scope.deviations), QUALITIES, rows, reach=0.45)
 
 
 def _overviews(named: Sequence[tuple[str, GroupedDots]]) -> Iterator[GroupedDots]:
     """All prompts by run; and by group the mean over runs, of groups that all have, without intervals."""
     if len(named) < 2:
         return
-    known = {name: dict(zip(own.groups, own.values, strict=True)) for name, own in named}
-    first, groups = named[0][1], [name for name in named[0][1].groups if all(name in own for own in known.values())]
+    by_run = {name: dict(zip(own.groups, own.values, strict=True)) for name, own in named}
+    first, groups = named[0][1], [name for name in named[0][1].groups if all(name in own for own in by_run.values())]
     if ALL in groups:
-        rows = tuple(own[ALL] for own in known.values())
-        yield replace(first, title="all prompts", group="run", groups=tuple(known), values=rows)
-    means = tuple(tuple(map(_mean, zip(*(own[name] for own in known.values()), strict=True))) for name in groups)
+        rows = tuple(own[ALL] for own in by_run.values())
+        yield replace(first, title="all prompts", group="run", groups=tuple(by_run), values=rows)
+    means = tuple(tuple(map(_mean, zip(*(own[name] for own in by_run.values()), strict=True))) for name in groups)
     yield replace(first, title="mean over runs", groups=tuple(groups), values=means)
 
 
-def _mean(several: Sequence[Estimate | None]) -> Estimate | None:
-    values = [found.value for found in several if found is not None]
-    return Estimate(float(np.mean(values))) if len(values) == len(several) else None
+def _mean(estimates: Sequence[Estimate | None]) -> Estimate | None:
+    values = [estimate.value for estimate in estimates if estimate is not None]
+    return Estimate(float(np.mean(values))) if len(values) == len(estimates) else None
 
 
-def _has_means(own: GroupedDots) -> bool:
+def _has_means(panel: GroupedDots) -> bool:
     """Whether there is any dot: no answer may have a confidence under every prompt."""
-    return any(found is not None for row in own.values for found in row)
+    return any(estimate is not None for row in panel.values for estimate in row)
 
 
 def _distribution(cell: StatedCell, title: str) -> Matrix:
     """Of all prompts together, the share of the confidences of each condition in each of ten bins (a, b]."""
-    said = cell.by(AS_SAID)
-    matrices = {ORIGINAL: said.own, **said.replaced}
-    rows = tuple(shares_of_tenths(own.confidence) for own in matrices.values())
+    stated = cell.by(AS_SAID)
+    matrices = {ORIGINAL: stated.own, **stated.replaced}
+    rows = tuple(shares_of_tenths(matrix.confidence) for matrix in matrices.values())
     return Matrix("distribution", title, tuple(matrices), TENTHS, rows)
 
 

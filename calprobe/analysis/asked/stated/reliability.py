@@ -33,8 +33,8 @@ def reliability_metrics(options: AskedOptions) -> tuple[Metric, ...]:
 
     Errors over bins have behind them what chance makes of them.
     """
-    own = (ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10) if options.compat == "stated2025" else ()
-    drawn = [metric for metric in (*metrics_of(options), ECE_VALUES, *own) if is_resampled(metric)]
+    of_paper = (ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10) if options.compat == "stated2025" else ()
+    drawn = [metric for metric in (*metrics_of(options), ECE_VALUES, *of_paper) if is_resampled(metric)]
     return (*drawn, *(chance for error in drawn if error.name in WITH_CHANCE for chance in chance_metrics(error)))
 
 
@@ -45,27 +45,27 @@ def is_always(metric: Metric) -> bool:
 
 def reliability(cell: StatedCell, metrics: Sequence[Metric], resampling: Resampling) -> dict[str, dict[str, Drawn]]:
     """By prompt, and behind them the mean of all that have any confidence: each metric's draws."""
-    known = {
+    confidences = {
         name: values for name, values in zip(cell.names, cell.confidence, strict=True) if not np.isnan(values).all()
     }
-    samples = {name: (values, cell.correct) for name, values in known.items()}
-    shown = {metric.name: metric for metric in metrics}
-    plain = [shown[name] for name in WITHOUT_INTERVAL if name in shown]
+    samples = {name: (values, cell.correct) for name, values in confidences.items()}
+    by_name = {metric.name: metric for metric in metrics}
+    plain = [by_name[name] for name in WITHOUT_INTERVAL if name in by_name]
     drawn = draw_known([own for own in metrics if own not in plain], samples, resampling, cell.clusters)
     values_alone = draw_known(plain, samples, Resampling(0), cell.clusters)
     units = 0 if cell.clusters is not None else 1
-    found = {
+    by_prompt = {
         name: {
             metric.name: Drawn(
                 (drawn[name] | values_alone[name])[metric.of if isinstance(metric, ReferenceMetric) else metric.name],
-                answers := int((~np.isnan(known[name])).sum()),
+                answers := int((~np.isnan(confidences[name])).sum()),
                 metric,
                 answers * units if metric.proportion else 0,
             )
             for metric in metrics
         }
-        for name in known
+        for name in confidences
     }
-    if found:
-        found[MEAN] = {name: over_prompts([own[name] for own in found.values()]) for name in shown}
-    return found
+    if by_prompt:
+        by_prompt[MEAN] = {name: over_prompts([own[name] for own in by_prompt.values()]) for name in by_name}
+    return by_prompt

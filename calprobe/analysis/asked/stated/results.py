@@ -170,8 +170,10 @@ class StatedScope:
         if first == second:
             use = self.values.get(first)
             return float("nan") if use is not None and use.distinct < 2 else 1.0
-        found = (own.pearson.value for own in self.pairs if own.enough and {own.first, own.second} == {first, second})
-        return next(found, math.nan)
+        correlations = (
+            pair.pearson.value for pair in self.pairs if pair.enough and {pair.first, pair.second} == {first, second}
+        )
+        return next(correlations, math.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,7 @@ class StatedRun:
 
     def of(self, way: str, kind: ScopeKind | None = None) -> Iterator[StatedScope]:
         """The scopes under one way of reading, of one kind or of all."""
-        yield from (own for own in self.scopes if own.way == way and kind in (None, own.kind))
+        yield from (scope for scope in self.scopes if scope.way == way and kind in (None, scope.kind))
 
     def to_json(self) -> dict[str, Any]:
         """Prompts, groups, warnings, then by variant and way of reading the sets, their macro mean, and all pooled."""
@@ -224,14 +226,14 @@ class StatedStudy:
 
 
 def _warnings(run: StatedRun) -> Iterator[str]:
-    for own in run.of("ok"):
-        where = f"{own.variant}, {own.name}" if len({scope.variant for scope in run.scopes}) > 1 else own.name
-        if constant := [name for name, use in own.values.items() if use.constant]:
+    for scope in run.of("ok"):
+        where = f"{scope.variant}, {scope.name}" if len({sibling.variant for sibling in run.scopes}) > 1 else scope.name
+        if constant := [name for name, use in scope.values.items() if use.constant]:
             yield (
                 f"{where}: always the same confidence under {', '.join(constant)}; consistency is then perfect, "
                 "F 0 and AUROC 0.5, without any meaning"
             )
-        if ignored := [found.prompt for found in own.reversals if found.ignored]:
+        if ignored := [reversal.prompt for reversal in scope.reversals if reversal.ignored]:
             yield (
                 f"{where}: {', '.join(ignored)} got the numbers of the scale that was not reversed; their metrics "
                 "are of the wrong direction"

@@ -46,8 +46,8 @@ def reversals(cell: StatedCell, resampling: Resampling) -> Iterator[Reversal]:
 def _reversal(cell: StatedCell, name: str, forward: str, resampling: Resampling) -> Reversal:
     turned, straight = cell.of([name, forward])
     raw = 1 - turned
-    both = ~np.isnan(raw) & ~np.isnan(straight)
-    tells = both & (np.abs(straight - HALF) > SAME)
+    common = ~np.isnan(raw) & ~np.isnan(straight)
+    tells = common & (np.abs(straight - HALF) > SAME)
     to_same, to_turned = np.abs(raw - straight), np.abs(turned - straight)
     nearer = np.where(np.abs(to_same - to_turned) < SAME, HALF, to_same < to_turned)
 
@@ -60,7 +60,7 @@ def _reversal(cell: StatedCell, name: str, forward: str, resampling: Resampling)
     return Reversal(
         name,
         forward,
-        int(both.sum()),
+        int(common.sum()),
         share(to_same < SAME),
         share(to_turned < SAME),
         share(nearer),

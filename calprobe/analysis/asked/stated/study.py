@@ -55,13 +55,13 @@ def stated_run(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) 
     if not is_study(asked.prompts, cells):
         return None
     prompts = prompts_of(asked.prompts, cells)
-    matrices = [found for opened in cells if (found := stated_cell(opened, prompts, asked.prompts)) is not None]
+    matrices = [cell for opened in cells if (cell := stated_cell(opened, prompts, asked.prompts)) is not None]
     groups = {} if asked.prompts is None else asked.prompts.groups
     study = _Study(groups, reliability_metrics(options), options)
     scopes = [
         scope
-        for variant in dict.fromkeys(own.variant for own in matrices)
-        for scope in study.scopes([own for own in matrices if own.variant == variant])
+        for variant in dict.fromkeys(matrix.variant for matrix in matrices)
+        for scope in study.scopes([matrix for matrix in matrices if matrix.variant == variant])
     ]
     names = [prompt.name for prompt in prompts]
     return StatedRun(asked.label, asked.model, prompts, groups_of(names, groups), tuple(scopes))
@@ -78,14 +78,14 @@ class _Study:
     def scopes(self, cells: Sequence[StatedCell]) -> list[StatedScope]:
         """Those of one variant: by way of reading, each set, then all of them."""
         together = pooled(cells)
-        found = []
+        scopes = []
         for way in together.ways:
-            own = [self._draws(cell.by(way), way) for cell in cells]
-            found += [self._scope(drawn, way, "set", drawn.cell.set) for drawn in own]
+            draws = [self._draws(cell.by(way), way) for cell in cells]
+            scopes += [self._scope(drawn, way, "set", drawn.cell.set) for drawn in draws]
             if len(cells) > 1:
-                found.append(self._scope(self._macro(own), way, "macro", "macro"))
-                found.append(self._scope(self._draws(together.by(way), way), way, "pooled", "pooled"))
-        return found
+                scopes.append(self._scope(self._macro(draws), way, "macro", "macro"))
+                scopes.append(self._scope(self._draws(together.by(way), way), way, "pooled", "pooled"))
+        return scopes
 
     def _draws(self, cell: StatedCell, way: str) -> _Draws:
         resampling = self.options.resampling
@@ -94,13 +94,15 @@ class _Study:
         return _Draws(
             cell,
             {} if of_all else deviations(cell, groups_of(cell.names, self.groups), resampling),
-            {} if of_all else {(one, other): two for one, other, *two in correlations(cell, resampling)},  # type: ignore[misc]
+            {}
+            if of_all
+            else {(first, second): statistics for first, second, *statistics in correlations(cell, resampling)},  # type: ignore[misc]
             {} if of_all else fidelity(cell, resampling),
             {} if of_all else condition_means(cell, resampling),
             reliability(cell, list(filter(is_always, self.metrics)) if few else self.metrics, resampling),
         )
 
-    def _macro(self, several: Sequence[_Draws]) -> _Draws:
+    def _macro(self, draws: Sequence[_Draws]) -> _Draws:
         """The means over sets of what all of them have."""
         seed = self.options.resampling.seed
 
@@ -108,23 +110,23 @@ class _Study:
             return macro(parts, seed)
 
         return _Draws(
-            pooled([own.cell for own in several]),
-            _common([own.deviations for own in several], mean),
+            pooled([own.cell for own in draws]),
+            _common([own.deviations for own in draws], mean),
             _common(
-                [own.pairs for own in several],
+                [own.pairs for own in draws],
                 lambda parts: (mean([own[0] for own in parts]), mean([own[1] for own in parts])),
             ),
             _by_prompt(
-                [own.fidelity for own in several],
+                [own.fidelity for own in draws],
                 lambda parts: _fidelity_of(parts, mean, sum),
                 lambda parts: _fidelity_of(parts, over_prompts, max),
             ),
             _common(
-                [own.conditions for own in several],
+                [own.conditions for own in draws],
                 lambda of_condition: _common(of_condition, lambda of_split: _by_prompt(of_split, mean, over_prompts)),
             ),
             _by_prompt(
-                [own.reliability for own in several],
+                [own.reliability for own in draws],
                 lambda of_prompt: _common(of_prompt, mean),
                 lambda of_all: _common(of_all, over_prompts),
             ),
@@ -133,7 +135,7 @@ class _Study:
     def _scope(self, drawn: _Draws, way: str, kind: ScopeKind, name: str) -> StatedScope:
         cell = drawn.cell
         groups = groups_of(cell.names, self.groups)
-        said = kind != "macro"
+        of_answers = kind != "macro"
         return StatedScope(
             variant=cell.variant,
             way=way,
@@ -143,13 +145,13 @@ class _Study:
             deviations={
                 group: Deviation(
                     groups[group],
-                    own.answers,
-                    own.estimate,
+                    draws.answers,
+                    draws.estimate,
                     largest_deviation(len(groups[group])),
                     _mean_over(groups[group], {name: found.rate for name, found in drawn.fidelity.items()}),
                     _mean_over(groups[group], {name: found["brier"] for name, found in drawn.reliability.items()}),
                 )
-                for group, own in drawn.deviations.items()
+                for group, draws in drawn.deviations.items()
             },
             pairs=tuple(
                 PairOfPrompts(*pair, linear.answers, linear.estimate, ranked.estimate)
@@ -157,19 +159,20 @@ class _Study:
             ),
             fidelity={
                 prompt: Fidelity(
-                    own.rate.answers,
-                    own.dropped,
-                    own.rate.estimate,
-                    own.ties.estimate,
-                    own.neutral.estimate,
-                    own.rate.prompts,
+                    draws.rate.answers,
+                    draws.dropped,
+                    draws.rate.estimate,
+                    draws.ties.estimate,
+                    draws.neutral.estimate,
+                    draws.rate.prompts,
                 )
-                for prompt, own in drawn.fidelity.items()
+                for prompt, draws in drawn.fidelity.items()
             },
             conditions={
                 condition: {
                     split: {
-                        prompt: MeanConfidence(own.answers, own.estimate, own.prompts) for prompt, own in means.items()
+                        prompt: MeanConfidence(draws.answers, draws.estimate, draws.prompts)
+                        for prompt, draws in means.items()
                     }
                     for split, means in splits.items()
                 }
@@ -177,30 +180,30 @@ class _Study:
             },
             reliability={
                 prompt: PromptReliability(
-                    next(iter(own.values())).answers,
+                    next(iter(draws.values())).answers,
                     _coverage(cell, prompt),
-                    {metric: found.estimate for metric, found in own.items()},
-                    next(iter(own.values())).prompts,
+                    {metric: found.estimate for metric, found in draws.items()},
+                    next(iter(draws.values())).prompts,
                     _mass(cell, prompt) if way == EXPECTED else None,
                 )
-                for prompt, own in drawn.reliability.items()
+                for prompt, draws in drawn.reliability.items()
             },
             values={
                 prompt: value_use(values[~np.isnan(values)])
                 for prompt, values in zip(cell.names, cell.confidence, strict=True)
             }
-            if said
+            if of_answers
             else {},
-            reversals=tuple(reversals(cell, self.options.resampling)) if said and way == AS_SAID else (),
+            reversals=tuple(reversals(cell, self.options.resampling)) if of_answers and way == AS_SAID else (),
             differences=prompt_differences(cell, self.metrics, self.options.resampling)
-            if said and way in (AS_SAID, EXPECTED)
+            if of_answers and way in (AS_SAID, EXPECTED)
             else (),
         )
 
 
-def _mean_over(prompts: Sequence[str], found: Mapping[str, Drawn]) -> Estimate | None:
+def _mean_over(prompts: Sequence[str], by_prompt: Mapping[str, Drawn]) -> Estimate | None:
     """The mean over these prompts; None where one has no value."""
-    return over_prompts([found[name] for name in prompts]).estimate if found.keys() >= set(prompts) else None
+    return over_prompts([by_prompt[name] for name in prompts]).estimate if by_prompt.keys() >= set(prompts) else None
 
 
 def _coverage(cell: StatedCell, prompt: str) -> float:
@@ -219,20 +222,20 @@ def _mass(cell: StatedCell, prompt: str) -> float | None:
     return float(np.nanmean(values)) if not np.isnan(values).all() else None
 
 
-def _common(several: Sequence[Mapping[Key, Part]], of: Callable[[list[Part]], Made]) -> dict[Key, Made]:
+def _common(mappings: Sequence[Mapping[Key, Part]], of: Callable[[list[Part]], Made]) -> dict[Key, Made]:
     """What is made of the parts that all have, by key."""
-    keys = [key for key in several[0] if all(key in own for own in several)]
-    return {key: of([own[key] for own in several]) for key in keys}
+    keys = [key for key in mappings[0] if all(key in mapping for mapping in mappings)]
+    return {key: of([mapping[key] for mapping in mappings]) for key in keys}
 
 
 def _by_prompt(
-    several: Sequence[Mapping[str, Part]],
+    mappings: Sequence[Mapping[str, Part]],
     over_sets: Callable[[list[Part]], Part],
     over_all: Callable[[list[Part]], Part],
 ) -> dict[str, Part]:
     """Means over sets of the prompts that all sets have, and behind them the mean over these prompts."""
-    found = _common([{name: part for name, part in own.items() if name != MEAN} for own in several], over_sets)
-    return found | ({MEAN: over_all(list(found.values()))} if found else {})
+    means = _common([{name: part for name, part in mapping.items() if name != MEAN} for mapping in mappings], over_sets)
+    return means | ({MEAN: over_all(list(means.values()))} if means else {})
 
 
 def _fidelity_of(
@@ -240,5 +243,5 @@ def _fidelity_of(
     mean: Callable[[Sequence[Drawn]], Drawn],
     dropped: Callable[[Iterable[int]], int],
 ) -> FidelityDraws:
-    rate, ties, neutral = (mean([getattr(own, name) for own in parts]) for name in ("rate", "ties", "neutral"))
-    return FidelityDraws(rate, ties, neutral, dropped(own.dropped for own in parts))
+    rate, ties, neutral = (mean([getattr(part, name) for part in parts]) for name in ("rate", "ties", "neutral"))
+    return FidelityDraws(rate, ties, neutral, dropped(part.dropped for part in parts))
