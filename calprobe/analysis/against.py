@@ -56,13 +56,13 @@ def against(found: Found, figures: PaperFigures) -> Found:
 def _run_against(run: RunReport | RunReductions, options: ReportOptions, figures: PaperFigures) -> RunAgainst:
     model = figures.model(run.manifest.model.name, run.manifest.model.id)
     if model is None:
-        what = f"{run.manifest.model.name} is not among the paper's models: {', '.join(figures.models)}"
-        return RunAgainst(figures.source, None, (), (what,), ())
+        note = f"{run.manifest.model.name} is not among the paper's models: {', '.join(figures.models)}"
+        return RunAgainst(figures.source, None, (), (note,), ())
     factor = run.manifest.scores_completions
     chosen = [figure for figure in figures.models[model] if (figure.table == "6") == factor]
     if factor and not _is_wiki(run.manifest):
-        what = f"Table 6 is of FACTOR's {FACTOR_SET} set; {run.manifest.relations[0].name} is another."
-        return RunAgainst(figures.source, model, (), (what,), ())
+        note = f"Table 6 is of FACTOR's {FACTOR_SET} set; {run.manifest.relations[0].name} is another."
+        return RunAgainst(figures.source, model, (), (note,), ())
     rows = [BesidePaper(figure, ours) for figure in chosen if (ours := _ours(run, figure, options)) is not None]
     departures = _departures_on_factor(run.facts, options) if factor else _departures_on_bear(run.facts, options)
     left_out = tuple(_left_out(run, chosen, {row.figure for row in rows}, options))
@@ -74,18 +74,18 @@ def _run_against(run: RunReport | RunReductions, options: ReportOptions, figures
 def _ours(run: RunReport | RunReductions, figure: Figure, options: ReportOptions) -> Estimate | None:
     """The run's number for a figure of the paper; None if it has none."""
     if isinstance(run, RunReductions):
-        found = {numbers.reduction: numbers for numbers in run.reductions} if figure.table == "B" else {}
-        numbers = next((own for name, own in found.items() if name == figure.of), None)
+        by_reduction = {numbers.reduction: numbers for numbers in run.reductions} if figure.table == "B" else {}
+        numbers = next((of_reduction for name, of_reduction in by_reduction.items() if name == figure.of), None)
         return None if numbers is None else getattr(numbers, figure.metric)
     if options.reduction != (figure.of if figure.table == "B" else "sum"):
         return None
     if figure.table == "2":
         by_domain = run.slices is not None and run.slices.by == "domain" and run.slices.covariate is None
-        parts = run.slices.slices if run.slices is not None and by_domain else ()
-        part = next((part for part in parts if part.name == figure.of), None)
-        if part is None:
+        domains = run.slices.slices if run.slices is not None and by_domain else ()
+        domain = next((domain for domain in domains if domain.name == figure.of), None)
+        if domain is None:
             return None
-        return part.estimators.get(figure.estimator, {}).get(figure.metric) if figure.estimator else part.bear_score
+        return domain.estimators.get(figure.estimator, {}).get(figure.metric) if figure.estimator else domain.bear_score
     if not figure.estimator:
         return run.bear_score
     return next((e.metrics[figure.metric] for e in run.estimators if e.name == figure.estimator), None)
@@ -114,9 +114,9 @@ def _departures_on_bear(run: RunFacts, options: ReportOptions) -> Iterator[str]:
     numbers = tuple(t.number for t in sorted(manifest.templates, key=lambda t: t.number) if t.kind == "paraphrase")
     if numbers != PARAPHRASES:
         yield f"paraphrases {', '.join(map(str, numbers)) or 'none'}, the paper's are 0 to 4"
-    own = manifest.template_set
-    if own.name != TEMPLATE_SET and own.fingerprint not in TEMPLATE_FINGERPRINTS:
-        yield f"template set {own.name}, the paper's is its own (--template-set {TEMPLATE_SET})"
+    template_set = manifest.template_set
+    if template_set.name != TEMPLATE_SET and template_set.fingerprint not in TEMPLATE_FINGERPRINTS:
+        yield f"template set {template_set.name}, the paper's is its own (--template-set {TEMPLATE_SET})"
     if manifest.settings.pll_metric not in (None, PLL_METRIC):
         yield f"PLL {manifest.settings.pll_metric}, the paper's is {PLL_METRIC}"
     if options.compat is None:
@@ -133,20 +133,20 @@ def _departures_of_reading(options: ReportOptions) -> Iterator[str]:
 
 
 def _left_out(
-    run: RunReport | RunReductions, chosen: list[Figure], there: set[Figure], options: ReportOptions
+    run: RunReport | RunReductions, chosen: list[Figure], figures: set[Figure], options: ReportOptions
 ) -> Iterator[str]:
     """What of the paper's figures has no row, and what to do."""
     if isinstance(run, RunReductions):
         yield "Tables 1 to 4 are of one reduction: leave out --reduction all."
-        if lacking := [figure.of for figure in chosen if figure.table == "B" and figure not in there]:
+        if lacking := [figure.of for figure in chosen if figure.table == "B" and figure not in figures]:
             yield f"Not known to this import: {', '.join(map(str, dict.fromkeys(lacking)))}."
         return
     if options.reduction != "sum":
         yield "The paper's tables are of reduction sum, but for those of appendix B: leave out --reduction."
         return
-    absent = [figure for figure in chosen if figure not in there and figure.of is None]
+    absent = [figure for figure in chosen if figure not in figures and figure.of is None]
     if names := [figure.estimator or "BEAR score" for figure in absent]:
         yield f"No number for {', '.join(dict.fromkeys(names))}: the run does not have the templates."
     domains = {figure.of for figure in chosen if figure.table == "2"}
-    if domains and not any(figure.table == "2" for figure in there):
+    if domains and not any(figure.table == "2" for figure in figures):
         yield f"Table 2 is of one domain, {', '.join(map(str, domains))}: --by domain shows it."

@@ -85,7 +85,7 @@ class Answer:
     def record(self) -> dict[str, Any]:
         """A row of `calprobe.answers`: COLUMNS, each estimator's confidence, each template's answer and confidence."""
         row = {name: getattr(self, name) for name in COLUMNS}
-        row |= {name: one.confidence for name, one in self.estimators.items()}
+        row |= {name: answer.confidence for name, answer in self.estimators.items()}
         for by in self.templates:
             row |= {f"predicted_{by.template}": by.label, f"confidence_{by.template}": by.confidence}
         return row
@@ -105,19 +105,19 @@ class Answer:
             "correct": self.correct,
             "confidence": self.confidence,
             "estimators": {
-                name: {"predicted": one.label, "prediction": one.place, "confidence": one.confidence}
-                for name, one in self.estimators.items()
+                name: {"predicted": answer.label, "prediction": answer.place, "confidence": answer.confidence}
+                for name, answer in self.estimators.items()
             },
             "templates": [
                 {
-                    "template": one.template,
-                    "predicted": one.label,
-                    "prediction": one.place,
-                    "confidence": number_json(one.confidence),
-                    "agrees": one.agrees,
-                    "correct": one.correct,
+                    "template": answer.template,
+                    "predicted": answer.label,
+                    "prediction": answer.place,
+                    "confidence": number_json(answer.confidence),
+                    "agrees": answer.agrees,
+                    "correct": answer.correct,
                 }
-                for one in self.templates
+                for answer in self.templates
             ],
         }
 
@@ -178,9 +178,9 @@ def show_answers(run: ScoredRun, texts: AnswerTexts, options: ShowOptions) -> Sh
     """
     judged = _Judged.of(run, options)
     kept = _of_relations(run, options)
-    asked = kept & ((judged.correct & options.right) | (~judged.correct & options.wrong))
+    selected = kept & ((judged.correct & options.right) | (~judged.correct & options.wrong))
     order = np.argsort(-judged.confidence if options.surest else judged.confidence, kind="stable")
-    chosen = order[asked[order]]
+    chosen = order[selected[order]]
     return Shown(
         run=run.label,
         model=run.model,
@@ -190,8 +190,8 @@ def show_answers(run: ScoredRun, texts: AnswerTexts, options: ShowOptions) -> Sh
         instances=int(kept.sum()),
         selected=len(chosen),
         unanswered=int((judged.prediction[chosen] < 0).sum()),
-        confident=int((judged.confidence[asked] > CONFIDENT).sum()),
-        wordings=_wordings(run, judged, asked),
+        confident=int((judged.confidence[selected] > CONFIDENT).sum()),
+        wordings=_wordings(run, judged, selected),
         answers=tuple(_answers(run, texts, judged, chosen[: options.top])),
     )
 
@@ -224,10 +224,10 @@ class _Judged:
         if name is None:  # markers alone would have estimators of their own
             return cls._of_row(run, 0)
         known_estimators(run.label, [name], run.estimators)
-        found, read = run.confidence(name), run.estimators[name].templates
-        shown = f"{name} (template {read[0]})" if len(read) == 1 else name
+        confidence, read = run.confidence(name), run.estimators[name].templates
+        title = f"{name} (template {read[0]})" if len(read) == 1 else name
         rows = tuple(map(numbers.index, read))
-        return cls(shown, rows, found.prediction, found.confidence, found.correct)
+        return cls(title, rows, confidence.prediction, confidence.confidence, confidence.correct)
 
     @classmethod
     def _of_row(cls, run: ScoredRun, row: int) -> _Judged:
@@ -249,19 +249,19 @@ def _of_relations(run: ScoredRun, options: ShowOptions) -> Mask:
     return np.isin(relation, options.relations)
 
 
-def _wordings(run: ScoredRun, judged: _Judged, asked: Mask) -> Wordings | None:
+def _wordings(run: ScoredRun, judged: _Judged, selected: Mask) -> Wordings | None:
     answered = run.answered
     rows = list(paraphrase_rows(answered.templates))
     if not rows:
         return None
-    given = answered.prediction[rows][:, asked]
-    right = (given == answered.answer_idx[asked]).any(axis=0) & ~judged.correct[asked]
-    same = (given == judged.prediction[asked]).all(axis=0)
+    predictions = answered.prediction[rows][:, selected]
+    right = (predictions == answered.answer_idx[selected]).any(axis=0) & ~judged.correct[selected]
+    same = (predictions == judged.prediction[selected]).all(axis=0)
     return Wordings(tuple(answered.templates[row].number for row in rows), int(same.sum()), int(right.sum()))
 
 
 def _answers(run: ScoredRun, texts: AnswerTexts, judged: _Judged, places: Ints) -> Iterator[Answer]:
-    answered, known = run.answered, run.confidences()
+    answered, confidences = run.answered, run.confidences()
     for at in places.tolist():
         relation, instance = str(run.instances.group[at]), int(run.instances.id[at])
         place, answer = int(judged.prediction[at]), int(answered.answer_idx[at])
@@ -282,22 +282,22 @@ def _answers(run: ScoredRun, texts: AnswerTexts, judged: _Judged, places: Ints) 
             confidence=float(judged.confidence[at]),
             estimators={
                 name: EstimatorAnswer(
-                    given := int(found.prediction[at]),
-                    texts.label(relation, instance, given),
-                    float(found.confidence[at]),
+                    prediction := int(confidence.prediction[at]),
+                    texts.label(relation, instance, prediction),
+                    float(confidence.confidence[at]),
                 )
-                for name, found in known.items()
+                for name, confidence in confidences.items()
             },
             templates=tuple(
                 TemplateAnswer(
                     template=template.number,
-                    place=int(own),
-                    label=texts.label(relation, instance, int(own)),
+                    place=int(template_place),
+                    label=texts.label(relation, instance, int(template_place)),
                     confidence=float(sure),
-                    agrees=bool(own == place),
-                    correct=bool(own == answer),
+                    agrees=bool(template_place == place),
+                    correct=bool(template_place == answer),
                 )
-                for template, own, sure in zip(
+                for template, template_place, sure in zip(
                     answered.templates, answered.prediction[:, at], answered.confidence[:, at], strict=True
                 )
             ),

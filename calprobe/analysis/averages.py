@@ -76,9 +76,9 @@ def _groups(runs: Sequence[AnyRun]) -> Iterator[tuple[tuple[str, str], list[AnyR
         return
     yield ("all", "all"), list(runs)
     for kind in KINDS:
-        own = [run for run in runs if run.facts.manifest.model.kind == kind]
-        if 1 < len(own) < len(runs):
-            yield (kind, "kind"), own
+        members = [run for run in runs if run.facts.manifest.model.kind == kind]
+        if 1 < len(members) < len(runs):
+            yield (kind, "kind"), members
     yield from _families(runs)
 
 
@@ -86,32 +86,36 @@ def _families(runs: Sequence[AnyRun]) -> Iterator[tuple[tuple[str, str], list[An
     families: dict[str, list[AnyRun]] = {}
     for run in runs:
         families.setdefault(family_of(run.facts.model), []).append(run)
-    for family, own in families.items():
-        if len({run.facts.model for run in own}) > 1 and len(own) < len(runs):
-            yield (family, "family"), own
+    for family, members in families.items():
+        if len({run.facts.model for run in members}) > 1 and len(members) < len(runs):
+            yield (family, "family"), members
 
 
 def _of_estimators(run: RunReport) -> dict[str, Mapping[str, Estimate | None]]:
-    return {own.name: {**own.metrics, "coverage": own.coverage} for own in run.estimators}
+    return {estimator.name: {**estimator.metrics, "coverage": estimator.coverage} for estimator in run.estimators}
 
 
-def _of_reductions(found: Iterable[ReductionNumbers]) -> dict[str, Mapping[str, Estimate | None]]:
+def _of_reductions(reductions: Iterable[ReductionNumbers]) -> dict[str, Mapping[str, Estimate | None]]:
     return {
-        own.reduction: {"accuracy": own.accuracy, "ace": own.ace, "harmonic_mean": Estimate(own.harmonic_mean)}
-        for own in found
+        numbers.reduction: {
+            "accuracy": numbers.accuracy,
+            "ace": numbers.ace,
+            "harmonic_mean": Estimate(numbers.harmonic_mean),
+        }
+        for numbers in reductions
     }
 
 
-def _nested(several: Sequence[Mapping[str, Mapping[str, Estimate | None]]]) -> dict[str, dict[str, float]]:
+def _nested(tables: Sequence[Mapping[str, Mapping[str, Estimate | None]]]) -> dict[str, dict[str, float]]:
     """The means by name, of the names that all have."""
-    shared = [name for name in several[0] if all(name in own for own in several)]
-    return {name: _means([own[name] for own in several]) for name in shared}
+    shared = [name for name in tables[0] if all(name in table for table in tables)]
+    return {name: _means([table[name] for table in tables]) for name in shared}
 
 
-def _means(several: Sequence[Mapping[str, Estimate | None]]) -> dict[str, float]:
+def _means(rows: Sequence[Mapping[str, Estimate | None]]) -> dict[str, float]:
     means = {}
-    for name in several[0]:
-        values = [own[name].value for own in several if own.get(name) is not None]  # type: ignore[union-attr]
-        if len(values) == len(several) and not any(map(math.isnan, values)):
+    for name in rows[0]:
+        values = [row[name].value for row in rows if row.get(name) is not None]  # type: ignore[union-attr]
+        if len(values) == len(rows) and not any(map(math.isnan, values)):
             means[name] = sum(values) / len(values)
     return means

@@ -85,5 +85,5 @@ def _table(key: str, read: Mapping[str, Any], of: str) -> Beside:
 
 def _shown(values: Sequence[float | None], divisor: float, columns: int) -> Numbers:
     """The values over the divisor, as many as there are columns."""
-    shown = [None if value is None else value / divisor for value in values]
-    return (*shown, *[None] * (columns - len(shown)))
+    numbers = [None if value is None else value / divisor for value in values]
+    return (*numbers, *[None] * (columns - len(numbers)))

@@ -54,7 +54,7 @@ class CalibrationFile:
             "what": WHAT,
             "method": self.method,
             "fitted_on": asdict(self.fitted_on),
-            "maps": {name: own.to_json() for name, own in self.maps.items()},
+            "maps": {name: calibration_map.to_json() for name, calibration_map in self.maps.items()},
         }
 
     def text(self) -> str:
@@ -75,14 +75,14 @@ def read_calibration(named: str) -> CalibrationFile:
             f"{named}: no such file; write one with `calprobe report RUN --recalibrate .. --save-maps`"
         )
     try:
-        found = json.loads(path.read_text("utf-8"))
+        data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         _fail(named, str(error))
-    if not isinstance(found, dict) or found.get("what") != WHAT or found.get("method") not in get_args(Recalibration):
+    if not isinstance(data, dict) or data.get("what") != WHAT or data.get("method") not in get_args(Recalibration):
         _fail(named, f'has no "what": "{WHAT}", or no method that is known')
     try:
-        maps = {str(name): CalibrationMap.from_json(own) for name, own in found["maps"].items()}
-        return CalibrationFile(path.name, found["method"], FittedOn(**found["fitted_on"]), maps)
+        maps = {str(name): CalibrationMap.from_json(record) for name, record in data["maps"].items()}
+        return CalibrationFile(path.name, data["method"], FittedOn(**data["fitted_on"]), maps)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         _fail(named, f"{type(error).__name__}: {error}")
 

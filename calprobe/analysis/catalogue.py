@@ -65,10 +65,10 @@ class CataloguedRun:
 
     def to_json(self) -> dict[str, Any]:
         """What the manifest says, then what the list adds."""
-        known = {} if self.run is None else asdict(self.run) | {"complete": self.run.complete}
+        facts = {} if self.run is None else asdict(self.run) | {"complete": self.run.complete}
         named = {"path": self.path, "model": self.model or None, "probe": self.of or None}
         added = {"state": self.state, "why": self.why or None, "bytes": self.bytes, "age_s": self.age_s}
-        return named | known | added | {"headline": None if self.headline is None else asdict(self.headline)}
+        return named | facts | added | {"headline": None if self.headline is None else asdict(self.headline)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +132,20 @@ def catalogue(
             run, and kept in the user's cache until its files change.
     """
     now = datetime.now(UTC)
-    every = [_catalogued(run, failures.get(run.path), now) for run in found.runs]
-    there = {run.path for run in found.runs} | found.damaged.keys()
-    every += [
+    runs = [_catalogued(run, failures.get(run.path), now) for run in found.runs]
+    paths = {run.path for run in found.runs} | found.damaged.keys()
+    runs += [
         CataloguedRun(path, None, "failed", own.said, failure=own)
         for path, own in failures.items()
-        if path not in there
+        if path not in paths
     ]
-    kept = [run for run in every if filters.take(run)]
-    files = {run.path: _files_of(Path(run.path)) for run in kept if run.run is not None}
-    kept = [replace(run, bytes=files[run.path].bytes) if run.path in files else run for run in kept]
+    selected = [run for run in runs if filters.take(run)]
+    files = {run.path: _files_of(Path(run.path)) for run in selected if run.run is not None}
+    selected = [replace(run, bytes=files[run.path].bytes) if run.path in files else run for run in selected]
     if headlines:
-        kept = _with_headlines(kept, {path: own.state for path, own in files.items()})
-    kept.sort(key=lambda run: (*_place(run, order), run.path))
-    return Catalogue(found.folder, tuple(kept), found.damaged, len(every) - len(kept), headlines)
+        selected = _with_headlines(selected, {path: own.state for path, own in files.items()})
+    selected.sort(key=lambda run: (*_place(run, order), run.path))
+    return Catalogue(found.folder, tuple(selected), found.damaged, len(runs) - len(selected), headlines)
 
 
 def _catalogued(run: ListedRun, failure: FailedRun | None, now: datetime) -> CataloguedRun:
@@ -155,8 +155,8 @@ def _catalogued(run: ListedRun, failure: FailedRun | None, now: datetime) -> Cat
     if owner is not None and (owner.runs or owner.is_elsewhere):
         state, why = "running", owner.shown
     elif run.all_failed:
-        said = failure.said if failure is not None else ""
-        state, why = "failed", said or "no request has a reply; report it for the reasons, ask again for the replies"
+        reason = failure.said if failure is not None else ""
+        state, why = "failed", reason or "no request has a reply; report it for the reasons, ask again for the replies"
     elif run.complete:
         state, why = "complete", ""
     else:
@@ -173,10 +173,10 @@ class _Files:
 
 
 def _files_of(folder: Path) -> _Files:
-    found = sorted(_files(folder))
-    of_results = [own for own in found if not own[0].startswith(_NOT_OF_RESULTS)]
+    files = sorted(_files(folder))
+    of_results = [file for file in files if not file[0].startswith(_NOT_OF_RESULTS)]
     state = hashlib.sha256(repr(of_results).encode("utf-8", "backslashreplace")).hexdigest()[:16]
-    return _Files(sum(size for _, size, _ in found), state)
+    return _Files(sum(size for _, size, _ in files), state)
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
@@ -184,8 +184,8 @@ def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
     for place, _, names in os.walk(folder):
         for path in (Path(place, name) for name in names):
             with suppress(OSError):
-                found = path.lstat()
-                yield str(path.relative_to(folder)), found.st_size, found.st_mtime_ns
+                status = path.lstat()
+                yield str(path.relative_to(folder)), status.st_size, status.st_mtime_ns
 
 
 def _age(created: str, now: datetime) -> float | None:
@@ -215,32 +215,32 @@ def _with_headlines(runs: Sequence[CataloguedRun], states: Mapping[str, str]) ->
     """
     store = Remembered.read(REMEMBERED)
     files = {run.path: states[run.path] for run in runs if run.run is not None and run.kind is not None}
-    known = {path: _recalled(store, path, state) for path, state in files.items()}
-    unknown = [path for path, found in known.items() if found is None]
+    headlines = {path: _recalled(store, path, state) for path, state in files.items()}
+    unknown = [path for path, headline in headlines.items() if headline is None]
     begun = time.monotonic()
     hook: Callable[[_Read], None] | None = None
     try:
-        with watchers(len(unknown), "numbers", "runs", quiet=not sys.stderr.isatty(), hook=hook) as shown:
+        with watchers(len(unknown), "numbers", "runs", quiet=not sys.stderr.isatty(), hook=hook) as displays:
             for done, path in enumerate(unknown, start=1):
-                known[path] = _computed(Path(path))
-                if (found := known[path]) is not None:
-                    store.keep(_key(path), {"files": files[path], "headline": asdict(found)})
+                headlines[path] = _computed(Path(path))
+                if (headline := headlines[path]) is not None:
+                    store.keep(_key(path), {"files": files[path], "headline": asdict(headline)})
                 seconds = time.monotonic() - begun
                 now = _Read(done, len(unknown), seconds_left(done, len(unknown), seconds), rate(done, seconds), path)
-                for show in shown:
-                    show(now)
+                for display in displays:
+                    display(now)
     finally:
         store.write(lambda path: Path(path).is_dir())  # what is known by now, also where the rest is interrupted
-    return [replace(run, headline=known.get(run.path)) for run in runs]
+    return [replace(run, headline=headlines.get(run.path)) for run in runs]
 
 
 def _recalled(store: Remembered, path: str, files: str) -> RunHeadline | None:
     """The headline of a run whose files are in that state; None where it is not known."""
-    found = store.recall(_key(path))
-    if not isinstance(found, Mapping) or found.get("files") != files:
+    record = store.recall(_key(path))
+    if not isinstance(record, Mapping) or record.get("files") != files:
         return None
     try:
-        return decode(RunHeadline, found.get("headline"))
+        return decode(RunHeadline, record.get("headline"))
     except DecodeError:
         return None
 

@@ -21,19 +21,19 @@ def choose(report: Report, estimators: Sequence[str] | None, metrics: Sequence[s
     """
     if estimators is None and metrics is None:
         return report
-    given = dict.fromkeys(estimator.name for run in report.runs for estimator in run.estimators)
-    choice = Choice.of_report(estimators, given, metrics, [metric.name for metric in report.metrics])
+    names = dict.fromkeys(estimator.name for run in report.runs for estimator in run.estimators)
+    choice = Choice.of_report(estimators, names, metrics, [metric.name for metric in report.metrics])
     runs = tuple(_of_run(run, choice) for run in report.runs)
-    shown = choice.columns(report.metrics)
-    return replace(report, runs=runs, metrics=shown, chosen=True, metrics_chosen=metrics is not None)
+    columns = choice.columns(report.metrics)
+    return replace(report, runs=runs, metrics=columns, chosen=True, metrics_chosen=metrics is not None)
 
 
 def check_choice(runs: Iterable[Run], estimators: Sequence[str] | None, metrics: Sequence[str] | None) -> None:
     """Raise UsageError for names that a report of these runs will not have, before its numbers are computed."""
-    found = [available_estimators(run.manifest.templates) for run in runs]
-    given = dict.fromkeys(estimator.name for own in found for estimator in own)
+    available = [available_estimators(run.manifest.templates) for run in runs]
+    names = dict.fromkeys(estimator.name for run_estimators in available for estimator in run_estimators)
     columns = [metric.name for metric in (*standard_metrics(), *multiclass_metrics())]
-    Choice.of_report(estimators, given, metrics, columns)
+    Choice.of_report(estimators, names, metrics, columns)
 
 
 def _of_run(run: RunReport, choice: Choice) -> RunReport:
@@ -46,8 +46,8 @@ def _of_run(run: RunReport, choice: Choice) -> RunReport:
             kind: replace(drawn, estimators=choice.by_estimator(drawn.estimators)) for kind, drawn in intervals.items()
         }
     estimators = choice.by_estimator({estimator.name: estimator for estimator in run.estimators}).values()
-    shown = tuple(
-        replace(own, metrics=choice.by_metric(own.metrics), answered=choice.by_metric(own.answered))
-        for own in estimators
+    reports = tuple(
+        replace(report, metrics=choice.by_metric(report.metrics), answered=choice.by_metric(report.answered))
+        for report in estimators
     )
-    return replace(run, estimators=shown, recalibrated=after, intervals=intervals)
+    return replace(run, estimators=reports, recalibrated=after, intervals=intervals)

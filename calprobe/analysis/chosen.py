@@ -49,14 +49,14 @@ class Choice:
 
     def columns(self, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
         """The metrics in the order of columns; every format has room for those that were chosen."""
-        shown = self.by_metric({metric.name: metric for metric in metrics}).values()
+        columns = self.by_metric({metric.name: metric for metric in metrics}).values()
         if self.metrics is None:
-            return tuple(shown)
-        return tuple(replace(metric, printed=True, priority=place) for place, metric in enumerate(shown, 1))
+            return tuple(columns)
+        return tuple(replace(metric, printed=True, priority=place) for place, metric in enumerate(columns, 1))
 
 
-def _only(found: Mapping[str, T], names: Sequence[str] | None) -> dict[str, T]:
-    return {name: found[name] for name in (found if names is None else names) if name in found}
+def _only(by_name: Mapping[str, T], names: Sequence[str] | None) -> dict[str, T]:
+    return {name: by_name[name] for name in (by_name if names is None else names) if name in by_name}
 
 
 def known_estimators(subject: str, asked: Sequence[str], given: Iterable[str]) -> tuple[str, ...]:
@@ -81,6 +81,6 @@ def known_metrics(names: Sequence[str], ace_bins: int | None, *, resampled: bool
 
     Raises UsageError for a name of none.
     """
-    every = standard_metrics(ace_bins)
-    by_name = {metric.name: metric for metric in every if not resampled or is_resampled(metric)}
+    metrics = standard_metrics(ace_bins)
+    by_name = {metric.name: metric for metric in metrics if not resampled or is_resampled(metric)}
     return tuple(by_name[name] for name in known_names("--metric", names, by_name))

@@ -100,13 +100,13 @@ def shared_part(first: Comparable, second: Comparable) -> Shared:
 def comparable_part(first: Comparable, second: Comparable, intersect: bool) -> Shared:
     """`shared_part` of runs that are alike or, with `intersect`, have anything in common; UsageError otherwise."""
     shared = shared_part(first, second)
-    both = f"{first.label} and {second.label}"
+    labels = f"{first.label} and {second.label}"
     if shared.differences and not intersect:
         advice = "score both alike, or compare what they have in common with --intersect"
-        raise UsageError(f"{both} differ in {'; '.join(shared.differences)}: {advice}")
+        raise UsageError(f"{labels} differ in {'; '.join(shared.differences)}: {advice}")
     if shared.differences and shared.empty:
-        what = "template" if not len(shared.first.rows) else "instance"
-        raise UsageError(f"{both} have no {what} in common ({'; '.join(shared.differences)}): leave one of them out")
+        unit = "template" if not len(shared.first.rows) else "instance"
+        raise UsageError(f"{labels} have no {unit} in common ({'; '.join(shared.differences)}): leave one of them out")
     return shared
 
 
@@ -130,51 +130,54 @@ def _shown(source: SourceRecord) -> str:
 
 
 def _of_relations(first: Comparable, second: Comparable) -> Iterator[str]:
-    own, other = first.run.relations, second.run.relations
-    if own != other:
+    first_relations, second_relations = first.run.relations, second.run.relations
+    if first_relations != second_relations:
         lacking = [
             f"{run.label} lacks {_few(sorted(lacks))}{' (partial run: resume it)' if run.run.facts.partial else ''}"
-            for run, lacks in ((first, other - own), (second, own - other))
+            for run, lacks in (
+                (first, second_relations - first_relations),
+                (second, first_relations - second_relations),
+            )
             if lacks
         ]
         yield f"relations: {', '.join(lacking)}"
 
 
 def _of_instances(first: Comparable, second: Comparable) -> Iterator[str]:
-    both = first.run.relations & second.run.relations
-    found = {key[0] for key in first.places.keys() ^ second.places.keys()} & both
-    if not found:
+    shared = first.run.relations & second.run.relations
+    differing = {key[0] for key in first.places.keys() ^ second.places.keys()} & shared
+    if not differing:
         return
-    relation, more = min(found), len(found) - 1
+    relation, more = min(differing), len(differing) - 1
     counts = [int((run.run.instances.group == relation).sum()) for run in (first, second)]
     same_number = "as many, with other lines, answers or numbers of candidates"
-    what = same_number if counts[0] == counts[1] else f"{counts[0]} against {counts[1]}"
-    yield f"instances of {relation}: {what}" + (f", and of {counted(more, 'other relation')}" if more else "")
+    text = same_number if counts[0] == counts[1] else f"{counts[0]} against {counts[1]}"
+    yield f"instances of {relation}: {text}" + (f", and of {counted(more, 'other relation')}" if more else "")
 
 
 def _of_templates(first: Comparable, second: Comparable) -> Iterator[str]:
     if first.rows.keys() == second.rows.keys():
         return
-    own, other = ({number for number, _, _ in run.rows} for run in (first, second))
-    if own != other:
-        yield f"templates: {ranges(own)} against {ranges(other)}"
+    first_numbers, second_numbers = ({number for number, _, _ in run.rows} for run in (first, second))
+    if first_numbers != second_numbers:
+        yield f"templates: {ranges(first_numbers)} against {ranges(second_numbers)}"
     else:
         number, kind, marker = min(first.rows.keys() - second.rows.keys())
-        there = next(t for t in second.run.table.templates if t.number == number)
-        yield f"template {number}: {marker or kind} against {there.marker or there.kind}"
+        template = next(t for t in second.run.table.templates if t.number == number)
+        yield f"template {number}: {marker or kind} against {template.marker or template.kind}"
 
 
 def _of_wordings(first: Comparable, second: Comparable) -> Iterator[str]:
     """A clause if templates of one number have other words, or if that cannot be known."""
     sets = first.manifest.template_set, second.manifest.template_set
-    own, other = _texts(first), _texts(second)
+    first_texts, second_texts = _texts(first), _texts(second)
     shared = first.run.relations & second.run.relations
-    both = own.keys() & other.keys()
-    differing = {relation for relation, _ in filter(lambda key: own[key] != other[key], both)} & shared
+    keys = first_texts.keys() & second_texts.keys()
+    differing = {relation for relation, _ in filter(lambda key: first_texts[key] != second_texts[key], keys)} & shared
     named = f"{sets[0].name} against {sets[1].name}"
     if differing:
         yield f"template set: {named}, other words in {len(differing)} of {counted(len(shared), 'relation')}"
-    elif shared - {relation for relation, _ in both} and content_of(sets[0]) != content_of(sets[1]):
+    elif shared - {relation for relation, _ in keys} and content_of(sets[0]) != content_of(sets[1]):
         yield f"template set: {named}; the wordings are not known"
 
 

@@ -47,29 +47,29 @@ def compare_pair(
     runs: Two, shared: Shared, estimators: Sequence[str], metrics: Sequence[Metric], options: CompareOptions
 ) -> PairComparison:
     """The pair's numbers over all relations and over the nearest domain, or every one; p-values are not corrected."""
-    parts = shared.first.of(runs[0]), shared.second.of(runs[1])
-    own, other = accuracy_shares(runs[0], shared.first), accuracy_shares(runs[1], shared.second)
+    shared_runs = shared.first.of(runs[0]), shared.second.of(runs[1])
+    first_shares, second_shares = accuracy_shares(runs[0], shared.first), accuracy_shares(runs[1], shared.second)
     pair = _Pair(
-        runs=parts,
-        accuracies=None if own is None or other is None else (own, other),
-        ties=tied_instances(parts[0].table, parts[1].table),
-        estimators=tuple(name for name in estimators if name in parts[0].estimators),
+        runs=shared_runs,
+        accuracies=None if first_shares is None or second_shares is None else (first_shares, second_shares),
+        ties=tied_instances(shared_runs[0].table, shared_runs[1].table),
+        estimators=tuple(name for name in estimators if name in shared_runs[0].estimators),
         metrics=metrics,
         options=options,
     )
-    relation, templates = parts[0].instances.group, parts[0].table.templates
+    relation, templates = shared_runs[0].instances.group, shared_runs[0].table.templates
     masks = _domain_masks(runs, relation)
     nearest = pair.nearest_domain(masks)
-    shown = {name: kept for name, kept in masks.items() if options.by_domain or name == nearest}
-    several = bool(paraphrase_rows(templates))
+    domains = {name: mask for name, mask in masks.items() if options.by_domain or name == nearest}
+    has_paraphrases = bool(paraphrase_rows(templates))
     return PairComparison(
         first=runs[0].label,
         second=runs[1].label,
         templates=tuple(template.number for template in templates),
-        accuracy_of=None if pair.accuracies is None else "bear_score" if several else "base",
+        accuracy_of=None if pair.accuracies is None else "bear_score" if has_paraphrases else "base",
         differences=shared.differences,
         everything=pair.scope(None, np.ones(len(relation), np.bool_)),
-        domains=tuple(pair.scope(name, kept) for name, kept in shown.items()),
+        domains=tuple(pair.scope(name, mask) for name, mask in domains.items()),
         nearest_domain=nearest,
     )
 
@@ -101,7 +101,7 @@ class _Pair:
         if self.accuracies is None:
             return None
         first, second = self.accuracies
-        gaps = {name: abs(first[kept].mean() - second[kept].mean()) for name, kept in masks.items()}
+        gaps = {name: abs(first[mask].mean() - second[mask].mean()) for name, mask in masks.items()}
         return min(gaps, key=lambda name: gaps[name], default=None)
 
     def scope(self, domain: str | None, kept: Mask) -> Scope:

@@ -67,12 +67,19 @@ def _pairs_by_kind(scored: Mapping[str, Comparable], options: CompareOptions) ->
     masked, causal = ([label for label in scored if kinds[label] == kind] for kind in ("masked", "causal"))
     if not (masked and causal):
         first = next(iter(scored))
-        what = "masked" if causal else "causal"
-        remark = f"None of {counted(len(scored), 'run')} is {what}: each is compared with the first one, {first}. "
+        missing_kind = "masked" if causal else "causal"
+        remark = (
+            f"None of {counted(len(scored), 'run')} is {missing_kind}: each is compared with the first one, {first}. "
+        )
         return ChosenPairs(
             pairs_with(first, list(scored)), remark=f"{remark}--baseline names another, --pairs all compares all."
         )
-    gaps = np.array([[_gap(scored[one], scored[other], options) for one in causal] for other in masked])
+    gaps = np.array(
+        [
+            [_gap(scored[causal_label], scored[masked_label], options) for causal_label in causal]
+            for masked_label in masked
+        ]
+    )
     pairs = [(causal[taken], masked[place]) for place, taken in match_nearest(gaps)]
     if not pairs:
         raise UsageError(
@@ -84,11 +91,11 @@ def _pairs_by_kind(scored: Mapping[str, Comparable], options: CompareOptions) ->
 
 def _gap(first: Comparable, second: Comparable, options: CompareOptions) -> float:
     """How far the accuracies of two runs lie apart on what they share; NaN if there is none."""
-    part = shared_part(first, second) if options.intersect else comparable_part(first, second, False)
-    own, other = accuracy_shares(first.run, part.first), accuracy_shares(second.run, part.second)
-    if part.empty or own is None or other is None:
+    shared = shared_part(first, second) if options.intersect else comparable_part(first, second, False)
+    first_shares, second_shares = accuracy_shares(first.run, shared.first), accuracy_shares(second.run, shared.second)
+    if shared.empty or first_shares is None or second_shares is None:
         return float("nan")
-    return float(abs(own.mean() - other.mean()))
+    return float(abs(first_shares.mean() - second_shares.mean()))
 
 
 def match_nearest(gaps: Floats) -> tuple[tuple[int, int], ...]:
@@ -106,10 +113,10 @@ def match_nearest(gaps: Floats) -> tuple[tuple[int, int], ...]:
     >>> match_nearest(np.array([[0.1, 0.3], [0.2, 0.5], [0.9, 0.4]]))
     ((0, 0), (2, 1))
     """
-    known = np.where(np.isnan(gaps), np.inf, gaps)
-    if not known.size:
+    distances = np.where(np.isnan(gaps), np.inf, gaps)
+    if not distances.size:
         return ()
-    nearest, distance = known.argmin(axis=1), known.min(axis=1)
+    nearest, distance = distances.argmin(axis=1), distances.min(axis=1)
     return tuple(
         (masked, int(causal))
         for masked, causal in enumerate(nearest)
@@ -181,7 +188,7 @@ def check_pairs(pairs: Sequence[Pair], labels: Sequence[str]) -> None:
 def _named_pair(clause: str, names: Mapping[str, str]) -> Pair:
     # A path may hold colons: the one that parts two runs has a run on either side.
     splits = [(clause[:at], clause[at + 1 :]) for at, letter in enumerate(clause) if letter == ":"]
-    found = [(names[first], names[second]) for first, second in splits if first in names and second in names]
-    if len(found) != 1:
+    pairs = [(names[first], names[second]) for first, second in splits if first in names and second in names]
+    if len(pairs) != 1:
         raise UsageError(f"--pairs {clause!r}: give A:B with A and B of {', '.join(sorted(names))}")
-    return found[0]
+    return pairs[0]

@@ -78,11 +78,11 @@ def scope_title(scope: Scope, pair: PairComparison) -> str:
 
 def agreement_shares(shares: Agreement, of: str = "base") -> str:
     """Agreement of two predictions of an estimator or reader, and McNemar's test where it was made."""
-    found = (
+    text = (
         f"{of}: same answer {number(shares.same_prediction)}; both right {number(shares.both_right)}, "
         f"only A {number(shares.first_right)}, only B {number(shares.second_right)}"
     )
-    return found if math.isnan(shares.mcnemar_p) else f"{found}; McNemar p {number(shares.mcnemar_p)}"
+    return text if math.isnan(shares.mcnemar_p) else f"{text}; McNemar p {number(shares.mcnemar_p)}"
 
 
 def unpaired_notes(comparison: Comparison) -> Iterable[str]:
@@ -160,7 +160,7 @@ def comparison_notes(comparison: Comparison) -> Iterator[str]:
     if within is not None:
         agreements += [pair.agreement for pair in within.templates if pair.agreement]
     if agreements:
-        tested = any(not math.isnan(own.mcnemar_p) for own in agreements)
+        tested = any(not math.isnan(agreement.mcnemar_p) for agreement in agreements)
         exact = " McNemar p: exact, of equal accuracy of base, not corrected." if tested else ""
         if tested and any(scope.ties for scope in scopes):
             exact += " Instances with the same scores are equal in it; the shares count their answers as they are."
@@ -174,7 +174,7 @@ def contrast_notes(comparison: Corrected, own_answers: str = "") -> Iterator[str
     yield from direction_notes(comparison.metrics)
     if own_answers:
         yield own_answers
-    if any(isinstance(own, Contrast) and own.by_chance for own in comparison.contrasts):
+    if any(isinstance(contrast, Contrast) and contrast.by_chance for contrast in comparison.contrasts):
         yield from error_notes(few_values=False, chance=True)
 
 

@@ -75,11 +75,11 @@ class Contrast:
 
 def by_estimator(contrasts: Iterable[Contrast]) -> dict[str, dict[str, Contrast]]:
     """The contrasts that are of an estimator, by its name and by metric."""
-    found: dict[str, dict[str, Contrast]] = {}
+    by_name: dict[str, dict[str, Contrast]] = {}
     for contrast in contrasts:
         if contrast.estimator is not None:
-            found.setdefault(contrast.estimator, {})[contrast.metric] = contrast
-    return found
+            by_name.setdefault(contrast.estimator, {})[contrast.metric] = contrast
+    return by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +195,8 @@ class WithinRun:
     @property
     def kinds(self) -> Mapping[str, tuple[WithinPair, ...]]:
         """The pairs by what they are of, without kinds that have none."""
-        found = {"estimators": self.estimators, "markers": self.markers, "templates": self.templates}
-        return {kind: pairs for kind, pairs in found.items() if pairs}
+        kinds = {"estimators": self.estimators, "markers": self.markers, "templates": self.templates}
+        return {kind: pairs for kind, pairs in kinds.items() if pairs}
 
 
 class Corrected(ABC):
@@ -248,8 +248,8 @@ class Comparison(Corrected):
                 yield from scope.contrasts
         if self.within is not None:
             for pairs in self.within.kinds.values():
-                for own in pairs:
-                    yield from own.contrasts
+                for within_pair in pairs:
+                    yield from within_pair.contrasts
             if self.within.grounding is not None:
                 yield self.within.grounding.contrast
 
@@ -261,8 +261,8 @@ class Comparison(Corrected):
     @property
     def units(self) -> tuple[ClusterKind, ...]:
         """What was resampled, over all scopes."""
-        found = [scope.unit for pair in self.pairs for scope in pair.scopes]
-        return tuple(dict.fromkeys([*found, *([self.within.unit] if self.within else [])]))
+        units = [scope.unit for pair in self.pairs for scope in pair.scopes]
+        return tuple(dict.fromkeys([*units, *([self.within.unit] if self.within else [])]))
 
     def replaced(self, change: Callable[[Contrast], Contrast]) -> Self:
         """The comparison with everything that has a p-value changed, in the order of `contrasts`."""
@@ -277,8 +277,8 @@ class Comparison(Corrected):
         within = self.within
         if within is not None:
             kinds = {kind: tuple(changed(pair, change) for pair in pairs) for kind, pairs in within.kinds.items()}
-            own = within.grounding
-            grounding = own and replace(own, contrast=change(own.contrast))
+            original = within.grounding
+            grounding = original and replace(original, contrast=change(original.contrast))
             within = WithinRun(within.run, within.unit, **kinds, grounding=grounding, failed=within.failed)
         return replace(self, pairs=pairs, within=within)
 

@@ -64,8 +64,8 @@ def compare(runs: Runs, options: CompareOptions = DEFAULT_COMPARISON) -> Compari
     metrics = known_metrics(options.metrics or METRICS, options.scores.ace_bins)
     estimators = _chosen_estimators(shared, scored, metrics, options)
     found = tuple(
-        compare_pair((scored[first].run, scored[second].run), part, estimators, metrics, options)
-        for (first, second), part in shared.items()
+        compare_pair((scored[first].run, scored[second].run), overlap, estimators, metrics, options)
+        for (first, second), overlap in shared.items()
     )
     remarks = (chosen.remark,) if chosen.remark else ()
     return corrected(Comparison(facts, found, chosen.unpaired, metrics, options, remarks=remarks))
@@ -78,19 +78,21 @@ def _chosen_estimators(
     options: CompareOptions,
 ) -> tuple[str, ...]:
     """The estimators asked for, or the paper's, as far as the pairs' templates give them."""
-    given = {
+    available = {
         estimator.name: estimator  # a dict keeps their order
-        for (first, _), part in shared.items()
-        for estimator in available_estimators([scored[first].run.table.templates[row] for row in part.first.rows])
+        for (first, _), overlap in shared.items()
+        for estimator in available_estimators([scored[first].run.table.templates[row] for row in overlap.first.rows])
     }
     # Those of Kissling et al. 2026, Table 2: base stands there as the accuracy.
-    asked = [name for name in headline(Headline.FIRST) if name != BASE]
-    asked = asked if options.estimators is None else list(options.estimators)
-    known = tuple(name for name in asked if name in given)
-    if not known or (options.estimators is not None and len(known) < len(asked)):
-        lacking = ", ".join(name for name in asked if name not in given)
-        raise UsageError(f"compare: no pair has the templates for {lacking}; give --estimator of {', '.join(given)}")
+    names = [name for name in headline(Headline.FIRST) if name != BASE]
+    names = names if options.estimators is None else list(options.estimators)
+    chosen = tuple(name for name in names if name in available)
+    if not chosen or (options.estimators is not None and len(chosen) < len(names)):
+        lacking = ", ".join(name for name in names if name not in available)
+        raise UsageError(
+            f"compare: no pair has the templates for {lacking}; give --estimator of {', '.join(available)}"
+        )
     if options.estimators is not None:
-        for name in known:
-            refuse_meaningless(metrics, given[name])
-    return known
+        for name in chosen:
+            refuse_meaningless(metrics, available[name])
+    return chosen

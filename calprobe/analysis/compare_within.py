@@ -31,21 +31,21 @@ def contrasts_within(run: ScoredRun, metrics: Sequence[Metric], options: Compare
 
     Raises UsageError for estimators or templates that the run does not have, or if there is nothing to compare.
     """
-    found = _Within(run, metrics, options, drawn_of(run.instances.group, options))
+    within = _Within(run, metrics, options, drawn_of(run.instances.group, options))
     if options.templates is not None:
-        return WithinRun(run.facts, found.drawn.unit, templates=tuple(found.template_pairs(options.templates)))
+        return WithinRun(run.facts, within.drawn.unit, templates=tuple(within.template_pairs(options.templates)))
     chosen = options.pairs is not None or options.baseline is not None or options.estimators is not None
-    pairs = found.chosen_pairs() if chosen else found.headline_pairs()
-    markers = [] if chosen else found.marker_pairs()
+    pairs = within.chosen_pairs() if chosen else within.headline_pairs()
+    markers = [] if chosen else within.marker_pairs()
     if not pairs and not markers:
         raise UsageError(f"compare: {run.label} has no two estimators to compare; name another run, or --estimator")
     return WithinRun(
         run.facts,
-        found.drawn.unit,
-        estimators=tuple(map(found.pair, pairs)),
-        markers=tuple(map(found.pair, markers)),
-        grounding=None if chosen else found.grounding(),
-        failed=found.failed(dict.fromkeys(name for pair in (*pairs, *markers) for name in pair)),
+        within.drawn.unit,
+        estimators=tuple(map(within.pair, pairs)),
+        markers=tuple(map(within.pair, markers)),
+        grounding=None if chosen else within.grounding(),
+        failed=within.failed(dict.fromkeys(name for pair in (*pairs, *markers) for name in pair)),
     )
 
 
@@ -65,7 +65,7 @@ class _Within:
         """Each marker with the plain statement."""
         if BASE not in self.run.estimators:
             return []
-        return [(name, BASE) for name, own in self.run.estimators.items() if own.marker is not None]
+        return [(name, BASE) for name, estimator in self.run.estimators.items() if estimator.marker is not None]
 
     def chosen_pairs(self) -> list[Pair]:
         """The pairs that the options name."""
@@ -74,14 +74,14 @@ class _Within:
             self._check(name for pair in pairs for name in pair)
             check_pairs(pairs, list(self.run.estimators))
             return list(pairs)
-        known = list(names if names is not None else headline(Headline.FIRST))
-        known = known if names is not None else [name for name in known if name in self.run.estimators]
-        self._check([*known, *([baseline] if baseline else [])])
+        estimators = list(names if names is not None else headline(Headline.FIRST))
+        estimators = estimators if names is not None else [name for name in estimators if name in self.run.estimators]
+        self._check([*estimators, *([baseline] if baseline else [])])
         if baseline is not None:
-            return pairs_with(baseline, known)
-        if len(known) < 2:
+            return pairs_with(baseline, estimators)
+        if len(estimators) < 2:
             raise UsageError("compare: one RUN compares its estimators with each other: name two --estimator or more")
-        return list(combinations(known, 2))
+        return list(combinations(estimators, 2))
 
     def pair(self, names: Pair) -> WithinPair:
         """Two estimators by all metrics."""
@@ -103,9 +103,13 @@ class _Within:
             sides: dict[str | None, Sides] = {
                 name: sides_of(first[name], second[name], [estimators[name]]) for name in names
             }
-            found = [own for own in contrasts_of(sides, self.metrics, self.drawn) if not _is_repeated(own, sides)]
+            contrasts = [
+                contrast
+                for contrast in contrasts_of(sides, self.metrics, self.drawn)
+                if not _is_repeated(contrast, sides)
+            ]
             agreement = agreement_of_base(first[BASE], second[BASE], self.drawn)
-            yield WithinPair(f"template {pair[0]}", f"template {pair[1]}", tuple(found), agreement)
+            yield WithinPair(f"template {pair[0]}", f"template {pair[1]}", tuple(contrasts), agreement)
 
     def failed(self, names: Iterable[str]) -> dict[str, int]:
         """By estimator, instances without a prediction; those that have none are left out."""
@@ -114,9 +118,9 @@ class _Within:
     def grounding(self) -> Grounding | None:
         """The slope of mean confidence on the percentage; None with fewer than two percentages."""
         named = {
-            int(own.marker): name
-            for name, own in self.run.estimators.items()
-            if own.marker is not None and own.marker.isdecimal()
+            int(estimator.marker): name
+            for name, estimator in self.run.estimators.items()
+            if estimator.marker is not None and estimator.marker.isdecimal()
         }
         if len(named) < PERCENTAGES:
             return None
@@ -130,23 +134,23 @@ class _Within:
 
     def _of_one_template(self, names: Sequence[str]) -> dict[str, Estimator]:
         """The estimators and base, bound to the only template of a table."""
-        known = {own.name: own for own in available_estimators([TemplateRecord(0, "paraphrase")])}
-        if lacking := [name for name in names if name not in known]:
+        available = {estimator.name: estimator for estimator in available_estimators([TemplateRecord(0, "paraphrase")])}
+        if lacking := [name for name in names if name not in available]:
             raise UsageError(
-                f"--templates compares estimators of one template: {', '.join(known)}; not {', '.join(lacking)}"
+                f"--templates compares estimators of one template: {', '.join(available)}; not {', '.join(lacking)}"
             )
-        found = {name: known[name] for name in dict.fromkeys((BASE, *names))}
+        estimators = {name: available[name] for name in dict.fromkeys((BASE, *names))}
         for name in names:
-            refuse_meaningless(self.metrics, found[name])
-        return found
+            refuse_meaningless(self.metrics, estimators[name])
+        return estimators
 
     def _under_template(self, number: int, estimators: Mapping[str, Estimator]) -> dict[str, Confidence]:
         """What they say, as if the run had this template alone and it were plain."""
         table = self.run.table
         rows = [row for row, template in enumerate(table.templates) if template.number == number]
         if not rows:
-            there = ", ".join(str(template.number) for template in table.templates)
-            raise UsageError(f"--templates: {self.run.label} has no template {number}; it has {there}")
+            numbers = ", ".join(str(template.number) for template in table.templates)
+            raise UsageError(f"--templates: {self.run.label} has no template {number}; it has {numbers}")
         plain = replace(table.templates[rows[0]], kind="paraphrase", marker=None)
         alone = replace(table, scores=table.scores[rows], templates=(plain,))
         distributions = Distributions.from_table(alone, self.options.scores.ties)
@@ -160,5 +164,5 @@ def _is_repeated(contrast: Contrast, sides: Mapping[str | None, Sides]) -> bool:
     """Whether it is the accuracy of the answers that base gives too."""
     if contrast.metric != ACCURACY.name or contrast.estimator == BASE or BASE not in sides:
         return False
-    own, base = sides[contrast.estimator], sides[BASE]
-    return np.array_equal(own.first[1], base.first[1]) and np.array_equal(own.second[1], base.second[1])
+    pair, base = sides[contrast.estimator], sides[BASE]
+    return np.array_equal(pair.first[1], base.first[1]) and np.array_equal(pair.second[1], base.second[1])

@@ -52,7 +52,7 @@ class RunContents:
 
     def only(self, estimators: Sequence[str]) -> Self:
         """With these estimators alone, in this order, where a kind of curve has many."""
-        return replace(self, curves={kind: found.only(estimators) for kind, found in self.curves.items()})
+        return replace(self, curves={kind: curves.only(estimators) for kind, curves in self.curves.items()})
 
     def figures(self) -> Iterator[Curves]:
         """What `calprobe report --plots` draws of the run."""
@@ -93,14 +93,14 @@ def gather(report: Report, wanted: Wanted, exposures: Mapping[str, ExposureCount
         exposures: by label, how often a model's training data has the facts, for runs of which that is known.
     """
     scored = {run.label: run for run in report.scored}
-    found = {
+    contents = {
         run.label: _of_run(run, scored[run.label], report.options, wanted, (exposures or {}).get(run.label))
         for run in report.runs
     }
     errors = _errors([run for run in report.scored if len(run.instances)], wanted.errors) if wanted.errors else {}
-    found = {label: replace(own, errors=errors.get(label)) for label, own in found.items()}
+    contents = {label: replace(content, errors=errors.get(label)) for label, content in contents.items()}
     _warn_of_other_questions([run for run in report.runs if BASE in _values(run)])
-    return ReportContents(report, found, _across([own.curves for own in found.values()]))
+    return ReportContents(report, contents, _across([content.curves for content in contents.values()]))
 
 
 def exposures_of(manifest: Manifest) -> ExposureCounts:
@@ -120,31 +120,31 @@ def known_exposures(report: Report) -> dict[str, ExposureCounts]:
     return exposures
 
 
-def _warn_of_other_questions(several: Sequence[RunReport]) -> None:
-    for run in several[1:]:
-        if run.facts.questions != several[0].facts.questions:
-            log.warning(OTHER_QUESTIONS, run.label, several[0].label)
+def _warn_of_other_questions(reports: Sequence[RunReport]) -> None:
+    for run in reports[1:]:
+        if run.facts.questions != reports[0].facts.questions:
+            log.warning(OTHER_QUESTIONS, run.label, reports[0].label)
 
 
 def _errors(runs: Sequence[ScoredRun], top: int) -> dict[str, Shown]:
     """The surest errors of each run, by label, with their texts where they are known."""
-    known: dict[str, AnswerTexts] = {}  # runs of one probe share them
-    found = {}
+    by_probe: dict[str, AnswerTexts] = {}  # runs of one probe share them
+    errors = {}
     for run in runs:
         content = run.manifest.probe.fingerprint or run.label
-        texts = known.get(content) or texts_if_known(run.manifest, run.recorded.path if run.recorded else None)
-        known[content] = texts
-        found[run.label] = show_answers(run, texts.of(run.manifest), ShowOptions(top=top))
-    return found
+        texts = by_probe.get(content) or texts_if_known(run.manifest, run.recorded.path if run.recorded else None)
+        by_probe[content] = texts
+        errors[run.label] = show_answers(run, texts.of(run.manifest), ShowOptions(top=top))
+    return errors
 
 
-def _across(several: Sequence[Mapping[str, Curves]]) -> dict[str, Curves]:
+def _across(by_run: Sequence[Mapping[str, Curves]]) -> dict[str, Curves]:
     """The curves of the runs, joined by kind, where several have any."""
     joined = {}
     for name, kind in KINDS.items():
-        found = [curves[name] for curves in several if name in curves]
-        if kind.join is not None and len(found) > 1:
-            joined[name] = kind.join(found)
+        of_kind = [curves[name] for curves in by_run if name in curves]
+        if kind.join is not None and len(of_kind) > 1:
+            joined[name] = kind.join(of_kind)
     return joined
 
 
@@ -160,8 +160,8 @@ def _of_run(
     if BASE not in values:
         return RunContents(slices=slices)
     reported = Reported(scored, values, options, wanted.estimators, exposures)
-    found = {name: kind.of_report(reported) for name, kind in KINDS.items() if kind.of_report is not None}
-    return RunContents({name: curves for name, curves in found.items() if curves is not None}, slices)
+    by_kind = {name: kind.of_report(reported) for name, kind in KINDS.items() if kind.of_report is not None}
+    return RunContents({name: curves for name, curves in by_kind.items() if curves is not None}, slices)
 
 
 def _slices(
@@ -170,12 +170,12 @@ def _slices(
     """By the kinds, and by what else the report has slices of."""
     if not run.instances:
         return ()
-    asked = options.slices or SliceOptions("relation")
-    own = {asked.by: run.slices} if run.slices else {}
+    slice_options = options.slices or SliceOptions("relation")
+    by_kind = {slice_options.by: run.slices} if run.slices else {}
     for by in kinds:
-        if by not in own:
-            own[by] = slice_run(scored, replace(options, slices=replace(asked, by=by)))
-    return tuple(own[by] for by in dict.fromkeys((*kinds, *own)))
+        if by not in by_kind:
+            by_kind[by] = slice_run(scored, replace(options, slices=replace(slice_options, by=by)))
+    return tuple(by_kind[by] for by in dict.fromkeys((*kinds, *by_kind)))
 
 
 def _values(run: RunReport) -> Values:

@@ -91,8 +91,8 @@ class Sides:
         samples = {"first": self.first, "second": self.second}
         if self.ties is None or not self.ties.any():
             return samples
-        (confidence, correct), (other, other_correct) = self.first, self.second
-        compared = np.where(self.ties, confidence, other), np.where(self.ties, correct, other_correct)
+        (confidence, correct), (second_confidence, second_correct) = self.first, self.second
+        compared = np.where(self.ties, confidence, second_confidence), np.where(self.ties, correct, second_correct)
         return samples | {"compared": compared}
 
 
@@ -104,19 +104,19 @@ def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], d
         metrics: those that are resampled.
         drawn: the clusters of these units, and how to resample.
     """
-    shown = {
+    metrics_of = {
         name: [metric for metric in metrics if all(is_meaningful(metric, estimator) for estimator in pair.estimators)]
         for name, pair in sides.items()
     }
     samples = {
         f"{place} {side}": sample for place, pair in enumerate(sides.values()) for side, sample in pair.samples.items()
     }
-    wanted = [metric for metric in metrics if any(metric in of_pair for of_pair in shown.values())]
-    draws = draw_samples(wanted, samples, drawn.resampling, drawn.clusters)
+    resampled = [metric for metric in metrics if any(metric in of_pair for of_pair in metrics_of.values())]
+    draws = draw_samples(resampled, samples, drawn.resampling, drawn.clusters)
     for place, (name, pair) in enumerate(sides.items()):
         first, second = draws[f"{place} first"], draws[f"{place} second"]
         compared = draws.get(f"{place} compared", second)
-        for metric in shown[name]:
+        for metric in metrics_of[name]:
             errors = first[metric.name], second[metric.name]
             estimates = interval(errors[0], metric), interval(errors[1], metric)
             difference = PairedDraws.of(errors[0], compared[metric.name], metric)

@@ -52,11 +52,11 @@ class Covariate:
         Raises:
             UsageError: rows of ids that a complete run does not have; no id that a run has.
         """
-        known = set(ids)
-        unknown = [key for key in self.values if key not in known]
+        run_ids = set(ids)
+        unknown = [key for key in self.values if key not in run_ids]
         if len(unknown) == len(self.values) or (unknown and complete and self.key != ANYBODYS):
-            shown = "show --json` has them, instances counted from 0"
-            where_ids = "export --what confidences` has them" if self.key in OF_REPLIES else shown
+            where_instances = "show --json` has them, instances counted from 0"
+            where_ids = "export --what confidences` has them" if self.key in OF_REPLIES else where_instances
             few = ", ".join("/".join(key) for key in unknown[:FEW]) + (", .." if len(unknown) > FEW else "")
             raise UsageError(
                 f"{self.file}: {where} has no {'/'.join(self.key)} {few} ({counted(len(unknown), 'unknown row')} of "
@@ -113,19 +113,19 @@ def read_covariate(named: str, groups: int = GROUPS) -> Covariate:
     numbers = [_number(value) for value in values.values()]
     numeric = bool(numbers) and None not in numbers
     if numeric:
-        found: dict[Key, float | str] = {
+        cells: dict[Key, float | str] = {
             own: number for own, number in zip(values, numbers, strict=True) if number is not None
         }
     else:
-        found = {own: str(value) for own, value in values.items()}
-        if (many := len(set(found.values()))) > MOST_CATEGORIES:
+        cells = {own: str(value) for own, value in values.items()}
+        if (many := len(set(cells.values()))) > MOST_CATEGORIES:
             raise UsageError(
                 f"{path}: column {name!r} has {many:,} different texts; categories are {MOST_CATEGORIES} at most, and "
                 "numbers are cut into groups if all of them are numbers"
             )
-    if not found:
+    if not cells:
         raise UsageError(f"{path}: column {name!r} has no values; name another one with {path}:COLUMN")
-    return Covariate(name, path.name, key, found, numeric, groups)
+    return Covariate(name, path.name, key, cells, numeric, groups)
 
 
 def is_covariate(named: str) -> bool:
@@ -157,16 +157,16 @@ def quantile_groups(values: npt.ArrayLike, groups: int = GROUPS) -> tuple[Group,
     numbers = check_vector("values", values)
     if groups < 1 or np.isinf(numbers).any():
         raise ValueError(f"values must be finite or NaN and groups 1 or more; got {groups} groups")
-    known = ~np.isnan(numbers)
-    different = np.unique(numbers[known])
+    present = ~np.isnan(numbers)
+    different = np.unique(numbers[present])
     few = len(different) <= groups
-    edges = different[:-1] if few else np.quantile(numbers[known], np.arange(1, groups) / groups)
+    edges = different[:-1] if few else np.quantile(numbers[present], np.arange(1, groups) / groups)
     # NaN sorts behind all edges, and is in no group.
-    place = np.where(known, np.searchsorted(edges, numbers, side="left"), -1)
-    masks = [place == own for own in np.unique(place[known])]
-    ends = [(float(numbers[kept].min()), float(numbers[kept].max())) for kept in masks]
+    place = np.where(present, np.searchsorted(edges, numbers, side="left"), -1)
+    masks = [place == bin_place for bin_place in np.unique(place[present])]
+    ends = [(float(numbers[mask].min()), float(numbers[mask].max())) for mask in masks]
     names = _range_names(ends)
-    return tuple(Group(name, kept, low, high) for name, kept, (low, high) in zip(names, masks, ends, strict=True))
+    return tuple(Group(name, mask, low, high) for name, mask, (low, high) in zip(names, masks, ends, strict=True))
 
 
 def groups_of(covariate: Covariate, values: Sequence[float | str | None]) -> tuple[Group, ...]:
@@ -176,17 +176,17 @@ def groups_of(covariate: Covariate, values: Sequence[float | str | None]) -> tup
     """
     lacking = np.array([value is None for value in values], np.bool_)
     if covariate.numeric:
-        found = quantile_groups(as_numbers(values), covariate.groups)
+        groups = quantile_groups(as_numbers(values), covariate.groups)
     else:
         texts = np.array(["" if value is None else str(value) for value in values], object)
         names = sorted(set(texts[~lacking].tolist()), key=natural_order)
-        found = tuple(Group(name, (texts == name) & ~lacking) for name in names)
+        groups = tuple(Group(name, (texts == name) & ~lacking) for name in names)
     if not lacking.any():
-        return found
-    name, taken = f"no {covariate.name}", {group.name for group in found}
+        return groups
+    name, taken = f"no {covariate.name}", {group.name for group in groups}
     while name in taken:  # a category of that name
         name = f"({name})"
-    return (*found, Group(name, lacking))
+    return (*groups, Group(name, lacking))
 
 
 def as_numbers(values: Iterable[float | str | None]) -> Floats:
@@ -206,33 +206,37 @@ def _split(named: str) -> tuple[Path, str | None]:
     raise DataMissingError(f"{named}: no such file; check the path, or give FILE:COLUMN")
 
 
-def _column(path: Path, column: str | None, there: Sequence[str]) -> str:
+def _column(path: Path, column: str | None, columns: Sequence[str]) -> str:
     if column is not None:
-        if column not in there:
-            raise UsageError(f"{path}: {no_such(column, there, 'among its columns')}")
+        if column not in columns:
+            raise UsageError(f"{path}: {no_such(column, columns, 'among its columns')}")
         return column
-    if len(there) != 1:
-        what = f"name one of its columns, {path}:COLUMN ({', '.join(there)})" if there else "it has no further column"
-        raise UsageError(f"{path}: {what}")
-    return there[0]
+    if len(columns) != 1:
+        advice = (
+            f"name one of its columns, {path}:COLUMN ({', '.join(columns)})" if columns else "it has no further column"
+        )
+        raise UsageError(f"{path}: {advice}")
+    return columns[0]
 
 
 def _values(rows: Iterable[tuple[str, Mapping[str, Any]]], key: Key, name: str) -> dict[Key, Any]:
     """The cells of the column by what they are of, without the empty ones."""
-    found: dict[Key, Any] = {}
+    values: dict[Key, Any] = {}
     for where, content in rows:
-        cells = [content.get(part) for part in key]
+        cells = [content.get(key_column) for key_column in key]
         if any(cell is None or cell == "" for cell in cells):
             raise ProbeFormatError(f"{where}: {' or '.join(key)} is empty; fill it in or delete the row")
         value = content.get(name)
         value = value.strip() if isinstance(value, str) else value
         if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
             continue
-        own = tuple(map(_id_text, cells))
-        if own in found and found[own] != value:
-            raise ProbeFormatError(f"{where}: {'/'.join(own)} is there twice, with another {name}; keep one of them")
-        found[own] = value
-    return found
+        row_key = tuple(map(_id_text, cells))
+        if row_key in values and values[row_key] != value:
+            raise ProbeFormatError(
+                f"{where}: {'/'.join(row_key)} is there twice, with another {name}; keep one of them"
+            )
+        values[row_key] = value
+    return values
 
 
 def _id_text(cell: object) -> str:
@@ -256,7 +260,7 @@ def _number(value: object) -> float | None:
 def _range_names(ends: Sequence[tuple[float, float]]) -> list[str]:
     """Each range as text: 3 to 17. With as many digits as they need to be different."""
     spelled: tuple[Callable[[float], str], ...] = (
-        *((lambda number: f"{number:,.0f}",) if all(end.is_integer() for own in ends for end in own) else ()),
+        *((lambda number: f"{number:,.0f}",) if all(end.is_integer() for pair in ends for end in pair) else ()),
         lambda number: f"{number:.3g}",
         lambda number: f"{number:.6g}",
         repr,

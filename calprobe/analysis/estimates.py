@@ -41,14 +41,15 @@ def estimates_of(
         read = _units(cell, name, kept)
         alike.setdefault((read.tobytes(), meaningful(metrics, cell.estimators[name])), []).append(name)
     values: dict[str, dict[str, Estimate]] = {}
-    for (_, shown), own in alike.items():
-        read = _units(cell, own[0], kept)
-        samples = {name: cell.sample(name, read) for name in own}
-        drawn = [metric for metric in shown if smooth or metric.name != SMOOTH_ECE.name]
-        plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0)) if len(drawn) < len(shown) else {}
-        found = bootstrap_many(drawn, samples, resampling, cell.units.clusters_of(read))
+    for (_, applicable), group in alike.items():
+        read = _units(cell, group[0], kept)
+        samples = {name: cell.sample(name, read) for name in group}
+        drawn = [metric for metric in applicable if smooth or metric.name != SMOOTH_ECE.name]
+        plain = bootstrap_many([SMOOTH_ECE], samples, Resampling(0)) if len(drawn) < len(applicable) else {}
+        estimates = bootstrap_many(drawn, samples, resampling, cell.units.clusters_of(read))
         values |= {
-            name: {metric.name: (found[name] | plain.get(name, {}))[metric.name] for metric in shown} for name in own
+            name: {metric.name: (estimates[name] | plain.get(name, {}))[metric.name] for metric in applicable}
+            for name in group
         }
     return {name: values[name] for name in names}
 
@@ -71,5 +72,5 @@ def few_values_of(cell: Cell, estimator: str, ace_bins: int | None) -> bool:
     """Whether the confidences of an estimator have fewer different values than ACE has bins; no uncertainty has."""
     if cell.estimators[estimator].scale != "probability":
         return False
-    found = cell.confidences[estimator]
-    return has_few_values(found.confidence[found.read], ace_bins)
+    confidence = cell.confidences[estimator]
+    return has_few_values(confidence.confidence[confidence.read], ace_bins)

@@ -14,11 +14,11 @@ def relation_groups(groups: Mapping[str, Iterable[str]]) -> dict[str, tuple[str,
     >>> relation_groups({"P36": ["Geographic", "Political"], "P9": ["Political"]})
     {'Geographic': ('P36',), 'Political': ('P9', 'P36')}
     """
-    found: dict[str, set[str]] = {}
-    for relation, own in groups.items():
-        for group in own:
-            found.setdefault(group, set()).add(relation)
-    return {group: tuple(sorted(found[group], key=natural_order)) for group in sorted(found, key=natural_order)}
+    members: dict[str, set[str]] = {}
+    for relation, names in groups.items():
+        for group in names:
+            members.setdefault(group, set()).add(relation)
+    return {group: tuple(sorted(members[group], key=natural_order)) for group in sorted(members, key=natural_order)}
 
 
 def natural_order(name: str) -> tuple[tuple[str, int], ...]:
@@ -27,5 +27,5 @@ def natural_order(name: str) -> tuple[tuple[str, int], ...]:
     >>> sorted(["P36", "P9", "P1376"], key=natural_order)
     ['P9', 'P36', 'P1376']
     """
-    parts = re.split(r"([0-9]+)", name)  # text and number in turn, text first and last
-    return tuple(zip(parts[::2], (int(number) for number in [*parts[1::2], "0"]), strict=True))
+    pieces = re.split(r"([0-9]+)", name)  # text and number in turn, text first and last
+    return tuple(zip(pieces[::2], (int(number) for number in [*pieces[1::2], "0"]), strict=True))

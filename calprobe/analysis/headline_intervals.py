@@ -32,8 +32,8 @@ class HeadlineIntervals:
         return {
             "bear_score": ends(self.bear_score),
             "estimators": {
-                name: {metric: ends(estimate) for metric, estimate in own.items()}
-                for name, own in self.estimators.items()
+                name: {metric: ends(estimate) for metric, estimate in estimates.items()}
+                for name, estimates in self.estimators.items()
             },
         }
 

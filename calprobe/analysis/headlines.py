@@ -51,29 +51,29 @@ def scored_headline(run: ScoredRun, options: ReportOptions = DEFAULT_OPTIONS) ->
     name = BASE if BASE in run.estimators else next(iter(run.estimators), None)
     if name is None or not len(run.instances):
         return NOTHING
-    found = run.confidence(name)
+    confidence = run.confidence(name)
     resampling = options.resampling if chance_shown(len(run.instances), options.resampling) else Resampling(0)
-    shown = [metric for error in ERRORS for metric in with_chance(error)]
+    names = [metric for error in ERRORS for metric in with_chance(error)]
     metrics = bootstrap(
-        [metric for metric in standard_metrics(options.ace_bins) if metric.name in shown],
-        found.confidence,
-        found.correct,
+        [metric for metric in standard_metrics(options.ace_bins) if metric.name in names],
+        confidence.confidence,
+        confidence.correct,
         resampling,
         run.clusters,
     )
-    accuracy = {"accuracy": Estimate(float(found.correct.mean()))}
+    accuracy = {"accuracy": Estimate(float(confidence.correct.mean()))}
     return _headline(len(run.instances), metrics | accuracy, error_shown(few_values=False), name)
 
 
 def asked_headline(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> RunHeadline:
     """By the estimator that stands for the run, in the mean over its usual variants: see `Overall`."""
-    found = overall_read(asked, options)
-    if found is None:
+    overall = overall_read(asked, options)
+    if overall is None:
         return NOTHING
-    headline = _headline(found.rows, found.metrics, found.error, found.of)
-    if not chance_shown(found.questions, options.resampling):
+    headline = _headline(overall.rows, overall.metrics, overall.error, overall.of)
+    if not chance_shown(overall.questions, options.resampling):
         headline = replace(headline, if_calibrated=None, p=None)
-    return replace(headline, left_out=found.left_out)
+    return replace(headline, left_out=overall.left_out)
 
 
 def _headline(rows: int, metrics: Mapping[str, Estimate], error: ErrorName, of: str) -> RunHeadline:

@@ -72,16 +72,16 @@ def hub_card(run: Run | AskedRun, options: ReportOptions | AskedOptions, source:
     if source is not None and not source.startswith(("https://", "http://")):
         raise UsageError(f"--source {source}: no address; give one that begins with https://")
     if isinstance(run, AskedRun) and isinstance(options, AskedOptions):
-        found = _asked(run, options)
+        numbers = _asked(run, options)
     elif isinstance(run, Run) and isinstance(options, ReportOptions):
-        found = _scored(run, options)
+        numbers = _scored(run, options)
     else:
         raise UsageError(f"{run.path}: AskedOptions are of runs of replies, ReportOptions of runs of scores")
     version = run.manifest.versions.get("calprobe", "")
     named = None if source is None else f"calprobe {version}".rstrip()
     results = [
         _eval_result(number, named, source)
-        for number in found
+        for number in numbers
         if number.estimate is not None and not math.isnan(number.estimate.value)
     ]
     return ModelCardData(model_name=model_name(run.manifest.model), eval_results=results).to_yaml() + "\n"
@@ -122,10 +122,10 @@ def _eval_result(number: _Number, source_name: str | None, source: str | None) -
 
 def _scored(run: Run, options: ReportOptions) -> Iterator[_Number]:
     reported = report(run, options)
-    (own,) = reported.runs
+    (run_report,) = reported.runs
     manifest = run.manifest
     result = _Result(_task(manifest), _probe(manifest), _how(manifest, options))
-    for estimator in own.estimators:
+    for estimator in run_report.estimators:
         if estimator.name in headline(Headline.PAGE):
             args = {"estimator": estimator.name, "templates": templates_text(estimator.templates)}
             for metric in reported.metrics:
@@ -144,13 +144,13 @@ def _probe(manifest: Manifest) -> Mapping[str, Any]:
     probe, used = manifest.probe.name, manifest.template_set.name
     kind, config = _HUB_PROBES.get(probe, (probe, ""))
     templates = templates_text([template.number for template in manifest.templates])
-    parts = [config, f"template set {used} ({templates})", manifest.limits()]
-    return {"type": kind, "name": probe, "config": ", ".join(filter(None, parts))}
+    texts = [config, f"template set {used} ({templates})", manifest.limits()]
+    return {"type": kind, "name": probe, "config": ", ".join(filter(None, texts))}
 
 
 def _how(manifest: Manifest, options: ReportOptions) -> dict[str, Any]:
     instances = sum(relation.n_instances for relation in manifest.relations)
-    given = {
+    facts = {
         "probe": manifest.probe.name,
         "template_set": manifest.template_set.name,
         "instances": instances,
@@ -161,15 +161,15 @@ def _how(manifest: Manifest, options: ReportOptions) -> dict[str, Any]:
         "pll_metric": manifest.settings.pll_metric,
         "calprobe": manifest.versions.get("calprobe"),
     }
-    return {key: value for key, value in given.items() if value is not None}
+    return {key: value for key, value in facts.items() if value is not None}
 
 
 def _asked(run: AskedRun, options: AskedOptions) -> Iterator[_Number]:
     reported = report(run, options)
-    (own,) = reported.runs
+    (run_report,) = reported.runs
     manifest = run.manifest
     records = {record.name: record for record in manifest.sets}
-    accuracy, *others = (metric for metric in reported.metrics if metric.printed)
+    accuracy_metric, *metrics = (metric for metric in reported.metrics if metric.printed)
     how = {
         "study": manifest.study,
         "backend": manifest.backend.name,
@@ -178,14 +178,14 @@ def _asked(run: AskedRun, options: AskedOptions) -> Iterator[_Number]:
         "calprobe": manifest.versions.get("calprobe"),
     }
     shared = {key: value for key, value in how.items() if value is not None}
-    for cell in own.reports():
+    for cell in run_report.reports():
         result = _Result(("question-answering", "question answering"), _set(records[cell.set]), shared)
-        for reader, found in cell.accuracy.items():
+        for reader, accuracy in cell.accuracy.items():
             args = {"reader": reader, "variant": cell.variant}
-            yield _Number(result, accuracy.name, accuracy.title, args, found.value)
+            yield _Number(result, accuracy_metric.name, accuracy_metric.title, args, accuracy.value)
         for name, estimator in cell.estimators.items():
             args = {"estimator": name, "variant": cell.variant}
-            for metric in others:
+            for metric in metrics:
                 yield _Number(result, metric.name, metric.title, args, estimator.metrics.get(metric.name))
             yield _Number(result, *_COVERAGE, args, estimator.coverage)
 
@@ -196,11 +196,11 @@ def _set(record: QuestionSetRecord) -> Mapping[str, Any]:
     drawn = "" if source.rule == "all" else f"{record.n_asked:,} of {counted(source.available, 'question')}"
     seed = f", seed {source.seed}" if drawn and source.places is not None else ""
     shots = f", {counted(len(record.shots), 'example')} in prompts" if record.shots else ""
-    found = {
+    entry = {
         "type": source.repository or record.name,
         "name": record.name,
         "config": f"{drawn}{seed}{shots}".removeprefix(", "),
         "split": source.split,
         "revision": source.revision,
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in entry.items() if value}

@@ -26,9 +26,11 @@ def check_shareable(run: Run | AskedRun) -> None:
         raise UsageError(
             f"{run.path}: a data set of a partial run would be another one tomorrow; complete the run first"
         )
-    if isinstance(run, AskedRun) and (kept := [own.name for own in run.manifest.sets if not own.source.quotable]):
+    if isinstance(run, AskedRun) and (
+        names := [record.name for record in run.manifest.sets if not record.source.quotable]
+    ):
         raise UsageError(
-            f"{run.path}: texts of {', '.join(kept)} must not be published, and replies contain them\n"
+            f"{run.path}: texts of {', '.join(names)} must not be published, and replies contain them\n"
             "export --what confidences has no texts"
         )
 
@@ -111,7 +113,7 @@ The folder is also the run itself: get it by `hf download OWNER/NAME --repo-type
 
 
 def _tasks(run: Run | AskedRun) -> list[str]:
-    return [run.manifest.probe.name] if isinstance(run, Run) else [own.name for own in run.manifest.sets]
+    return [run.manifest.probe.name] if isinstance(run, Run) else [record.name for record in run.manifest.sets]
 
 
 def _facts(run: Run | AskedRun) -> Mapping[str, str]:
@@ -127,8 +129,8 @@ def _facts(run: Run | AskedRun) -> Mapping[str, str]:
             "model": f"{model_name(manifest.model)}, {manifest.model.kind or 'kind not known'}",
             "dtype": manifest.settings.dtype or "",
         }
-    sets = (f"{own.name} ({counted(own.n_asked, 'question')})" for own in run.set_records)
-    limited = (own.limits() for own in run.set_records if own.is_limited)
+    sets = (f"{record.name} ({counted(record.n_asked, 'question')})" for record in run.set_records)
+    limited = (record.limits() for record in run.set_records if record.is_limited)
     return {
         "questions": ", ".join(sets),
         "LIMITED": ", ".join(limited),

@@ -39,9 +39,9 @@ def value_json(value: Any) -> Any:
     if isinstance(value, float):
         return number_json(value)
     if isinstance(value, tuple | list):
-        return [value_json(one) for one in value]
+        return [value_json(item) for item in value]
     if isinstance(value, Mapping):
-        return {name: value_json(one) for name, one in value.items()}
+        return {name: value_json(item) for name, item in value.items()}
     if hasattr(value, "to_json"):
         return value.to_json()
     return record_json(value) if is_dataclass(value) else value
@@ -59,6 +59,6 @@ def record_json(record: Any, keys: str = "") -> dict[str, Any]:
     >>> record_json(Share(3, Estimate(0.5)))
     {'n': 3, 'share': {'value': 0.5, 'ci95': None}}
     """
-    named: str = keys or getattr(record, "JSON", "") or " ".join(one.name for one in fields(record))
-    parts = [key.partition("=") for key in named.split()]
-    return {key: value_json(attrgetter(attribute or key)(record)) for key, _, attribute in parts}
+    named: str = keys or getattr(record, "JSON", "") or " ".join(field.name for field in fields(record))
+    pairs = [key.partition("=") for key in named.split()]
+    return {key: value_json(attrgetter(attribute or key)(record)) for key, _, attribute in pairs}

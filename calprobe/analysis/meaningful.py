@@ -19,7 +19,9 @@ def of_scale(metrics: Iterable[Metric], scale: str) -> tuple[Metric, ...]:
     ['accuracy', 'auroc']
     """
     return tuple(
-        own for own in metrics if scale == "probability" or isinstance(own, RankMetric) or own.name == ACCURACY.name
+        metric
+        for metric in metrics
+        if scale == "probability" or isinstance(metric, RankMetric) or metric.name == ACCURACY.name
     )
 
 

@@ -10,8 +10,8 @@ from calprobe.metrics import Difference, Estimate
 
 def spelled(estimate: Estimate) -> str:
     """The value, and behind it the interval where there is one: 0.6398 (.600-.679)."""
-    found = interval(estimate)
-    return f"{number(estimate.value)} ({found})" if found else number(estimate.value)
+    text = interval(estimate)
+    return f"{number(estimate.value)} ({text})" if text else number(estimate.value)
 
 
 def number(value: float) -> str:
@@ -42,18 +42,18 @@ def signed_interval(estimate: Estimate | Difference) -> str:
 
 def signed_spelled(estimate: Estimate) -> str:
     """The value with its sign, and behind it the interval where there is one: -0.6398 (-.970 to +.121)."""
-    found = signed_interval(estimate)
-    return f"{signed(estimate.value)} ({found})" if found else signed(estimate.value)
+    text = signed_interval(estimate)
+    return f"{signed(estimate.value)} ({text})" if text else signed(estimate.value)
 
 
 def ranges(numbers: Iterable[int]) -> str:
     """0-4,7 for 0, 1, 2, 3, 4, 7."""
     runs: list[list[int]] = []
-    for own in sorted(numbers):
-        if runs and own == runs[-1][-1] + 1:
-            runs[-1].append(own)
+    for value in sorted(numbers):
+        if runs and value == runs[-1][-1] + 1:
+            runs[-1].append(value)
         else:
-            runs.append([own])
+            runs.append([value])
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 

@@ -127,8 +127,8 @@ class Overview:
     @property
     def errors(self) -> tuple[ErrorName, ...]:
         """The calibration errors that stand for any task."""
-        shown = {task.error for task in self.tasks if task.sides}
-        return tuple(error for error in ERRORS if error in shown) or ERRORS[:1]
+        names = {task.error for task in self.tasks if task.sides}
+        return tuple(error for error in ERRORS if error in names) or ERRORS[:1]
 
     @property
     def chance(self) -> bool:
@@ -164,76 +164,76 @@ def report_task(task: Task, options: OverviewOptions = DEFAULTS) -> ReportedTask
     """Report and compare the runs of a task; raises nothing for runs that are odd, missing or of two kinds."""
     missing = dict(task.missing)
     opened = _each(task.runs, lambda _, path: open_run(path), missing)
-    asked, scored = of_replies(opened), of_scores(opened)
-    if asked and scored:
-        missing |= dict.fromkeys(scored, "a run of scores among runs of replies; report it by itself")
-    if asked:
-        found = _asked(task, asked, options, missing)
-    elif scored:
-        found = _scored(task, scored, options, missing)
+    asked_runs, scored_runs = of_replies(opened), of_scores(opened)
+    if asked_runs and scored_runs:
+        missing |= dict.fromkeys(scored_runs, "a run of scores among runs of replies; report it by itself")
+    if asked_runs:
+        reported = _asked(task, asked_runs, options, missing)
+    elif scored_runs:
+        reported = _scored(task, scored_runs, options, missing)
     else:
-        found = ReportedTask(TaskOverview(task.name, None, (), missing), None)
-    return replace(found, overview=replace(found.overview, about=_limited(opened.values())))
+        reported = ReportedTask(TaskOverview(task.name, None, (), missing), None)
+    return replace(reported, overview=replace(reported.overview, about=_limited(opened.values())))
 
 
 def _limited(runs: Iterable[Run | AskedRun]) -> str:
     """What part of its probe or its questions each run is of, said once where they are of one part."""
     sets = (run.set_records if isinstance(run, AskedRun) else (run.manifest,) for run in runs)
-    limits = dict.fromkeys(filter(None, (each.limits() for own in sets for each in own)))
+    limits = dict.fromkeys(filter(None, (record.limits() for records in sets for record in records)))
     return f"LIMITED: {', '.join(limits)}" if limits else ""
 
 
 def overview(title: str, tasks: Iterable[TaskOverview], options: OverviewOptions = DEFAULTS) -> Overview:
     """Tasks that were reported, together."""
-    known = {metric.name: metric for metric in metrics_of(options.asked)}
-    return Overview(title, tuple(tasks), tuple(known[name] for name in METRICS), options.asked.resampling)
+    by_name = {metric.name: metric for metric in metrics_of(options.asked)}
+    return Overview(title, tuple(tasks), tuple(by_name[name] for name in METRICS), options.asked.resampling)
 
 
 def _scored(task: Task, runs: Mapping[str, Run], options: OverviewOptions, missing: dict[str, str]) -> ReportedTask:
-    reports = _each(runs, lambda label, run: report({label: run}, options.scores), missing)
-    every = list(reports.values())
-    if not every:
+    by_label = _each(runs, lambda label, run: report({label: run}, options.scores), missing)
+    reports = list(by_label.values())
+    if not reports:
         return ReportedTask(TaskOverview(task.name, "scored", (), missing), None)
-    found = replace(
-        every[0],
-        runs=tuple(run for own in every for run in own.runs),
-        scored=tuple(run for own in every for run in own.scored),
+    joined = replace(
+        reports[0],
+        runs=tuple(run for of_run in reports for run in of_run.runs),
+        scored=tuple(run for of_run in reports for run in of_run.scored),
     )
-    kept = {label: runs[label] for label in reports}
+    reported = {label: runs[label] for label in by_label}
     # Models may be scored under more templates than others; a partial run lacks facts, and is not compared.
-    compared = CompareOptions(scores=options.scores, intersect=not any(run.facts.partial for run in found.runs))
-    comparison, why = _compared(kept, lambda: compare(kept, compared))
-    sides = tuple(_scored_side(run, task.runs[run.label]) for run in found.runs)
-    return ReportedTask(TaskOverview(task.name, "scored", sides, missing, comparison, why), found)
+    compared = CompareOptions(scores=options.scores, intersect=not any(run.facts.partial for run in joined.runs))
+    comparison, why = _compared(reported, lambda: compare(reported, compared))
+    sides = tuple(_scored_side(run, task.runs[run.label]) for run in joined.runs)
+    return ReportedTask(TaskOverview(task.name, "scored", sides, missing, comparison, why), joined)
 
 
 def _asked(task: Task, runs: Mapping[str, AskedRun], options: OverviewOptions, missing: dict[str, str]) -> ReportedTask:
     opened = _each(runs, asked_of, missing)
-    reports = _each(opened, lambda _, run: report_asked_run(run, options.asked), missing)
-    if not reports:
+    by_label = _each(opened, lambda _, run: report_asked_run(run, options.asked), missing)
+    if not by_label:
         return ReportedTask(TaskOverview(task.name, "asked", (), missing), None)
-    every = tuple(reports.values())
-    found = AskedReport(every, metrics_of(options.asked), options.asked, across_runs(every, options.asked))
-    kept = [opened[label] for label in reports]
+    reports = tuple(by_label.values())
+    joined = AskedReport(reports, metrics_of(options.asked), options.asked, across_runs(reports, options.asked))
+    reported = [opened[label] for label in by_label]
     comparison, why = _compared(
-        reports, lambda: compare_asked(kept, CompareOptions(scores=options.scores), options.asked)
+        by_label, lambda: compare_asked(reported, CompareOptions(scores=options.scores), options.asked)
     )
-    sides = tuple(_asked_side(run, task.runs[run.label]) for run in every)
-    return ReportedTask(TaskOverview(task.name, "asked", sides, missing, comparison, why), found)
+    sides = tuple(_asked_side(run, task.runs[run.label]) for run in reports)
+    return ReportedTask(TaskOverview(task.name, "asked", sides, missing, comparison, why), joined)
 
 
-def _each(given: Mapping[str, G], make: Callable[[str, G], T], missing: dict[str, str]) -> dict[str, T]:
+def _each(sources: Mapping[str, G], make: Callable[[str, G], T], missing: dict[str, str]) -> dict[str, T]:
     """What is made of each, by its label; where that fails, why, in `missing`."""
-    found = {}
-    for label, each in given.items():
+    results = {}
+    for label, source in sources.items():
         try:
-            found[label] = make(label, each)
+            results[label] = make(label, source)
         except CalprobeError as error:
             missing[label] = str(error)
         except Exception as error:  # a run that nobody foresaw must not take the others with it
             log.debug("%s", label, exc_info=True)
             missing[label] = f"{type(error).__name__}: {error}"
-    return found
+    return results
 
 
 def _compared(runs: Mapping[str, object], make: Callable[[], T]) -> tuple[T | None, str]:
@@ -241,13 +241,15 @@ def _compared(runs: Mapping[str, object], make: Callable[[], T]) -> tuple[T | No
     if len(runs) < 2:
         return None, ""
     failed: dict[str, str] = {}
-    found = _each({"comparison": runs}, lambda _, __: make(), failed)
-    return found.get("comparison"), failed.get("comparison", "")
+    results = _each({"comparison": runs}, lambda _, __: make(), failed)
+    return results.get("comparison"), failed.get("comparison", "")
 
 
 def _scored_side(run: RunReport, path: str) -> TaskRun:
-    shown = next((own for own in run.estimators if own.name == BASE), next(iter(run.estimators), None))
-    metrics = {} if shown is None else shown.metrics
+    headline = next(
+        (estimator for estimator in run.estimators if estimator.name == BASE), next(iter(run.estimators), None)
+    )
+    metrics = {} if headline is None else headline.metrics
     return TaskRun(
         label=run.label,
         model=run.facts.model,
@@ -256,25 +258,25 @@ def _scored_side(run: RunReport, path: str) -> TaskRun:
         n=run.instances,
         accuracy=metrics.get("accuracy", UNDEFINED),
         metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
-        of="" if shown is None else shown.name,
+        of="" if headline is None else headline.name,
         questions=run.instances,
     )
 
 
 def _asked_side(run: AskedRunReport, path: str) -> TaskRun:
-    found = overall_of(run)
-    metrics = {} if found is None else found.metrics
+    overall = overall_of(run)
+    metrics = {} if overall is None else overall.metrics
     return TaskRun(
         label=run.label,
         model=run.model,
         path=messages.shown(path),
         partial=run.partial,
-        n=0 if found is None else found.rows,
+        n=0 if overall is None else overall.rows,
         accuracy=metrics.get("accuracy", UNDEFINED),
         metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
-        of="" if found is None else found.of,
+        of="" if overall is None else overall.of,
         questions=run.questions,
         few_values=run.few_values,
-        left_out=() if found is None else found.left_out,
+        left_out=() if overall is None else overall.left_out,
         failed=sum(number for cell in run.reports() for number in cell.failures.values()),
     )

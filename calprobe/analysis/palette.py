@@ -31,5 +31,5 @@ def series_places(names: Sequence[str]) -> dict[str, int]:
         if (place := _OWN_PLACE.get(name)) is not None and place not in places.values():
             places[name] = place
     free = [place for place in range(MAX_SERIES) if place not in places.values()] or list(range(MAX_SERIES))
-    others = [name for name in names if name not in places]
-    return places | {name: free[at] if at < len(free) else at % MAX_SERIES for at, name in enumerate(others)}
+    unplaced = [name for name in names if name not in places]
+    return places | {name: free[at] if at < len(free) else at % MAX_SERIES for at, name in enumerate(unplaced)}

@@ -63,10 +63,10 @@ def left_out(run: RunFacts) -> str:
 
 
 def _lacking(run: RunFacts, partial: str, limited: str) -> str:
-    found = [f"{partial}, {run.relations} of {len(run.manifest.relations)} relations"] if run.partial else []
+    clauses = [f"{partial}, {run.relations} of {len(run.manifest.relations)} relations"] if run.partial else []
     if limits := run.manifest.limits():
-        found.append(f"{limited}: {limits}")
-    return "; ".join(found)
+        clauses.append(f"{limited}: {limits}")
+    return "; ".join(clauses)
 
 
 def how_scored(run: RunFacts) -> str:
@@ -84,7 +84,7 @@ def size(found: RunFacts | Scope) -> str:
 
 def size_and_state(run: RunFacts) -> str:
     """The run's size; notes a partial run and one of a part of the probe."""
-    return f"{size(run)} ({found})" if (found := left_out(run)) else size(run)
+    return f"{size(run)} ({note})" if (note := left_out(run)) else size(run)
 
 
 def _same_tokens(run: RunFacts) -> str:
@@ -105,15 +105,15 @@ def cost_of_templates(run: RunFacts) -> tuple[str, ...]:
     """What one wording has cost, the paraphrases and all templates: estimators read one or several; or nothing."""
     numbers = [template.number for template in run.manifest.templates]
     paraphrases = [template.number for template in run.manifest.templates if template.kind == "paraphrase"]
-    every = run.cost_of(numbers)
-    if every is None or len(numbers) < 2:
+    total = run.cost_of(numbers)
+    if total is None or len(numbers) < 2:
         return ()
     first = paraphrases[0] if paraphrases else numbers[0]
-    parts = {f"template {first}": [first], f"{len(paraphrases)} paraphrases": paraphrases, "all templates": numbers}
-    found = {tuple(own): name for name, own in reversed(parts.items()) if own}  # each set of templates once
+    groups = {f"template {first}": [first], f"{len(paraphrases)} paraphrases": paraphrases, "all templates": numbers}
+    names = {tuple(group): name for name, group in reversed(groups.items()) if group}  # each set of templates once
     texts = [
-        f"{run.cost_of(own).tokens:,} for {name}"  # type: ignore[union-attr]
-        for own, name in sorted(found.items(), key=lambda item: len(item[0]))
+        f"{run.cost_of(group).tokens:,} for {name}"  # type: ignore[union-attr]
+        for group, name in sorted(names.items(), key=lambda item: len(item[0]))
     ]
     return (f"scored tokens: {', '.join(texts)}",)
 
@@ -156,7 +156,7 @@ def calibration_sentences(run: RunReport) -> tuple[str, ...]:
 
     None without draws, and in a report of chosen metrics that lacks one of these.
     """
-    base = next((own.metrics for own in run.estimators if own.name == BASE), {})
+    base = next((estimator.metrics for estimator in run.estimators if estimator.name == BASE), {})
     if not {"confidence_gap", "ace", "ace_if_calibrated", "ace_p"} <= base.keys() or math.isnan(base["ace_p"].value):
         return ()
     gap = base["confidence_gap"]

@@ -79,15 +79,17 @@ class RankReport:
             score.name: {name: estimate_json(estimate) for name, estimate in score.metrics.items()}
             for score in self.scores
         }
-        found: dict[str, Any] = {"answers": self.answers, "scores": scores}
+        record: dict[str, Any] = {"answers": self.answers, "scores": scores}
         if self.options.baseline is not None:
-            found["differences"] = {"baseline": self.options.baseline, "scores": self._differences()}
-        return {self.label: found}
+            record["differences"] = {"baseline": self.options.baseline, "scores": self._differences()}
+        return {self.label: record}
 
     def _differences(self) -> dict[str, dict[str, Any]]:
         names = [score.name for score in self.scores if score.name != self.options.baseline]
         by_score = by_estimator(self.contrasts)
-        return {name: {metric: _tested(own) for metric, own in by_score.get(name, {}).items()} for name in names}
+        return {
+            name: {metric: _tested(contrast) for metric, contrast in by_score.get(name, {}).items()} for name in names
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class GroupedRanks:
 
     def to_json(self) -> dict[str, Any]:
         """The object of `calprobe rank --group --json`: {FILE: {group, groups: {LABEL: {answers, scores}}}}."""
-        groups = {label: found.to_json()[label] for label, found in self.groups.items()}
+        groups = {label: report.to_json()[label] for label, report in self.groups.items()}
         return {self.label: {"group": self.column, "groups": groups}}
 
 
@@ -125,19 +127,19 @@ def rank(answers: ScoredAnswers, options: RankOptions = DEFAULT_OPTIONS, label: 
     """
     _check_names(answers, options)
     run = run_of_answers(answers, label, options)
-    found = report_run(run, ReportOptions(ace_bins=options.ace_bins, resampling=options.resampling))
-    computed = {name for score in found.estimators for name in score.metrics}
+    report = report_run(run, ReportOptions(ace_bins=options.ace_bins, resampling=options.resampling))
+    computed = {name for score in report.estimators for name in score.metrics}
     metrics = tuple(
         metric for metric in standard_metrics(options.ace_bins) if metric.name in computed and _listed(metric)
     )
-    return RankReport(found, metrics, options, _contrasts(run, found, metrics, options))
+    return RankReport(report, metrics, options, _contrasts(run, report, metrics, options))
 
 
 def rank_groups(
     answers: ScoredAnswers, column: str, options: RankOptions = DEFAULT_OPTIONS, label: str = ""
 ) -> GroupedRanks:
     """`rank` of each group of the answers by itself. Raises as `rank`, ValueError for answers without groups."""
-    groups = {name: rank(own, options, name) for name, own in answers.by_group().items()}
+    groups = {name: rank(group_answers, options, name) for name, group_answers in answers.by_group().items()}
     return GroupedRanks(label, column, groups)
 
 
@@ -159,16 +161,16 @@ def _check_names(answers: ScoredAnswers, options: RankOptions) -> None:
 
 
 def _contrasts(
-    run: ScoredRun, found: RunReport, metrics: Sequence[Metric], options: RankOptions
+    run: ScoredRun, report: RunReport, metrics: Sequence[Metric], options: RankOptions
 ) -> tuple[Contrast, ...]:
     """Each score against the baseline, by the metrics that both have."""
     if options.baseline is None:
         return ()
-    values = {score.name: score.metrics for score in found.estimators}
+    values = {score.name: score.metrics for score in report.estimators}
     of_baseline, baseline = values.pop(options.baseline), run.cell.sample(options.baseline)
     contrasts: list[Contrast] = []
-    for name, own in values.items():
-        shared = [m for m in metrics if m.name in COMPARED and m.name in own and m.name in of_baseline]
+    for name, estimates in values.items():
+        shared = [m for m in metrics if m.name in COMPARED and m.name in estimates and m.name in of_baseline]
         sides = Sides(run.cell.sample(name), baseline)
         contrasts += contrasts_of({name: sides}, shared, Drawn(options.resampling))
     p_values = holm([contrast.difference.p_value for contrast in contrasts]) if contrasts else ()

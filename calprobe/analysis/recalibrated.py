@@ -35,7 +35,7 @@ class EstimatorMaps:
 
     def to_json(self) -> dict[str, Any]:
         """One estimator's object under `maps`."""
-        return {"all": self.all.to_json(), "folds": [own.to_json() for own in self.folds]}
+        return {"all": self.all.to_json(), "folds": [fold.to_json() for fold in self.folds]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +79,22 @@ def recalibrate_run(run: ScoredRun, options: ReportOptions) -> RunRecalibration:
     """
     if options.recalibrate is None:
         raise ValueError("options.recalibrate must name a method; got None")
-    found = run.confidences([name for name, own in run.estimators.items() if own.scale == "probability"])
+    confidences = run.confidences(
+        [name for name, estimator in run.estimators.items() if estimator.scale == "probability"]
+    )
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
     on = _fitted_on(run, options)
-    asked = options.recalibrate
-    given = asked if isinstance(asked, CalibrationFile) else None
-    if isinstance(asked, CalibrationFile):
-        check_same_scores(asked.fitted_on, on, asked.file)
-        maps, mapped = _given(run, found, asked)
+    recalibration = options.recalibrate
+    file = recalibration if isinstance(recalibration, CalibrationFile) else None
+    if isinstance(recalibration, CalibrationFile):
+        check_same_scores(recalibration.fitted_on, on, recalibration.file)
+        maps, mapped = _given(run, confidences, recalibration)
     else:
-        maps, mapped = _fitted(run, found, asked)
-    samples = {name: (mapped[name], found[name].correct) for name in mapped}
+        maps, mapped = _fitted(run, confidences, recalibration)
+    samples = {name: (mapped[name], confidences[name].correct) for name in mapped}
     numbers = bootstrap_many(metrics, samples, options.resampling, run.clusters)
-    method = asked.method if isinstance(asked, CalibrationFile) else asked
-    return RunRecalibration(method, numbers, maps, on, given)
+    method = recalibration.method if isinstance(recalibration, CalibrationFile) else recalibration
+    return RunRecalibration(method, numbers, maps, on, file)
 
 
 def saved_maps(found: RunRecalibration, file: str) -> CalibrationFile:
@@ -102,37 +104,37 @@ def saved_maps(found: RunRecalibration, file: str) -> CalibrationFile:
     """
     if found.given is not None or found.fitted_on is None:
         raise ValueError("maps of a file are in one already; fit some with a method")
-    return CalibrationFile(file, found.method, found.fitted_on, {name: own.all for name, own in found.maps.items()})
+    return CalibrationFile(file, found.method, found.fitted_on, {name: maps.all for name, maps in found.maps.items()})
 
 
 def _given(
-    run: ScoredRun, found: Mapping[str, Confidence], file: CalibrationFile
+    run: ScoredRun, confidences: Mapping[str, Confidence], file: CalibrationFile
 ) -> tuple[dict[str, EstimatorMaps], dict[str, Floats]]:
-    maps = {name: EstimatorMaps(file.maps[name]) for name in found if name in file.maps}
+    maps = {name: EstimatorMaps(file.maps[name]) for name in confidences if name in file.maps}
     if not maps:
         raise UsageError(
             f"{file.file} has maps of {', '.join(file.maps) or 'no estimator'}, of none that {run.label} has"
         )
     mapped = {}
-    for name, own in maps.items():
-        mapped[name] = np.where(found[name].failed, 0.0, own.all(found[name].confidence))
+    for name, estimator_maps in maps.items():
+        mapped[name] = np.where(confidences[name].failed, 0.0, estimator_maps.all(confidences[name].confidence))
     return maps, mapped
 
 
 def _fitted(
-    run: ScoredRun, found: Mapping[str, Confidence], method: Recalibration
+    run: ScoredRun, confidences: Mapping[str, Confidence], method: Recalibration
 ) -> tuple[dict[str, EstimatorMaps], dict[str, Floats]]:
     if len(run.relations) < 2:
         raise UsageError(f"--recalibrate fits on other relations: {run.label} has {len(run.relations)}, it needs two")
     maps, mapped = {}, {}
-    for name, own in found.items():
-        kept = ~own.failed
-        relation, confidence, correct = run.instances.group[kept], own.confidence[kept], own.correct[kept]
+    for name, confidence in confidences.items():
+        kept = ~confidence.failed
+        relation, inputs, correct = run.instances.group[kept], confidence.confidence[kept], confidence.correct[kept]
         if len(np.unique(relation)) < 2:
             continue
         values = np.zeros(len(kept))
-        values[kept], folds = fit_folds(confidence, correct, relation, method)
-        maps[name] = EstimatorMaps(fit_map(confidence, correct.astype(np.float64), method), folds)
+        values[kept], folds = fit_folds(inputs, correct, relation, method)
+        maps[name] = EstimatorMaps(fit_map(inputs, correct.astype(np.float64), method), folds)
         mapped[name] = values
     return maps, mapped
 

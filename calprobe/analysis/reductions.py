@@ -65,7 +65,7 @@ class RunReductions:
 
     def to_json(self) -> dict[str, Any]:
         """The run's object in `calprobe report --reduction all --json`."""
-        found = {
+        by_reduction = {
             numbers.reduction: {
                 "accuracy": estimate_json(numbers.accuracy),
                 "ace": estimate_json(numbers.ace),
@@ -74,8 +74,8 @@ class RunReductions:
             for numbers in self.reductions
         }
         against = {} if self.against is None else {"against": self.against.to_json()}
-        own = {"reductions": found, "best": self.best, "unknown": list(self.unknown)}
-        return self.facts.to_json() | own | against
+        content = {"reductions": by_reduction, "best": self.best, "unknown": list(self.unknown)}
+        return self.facts.to_json() | content | against
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +132,20 @@ def compare_reductions(runs: Runs, options: ReportOptions = DEFAULT_OPTIONS) -> 
 
 
 def _compare(label: str, run: Run, options: ReportOptions) -> RunReductions:
-    known = run.reductions(options.compat)
-    if not known:
+    reductions = run.reductions(options.compat)
+    if not reductions:
         raise CalprobeError(f"{run.path}: an import that lacks what --compat {options.compat} needs; leave that out")
-    first = scored_run(label, run, replace(options, reduction=known[0]))
-    row = default_row(first.table.templates)
-    base = {} if row is None else {reduction: _base(run, reduction, row, options) for reduction in known}
+    scored = scored_run(label, run, replace(options, reduction=reductions[0]))
+    row = default_row(scored.table.templates)
+    base = {} if row is None else {reduction: _base(run, reduction, row, options) for reduction in reductions}
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
-    samples = {str(reduction): (found.confidence, found.correct) for reduction, found in base.items()}
-    estimates = bootstrap_many(metrics, samples, options.resampling, first.clusters)
+    samples = {str(reduction): (confidence.confidence, confidence.correct) for reduction, confidence in base.items()}
+    estimates = bootstrap_many(metrics, samples, options.resampling, scored.clusters)
     return RunReductions(
-        facts=first.facts,
-        template=None if row is None else first.table.templates[row].number,
+        facts=scored.facts,
+        template=None if row is None else scored.table.templates[row].number,
         reductions=tuple(ReductionNumbers(reduction, **estimates[reduction]) for reduction in base),
-        unknown=tuple(reduction for reduction in REDUCTIONS if reduction not in known),
+        unknown=tuple(reduction for reduction in REDUCTIONS if reduction not in reductions),
     )
 
 

@@ -43,12 +43,12 @@ def report(runs: Runs, options: ReportOptions = DEFAULT_OPTIONS) -> Report:
     `calprobe report --json`.
     """
     metrics = (*standard_metrics(options.ace_bins), *multiclass_metrics())
-    found: list[RunReport] = []
+    reports: list[RunReport] = []
     scored: list[ScoredRun] = []
     for run in open_scored_runs(runs, options):
-        found.append(report_run(run, options))
+        reports.append(report_run(run, options))
         scored.append(run.released())  # whoever draws the report reads confidences alone
-    return Report(tuple(found), metrics, options, tuple(scored))
+    return Report(tuple(reports), metrics, options, tuple(scored))
 
 
 def report_run(run: ScoredRun, options: ReportOptions) -> RunReport:
@@ -113,20 +113,20 @@ def _of_the_wording(
 
 def _metrics(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Estimate]]:
     """The metrics of each estimator that have a meaning for its scale and the run's evidence, by both names."""
-    found = estimates_of(run.cell, standard_metrics(options.ace_bins), options.resampling)
+    estimates = estimates_of(run.cell, standard_metrics(options.ace_bins), options.resampling)
     if run.evidence is None:
-        return found
+        return estimates
     distributions = {name: run.confidence(name).probabilities for name in run.estimators}
     complete = bootstrap_multiclass(
         multiclass_metrics(),
-        {name: given for name, given in distributions.items() if given is not None},
+        {name: probabilities for name, probabilities in distributions.items() if probabilities is not None},
         run.distributions.offsets,
         run.distributions.answer_idx,
         options.resampling,
         run.clusters,
     )
     none = {metric.name: Estimate(float("nan")) for metric in multiclass_metrics()}
-    return {name: metrics | complete.get(name, none) for name, metrics in found.items()}
+    return {name: metrics | complete.get(name, none) for name, metrics in estimates.items()}
 
 
 def _coverage(run: ScoredRun, estimator: str, options: ReportOptions) -> Estimate:
@@ -148,8 +148,8 @@ def _answered(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Est
         if failed.any():
             by_instances.setdefault(failed.tobytes(), []).append(name)
     metrics = standard_metrics(options.ace_bins)
-    found: dict[str, dict[str, Estimate]] = {}
+    estimates: dict[str, dict[str, Estimate]] = {}
     for names in by_instances.values():
         answered = ~run.confidence(names[0]).failed
-        found |= estimates_of(run.cell, metrics, options.resampling, names, answered)
-    return found
+        estimates |= estimates_of(run.cell, metrics, options.resampling, names, answered)
+    return estimates

@@ -94,7 +94,7 @@ class RunReport:
     def to_json(self) -> dict[str, Any]:
         """The run's object in `calprobe report --json`; what is asked for by an option is there only then."""
         names = dict.fromkeys(name for estimator in self.estimators for name in estimator.metrics)
-        asked = {"slices": self.slices, "against": self.against, "recalibrated": self.recalibrated}
+        extras = {"slices": self.slices, "against": self.against, "recalibrated": self.recalibrated}
         return self.facts.to_json() | {
             "accuracy": estimate_json(self.accuracy),
             "bear_score": estimate_json(self.bear_score),
@@ -102,7 +102,7 @@ class RunReport:
                 estimator.name: {name: estimate_json(estimator.metrics.get(name)) for name in names}
                 for estimator in self.estimators
             },
-            "temperatures": {own.name: list(own.fitted) for own in self.estimators if own.fitted},
+            "temperatures": {report.name: list(report.fitted) for report in self.estimators if report.fitted},
             "estimator_cost": {estimator.name: self._cost_json(estimator) for estimator in self.estimators},
             "coverage": {estimator.name: estimate_json(estimator.coverage) for estimator in self.estimators},
             "answered": {
@@ -115,15 +115,15 @@ class RunReport:
             "uncertainty": self.uncertainty.to_json() if self.uncertainty else None,
             "intervals": None
             if self.intervals is None
-            else {kind: found.to_json() for kind, found in self.intervals.items()},
+            else {kind: result.to_json() for kind, result in self.intervals.items()},
             **({} if self.slices is None or not self.slices.covariate else {"covariate": self.slices.covariate_json()}),
-            **{key: found.to_json() for key, found in asked.items() if found is not None},
+            **{key: result.to_json() for key, result in extras.items() if result is not None},
         }
 
     def _cost_json(self, estimator: EstimatorReport) -> dict[str, int] | None:
         """Statements and scored tokens of the templates that it reads; None where an import does not know them."""
-        found = self.facts.cost_of(estimator.templates)
-        return None if found is None else {"statements": found.statements, "tokens": found.tokens}
+        cost = self.facts.cost_of(estimator.templates)
+        return None if cost is None else {"statements": cost.statements, "tokens": cost.tokens}
 
 
 @dataclass(frozen=True, slots=True)

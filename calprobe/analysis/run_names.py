@@ -46,13 +46,13 @@ def own_parts(labels: Sequence[str]) -> dict[str, str]:
     >>> own_parts(["runs/gpt2"])
     {'runs/gpt2': 'gpt2'}
     """
-    parts = [PurePath(label).parts or (label,) for label in labels]
+    paths = [PurePath(label).parts or (label,) for label in labels]
     first = last = 0
-    while all(len(own) > first + 1 for own in parts) and len({own[first] for own in parts}) == 1:
+    while all(len(path) > first + 1 for path in paths) and len({path[first] for path in paths}) == 1:
         first += 1
-    while all(len(own) > first + last + 1 for own in parts) and len({own[-1 - last] for own in parts}) == 1:
+    while all(len(path) > first + last + 1 for path in paths) and len({path[-1 - last] for path in paths}) == 1:
         last += 1
-    return {label: "/".join(own[first : len(own) - last]) for label, own in zip(labels, parts, strict=True)}
+    return {label: "/".join(path[first : len(path) - last]) for label, path in zip(labels, paths, strict=True)}
 
 
 def state(*, limited: bool = False, partial: bool = False) -> str:
@@ -61,8 +61,8 @@ def state(*, limited: bool = False, partial: bool = False) -> str:
     >>> f"gpt2{state(limited=True, partial=True)}", f"gpt2{state()}"
     ('gpt2 (LIMITED, PARTIAL)', 'gpt2')
     """
-    found = [word for word, holds in (("LIMITED", limited), ("PARTIAL", partial)) if holds]
-    return f" ({', '.join(found)})" if found else ""
+    words = [word for word, holds in (("LIMITED", limited), ("PARTIAL", partial)) if holds]
+    return f" ({', '.join(words)})" if words else ""
 
 
 def states_of(runs: Iterable[MayBePart]) -> dict[str, str]:
@@ -82,9 +82,9 @@ def names_to_labels(labels: Sequence[str], paths: Sequence[str] = ()) -> dict[st
     >>> names_to_labels(["GPT-2"], ["runs/gpt2"])
     {'gpt2': 'GPT-2', 'runs/gpt2': 'GPT-2', 'GPT-2': 'GPT-2'}
     """
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for called in (paths, labels):
         last = [PurePath(name).name for name in called]
-        found |= {name: label for name, label in zip(last, labels, strict=False) if last.count(name) == 1}
-        found |= dict(zip(called, labels, strict=False))
-    return found
+        by_name |= {name: label for name, label in zip(last, labels, strict=False) if last.count(name) == 1}
+        by_name |= dict(zip(called, labels, strict=False))
+    return by_name

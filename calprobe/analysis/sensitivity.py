@@ -120,12 +120,12 @@ def sensitivity_of(evidence: ClosedSet, options: ReportOptions, clusters: Labels
         reference=templates[reference].number,
         instances=distributions.n_instances,
         failed=int(np.isnan(distributions.peak([*rows, reference]).largest).any(axis=0).sum()),
-        accuracy=np.array([accuracy(found.confidence, found.correct).value for found in base]),
-        ace=np.array([ace(found.confidence, found.correct, options.ace_bins).value for found in base]),
+        accuracy=np.array([accuracy(confidence.confidence, confidence.correct).value for confidence in base]),
+        ace=np.array([ace(confidence.confidence, confidence.correct, options.ace_bins).value for confidence in base]),
         msd=mean_estimate(deviation, ~np.isnan(deviation), options.resampling, clusters),
         fidelity=mean_estimate(fidelity, ~np.isnan(fidelity), options.resampling, clusters),
         correlation=base_correlation(distributions, rows),
-        accuracy_sd=template_sd(np.array([found.correct for found in base])),
+        accuracy_sd=template_sd(np.array([confidence.correct for confidence in base])),
     )
 
 

@@ -67,7 +67,7 @@ class Slice:
     @property
     def with_coverage(self) -> dict[str, dict[str, Estimate]]:
         """The estimators' metrics, each with its coverage."""
-        return {name: {**own, "coverage": self.coverage[name]} for name, own in self.estimators.items()}
+        return {name: {**metrics, "coverage": self.coverage[name]} for name, metrics in self.estimators.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The slice's object in `calprobe report --by .. --json`; NaN is None."""
@@ -141,11 +141,11 @@ def covariate_slices(
         questions: [units], what each is an answer to, where several are to one; None: each to another.
     """
     covariate, values, lacking = by
-    found: dict[str, Trend] = {}
+    by_estimator: dict[str, Trend] = {}
     if covariate.numeric:
         samples = {name: cell.sample(name) for name in estimators}
-        found = trends(as_numbers(values), samples, resampling, cell.units.clusters, questions)
-    return RunSlices(covariate.name, tuple(estimators), tuple(slices), covariate, lacking, found)
+        by_estimator = trends(as_numbers(values), samples, resampling, cell.units.clusters, questions)
+    return RunSlices(covariate.name, tuple(estimators), tuple(slices), covariate, lacking, by_estimator)
 
 
 def _ids(run: ScoredRun, covariate: Covariate) -> list[tuple[str, ...]]:
@@ -163,17 +163,17 @@ def _ids(run: ScoredRun, covariate: Covariate) -> list[tuple[str, ...]]:
             f"{covariate.file}: the subjects of {run.label} are not known here; give the columns relation and "
             "instance, or fetch the probe"
         )
-    subjects = [str(texts.subject(*own)) for own in zip(relations, lines, strict=True)]
+    subjects = [str(texts.subject(*instance)) for instance in zip(relations, lines, strict=True)]
     if covariate.key == ("subject",):
         return [(subject,) for subject in subjects]
     return list(zip(relations, subjects, strict=True))
 
 
-def _chosen(label: str, asked: Sequence[str] | None, given: Sequence[str]) -> tuple[str, ...]:
+def _chosen(label: str, names: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
     """The estimators that an option names, all of which must be there, or the usual ones as far as they are."""
-    if asked is None:
-        return tuple(name for name in headline(Headline.FIRST) if name in given)
-    return known_estimators(label, asked, given)
+    if names is None:
+        return tuple(name for name in headline(Headline.FIRST) if name in available)
+    return known_estimators(label, names, available)
 
 
 def _groups(by: SliceKind, run: ScoredRun) -> Iterator[Group]:
@@ -191,8 +191,8 @@ def _relations(by: SliceKind, manifest: Manifest, names: Sequence[str]) -> Itera
         without = {name: [NO_DOMAIN] for name, record in records.items() if not record.domains}
         yield from relation_groups(without).items()
     elif by == "cardinality":
-        known = {name: [record.cardinality or NO_CARDINALITY] for name, record in records.items()}
-        yield from relation_groups(known).items()
+        cardinalities = {name: [record.cardinality or NO_CARDINALITY] for name, record in records.items()}
+        yield from relation_groups(cardinalities).items()
     else:
         yield from relation_groups({name: [name] for name in records}).items()
 
@@ -202,15 +202,16 @@ def _slice(group: Group, run: ScoredRun, estimators: Sequence[str], options: Rep
     widths = run.widths[kept]
     names = [name for name in dict.fromkeys((BASE, *estimators)) if name in run.estimators]
     # Smooth ECE has the least bias on few instances.
-    shown = [*(metric for metric in standard_metrics(options.slice_bins) if metric.name in METRICS), SMOOTH_ECE]
-    estimates = estimates_of(run.cell, shown, options.resampling, names, kept, smooth=False)
+    metrics = [*(metric for metric in standard_metrics(options.slice_bins) if metric.name in METRICS), SMOOTH_ECE]
+    estimates = estimates_of(run.cell, metrics, options.resampling, names, kept, smooth=False)
     return Slice(
         name=group.name,
         instances=int(kept.sum()),
         chance_accuracy=float((1 / widths).mean()),
         accuracy=estimates[BASE]["accuracy"] if BASE in estimates else None,
         estimators={
-            name: {metric.name: estimates[name].get(metric.name, UNDEFINED) for metric in shown} for name in estimators
+            name: {metric.name: estimates[name].get(metric.name, UNDEFINED) for metric in metrics}
+            for name in estimators
         },
         ends=group.ends,
         relations=tuple(sorted(np.unique(run.instances.group[kept]).tolist(), key=natural_order)),

@@ -28,15 +28,15 @@ def tasks_of(runs: Mapping[str, Run | AskedRun], typed: Collection[str] = ()) ->
     for label, run in runs.items():
         groups.setdefault(_asked(run.manifest), {})[label] = run
     names: dict[str, int] = {}
-    found = []
-    for own in groups.values():
-        manifest = next(iter(own.values())).manifest
+    tasks = []
+    for members in groups.values():
+        manifest = next(iter(members.values())).manifest
         name = _name(manifest)
         names[name] = names.get(name, 0) + 1
-        shown = name if names[name] == 1 else f"{name} ({names[name]})"
-        paths = {called: str(own[label].path) for label, called in _called(own, typed).items()}
-        found.append(Task(shown, paths))
-    return tuple(found)
+        title = name if names[name] == 1 else f"{name} ({names[name]})"
+        paths = {called: str(members[label].path) for label, called in _called(members, typed).items()}
+        tasks.append(Task(title, paths))
+    return tuple(tasks)
 
 
 def _asked(manifest: Manifest | AskManifest) -> Asked:
@@ -59,5 +59,5 @@ def _called(runs: Mapping[str, Run | AskedRun], typed: Collection[str]) -> dict[
     """What each run is called, by its label; no two alike."""
     models = {label: model_name(run.manifest.model) for label, run in runs.items() if label not in typed}
     names = models if len(set(models.values())) == len(models) else own_parts(list(models))
-    found = {label: names.get(label, label) for label in runs}
-    return found if len(set(found.values())) == len(found) else {label: label for label in runs}
+    called = {label: names.get(label, label) for label in runs}
+    return called if len(set(called.values())) == len(called) else {label: label for label in runs}

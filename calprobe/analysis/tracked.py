@@ -30,15 +30,17 @@ def tracked_id(manifest: RunManifest, name: str) -> str:
 
 def configuration(manifest: RunManifest) -> dict[str, Value]:
     """What a run is of, without folders, addresses and fingerprints; what is not known is left out."""
-    found: Mapping[str, Value | None]
+    settings: Mapping[str, Value | None]
     if isinstance(manifest, Manifest):
-        found = _of_scores(manifest)
+        settings = _of_scores(manifest)
     elif isinstance(manifest, AskManifest):
-        found = _of_replies(manifest)
+        settings = _of_replies(manifest)
     else:
-        found = {}
-    own = {"task": manifest.task, "calprobe": manifest.versions.get("calprobe"), **found}
-    return {key: shown(value) if isinstance(value, str) else value for key, value in own.items() if value is not None}
+        settings = {}
+    values = {"task": manifest.task, "calprobe": manifest.versions.get("calprobe"), **settings}
+    return {
+        key: shown(value) if isinstance(value, str) else value for key, value in values.items() if value is not None
+    }
 
 
 def _of_scores(manifest: Manifest) -> dict[str, Value | None]:
@@ -72,8 +74,8 @@ def _of_replies(manifest: AskManifest) -> dict[str, Value | None]:
         "study": manifest.study,
         "overrides": " ".join(manifest.overrides) or None,
         "variants": ",".join(variant.name for variant in manifest.prompts.variants),
-        "stages": ",".join(dict.fromkeys(stage for asked in manifest.asked for stage in asked.stages)),
-        "samples": max((asked.samples for asked in manifest.asked), default=None),
+        "stages": ",".join(dict.fromkeys(stage for piece in manifest.asked for stage in piece.stages)),
+        "samples": max((piece.samples for piece in manifest.asked), default=None),
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "seed": sampling.seed,
@@ -98,20 +100,20 @@ def figures(run: Run | AskedRun) -> dict[str, float]:
     below `SET/VARIANT/`: `last_marker/accuracy` for each reader, `label/ece`, `label/coverage` for each estimator.
     """
     if isinstance(run, AskedRun):
-        found = dict(_asked_figures(report(run, AskedOptions(resampling=_VALUES_ALONE))))
+        estimates = dict(_asked_figures(report(run, AskedOptions(resampling=_VALUES_ALONE))))
     else:
-        found = dict(_scored_figures(run))
-    values = {name: estimate.value for name, estimate in found.items() if estimate is not None}
+        estimates = dict(_scored_figures(run))
+    values = {name: estimate.value for name, estimate in estimates.items() if estimate is not None}
     return {name: float(value) for name, value in values.items() if value == value}
 
 
 def _scored_figures(run: Run) -> Iterator[tuple[str, Estimate | None]]:
     reported = report(run, ReportOptions(resampling=_VALUES_ALONE))
     printed = [metric.name for metric in reported.metrics if metric.printed]
-    (own,) = reported.runs
-    yield "accuracy", own.accuracy
-    yield "bear_score", own.bear_score
-    for estimator in own.estimators:
+    (run_report,) = reported.runs
+    yield "accuracy", run_report.accuracy
+    yield "bear_score", run_report.bear_score
+    for estimator in run_report.estimators:
         for name in printed:
             yield f"{estimator.name}/{name}", estimator.metrics.get(name)
         yield f"{estimator.name}/coverage", estimator.coverage
@@ -119,10 +121,10 @@ def _scored_figures(run: Run) -> Iterator[tuple[str, Estimate | None]]:
 
 def _asked_figures(reported: AskedReport) -> Iterator[tuple[str, Estimate | None]]:
     printed = [metric.name for metric in reported.metrics if metric.printed]
-    (own,) = reported.runs
-    for cell in own.reports():
-        for name, found in _cell_figures(cell, printed):
-            yield f"{cell.set}/{cell.variant}/{name}", found
+    (run_report,) = reported.runs
+    for cell in run_report.reports():
+        for name, estimate in _cell_figures(cell, printed):
+            yield f"{cell.set}/{cell.variant}/{name}", estimate
 
 
 def _cell_figures(cell: CellReport, printed: list[str]) -> Iterator[tuple[str, Estimate | None]]:

@@ -59,22 +59,22 @@ def trends(
         clusters: [instances], or None, as `correlation`.
         questions: [instances], what each is an answer to, where several are to one; None: each to another.
     """
-    known = ~np.isnan(values)
+    present = ~np.isnan(values)
     # Ranks depend on order alone. Numbers far apart or close together would meet the tolerance of correlations.
     places = np.full(len(values), np.nan)
-    places[known] = np.unique(values[known], return_inverse=True)[1].reshape(-1)
-    found = {}
-    for name, (given, right) in samples.items():
-        confidence, correct = np.asarray(given, np.float64), np.asarray(right, np.float64)
-        kept = known & ~np.isnan(confidence)
+    places[present] = np.unique(values[present], return_inverse=True)[1].reshape(-1)
+    by_name = {}
+    for name, (confidences, right) in samples.items():
+        confidence, correct = np.asarray(confidences, np.float64), np.asarray(right, np.float64)
+        kept = present & ~np.isnan(confidence)
         instances = int(kept.sum()) if questions is None else len(np.unique(questions[kept]))
         if instances < LEAST:
-            found[name] = Trend(instances, *[Estimate(float("nan"))] * 3)
+            by_name[name] = Trend(instances, *[Estimate(float("nan"))] * 3)
             continue
         correct = np.where(np.isnan(confidence), np.nan, correct)
         rho = (
-            correlation(places, own, resampling, clusters).of_ranks
-            for own in (correct, confidence, confidence - correct)
+            correlation(places, column, resampling, clusters).of_ranks
+            for column in (correct, confidence, confidence - correct)
         )
-        found[name] = Trend(instances, *rho)
-    return found
+        by_name[name] = Trend(instances, *rho)
+    return by_name

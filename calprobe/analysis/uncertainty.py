@@ -59,7 +59,7 @@ def mean_uncertainty(
     """
     split = entropy_decomposition(distributions, rows)
     complete = ~np.isnan(split.total)
-    several = complete & (distributions.widths > 1)
+    wide = complete & (distributions.widths > 1)
     parts: dict[str, Floats] = {part: getattr(split, part) for part in PARTS}
     # At most 1 but for rounding.
     largest = np.log(np.maximum(distributions.widths, 2))
@@ -69,7 +69,7 @@ def mean_uncertainty(
         instances=int(complete.sum()),
         nats=(total, aleatoric, epistemic),
         rho=_mean(split.rho[complete]),
-        **{part: mean_estimate(values, several, options.resampling, clusters) for part, values in shares.items()},
+        **{part: mean_estimate(values, wide, options.resampling, clusters) for part, values in shares.items()},
     )
 
 

@@ -127,7 +127,7 @@ class AskedCell:
         """The rows at these places alone, with the confidences that they have among all rows."""
         if len(places) == len(self.table):
             return self
-        read, answers = self.read.at(places), {name: own.at(places) for name, own in self.answers.items()}
+        read, answers = self.read.at(places), {name: of_reader.at(places) for name, of_reader in self.answers.items()}
         # Of these rows alone a question may have one.
         return AskedCell(replace(self.cell.at(places), units=_units(read.table)), read, answers, self.maps)
 
@@ -157,10 +157,12 @@ def read_sets(asked: Asked, options: ReplyReading) -> Iterator[ReadSet]:
     sizes = {own.name: (own.n_roots, sum(bool(question.of) for question in own.questions)) for own in asked.sets}
     if options.window is not None:
         _check_ranks(asked)
-    found = reply_tables(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations, asked.plain)
-    _check_variants(asked.label, options.variants, [name for tables in found.values() for name in tables])
-    for name, every in found.items():
-        tables = {own: table for own, table in every.items() if options.variants is None or own in options.variants}
+    by_set = reply_tables(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations, asked.plain)
+    _check_variants(asked.label, options.variants, [name for tables in by_set.values() for name in tables])
+    for name, by_variant in by_set.items():
+        tables = {
+            own: table for own, table in by_variant.items() if options.variants is None or own in options.variants
+        }
         if tables:
             cells = {variant: _cell(table, way, asked, options) for variant, table in tables.items()}
             yield ReadSet(name, *sizes[name], cells)
@@ -168,7 +170,7 @@ def read_sets(asked: Asked, options: ReplyReading) -> Iterator[ReadSet]:
 
 def format_changes(asked: Asked, cells: Mapping[str, AskedCell]) -> tuple[str, ...]:
     """The variants of a set that ask for another form of reply; none where all do."""
-    changes = tuple(variant for variant, own in cells.items() if asked.asks_for_another_form(own.table))
+    changes = tuple(variant for variant, cell in cells.items() if asked.asks_for_another_form(cell.table))
     return changes if len(changes) < len(cells) else ()
 
 
@@ -178,18 +180,18 @@ def usual_variants(asked: Asked, cells: Mapping[str, AskedCell]) -> tuple[str, .
     return tuple(name for name in cells if name not in left_out) or tuple(cells)
 
 
-def _check_variants(label: str, wanted: Sequence[str] | None, known: Sequence[str]) -> None:
+def _check_variants(label: str, variants: Sequence[str] | None, run_variants: Sequence[str]) -> None:
     """Raise UsageError for a variant that is wanted and that the run has not."""
-    for name in wanted or ():
-        if name not in known:
-            raise UsageError(f"--variants: {no_such(name, dict.fromkeys(known), f'in {label}')}")
+    for name in variants or ():
+        if name not in run_variants:
+            raise UsageError(f"--variants: {no_such(name, dict.fromkeys(run_variants), f'in {label}')}")
 
 
 def _way(asked: Asked, options: ReplyReading) -> WayToRead:
     read_one, window = stated_reader(options, asked.prompts), options.window
     if not options.by_study:
         return WayToRead(read_one, options.by_paper, window=window)
-    ranked = all(own.label_scores is None or own.label_scores.ranks is not None for own in asked.replies)
+    ranked = all(reply.label_scores is None or reply.label_scores.ranks is not None for reply in asked.replies)
     return WayToRead(
         read_one, claims="token", alternatives=STUDY_ALTERNATIVES, window=window or (STUDY_WINDOW if ranked else None)
     )
@@ -217,8 +219,8 @@ def _cell(table: ReplyTable, way: WayToRead, asked: Asked, options: ReplyReading
     estimators = asked_estimators(read, options.forms)
     confidences = Confidences(estimators, partial(_confidence, read, by_study=options.by_study))
     cell = Cell(asked.label, asked.model, table.set, table.variant, _units(table), estimators, confidences)
-    made = AskedCell(cell, read, answers)
-    return made if options.calibrate is None else _calibrated(made, options.calibrate)
+    asked_cell = AskedCell(cell, read, answers)
+    return asked_cell if options.calibrate is None else _calibrated(asked_cell, options.calibrate)
 
 
 def _units(table: ReplyTable) -> Units:
@@ -234,30 +236,34 @@ def _units(table: ReplyTable) -> Units:
 
 def _confidence(read: Read, estimator: Estimator, *, by_study: bool) -> Confidence:
     """What an estimator says; in the study of science questions of the rows alone that have an answer."""
-    found: Confidence = estimator(read)
+    confidence: Confidence = estimator(read)
     if not by_study:
-        return found
-    lacking = found.read & ~read.answers.extracted
-    confidence, why = np.where(lacking, np.nan, found.confidence), np.where(lacking, NO_ANSWER, found.status)
-    return replace(found, confidence=confidence, why=why)
+        return confidence
+    lacking = confidence.read & ~read.answers.extracted
+    values, why = np.where(lacking, np.nan, confidence.confidence), np.where(lacking, NO_ANSWER, confidence.status)
+    return replace(confidence, confidence=values, why=why)
 
 
-def _calibrated(asked: AskedCell, method: Calibrate) -> AskedCell:
+def _calibrated(asked_cell: AskedCell, method: Calibrate) -> AskedCell:
     """With each uncertainty without a scale as the chance of being right, too: NAME.METHOD, fitted on other questions.
 
     Left out where fewer than two questions have it.
     """
-    cell, estimators, confidences = asked.cell, dict(asked.estimators), dict(asked.confidences)
-    every: dict[str, UncertaintyMaps] = {}
+    cell, estimators, confidences = asked_cell.cell, dict(asked_cell.estimators), dict(asked_cell.confidences)
+    maps: dict[str, UncertaintyMaps] = {}
     for name, estimator in cell.estimators.items():
-        own, questions = confidences[name], cell.units.group
-        kept = own.read
-        if estimator.scale != "uncertainty" or len(np.unique(questions[kept])) < 2:
+        confidence, questions = confidences[name], cell.units.group
+        read = confidence.read
+        if estimator.scale != "uncertainty" or len(np.unique(questions[read])) < 2:
             continue
-        values = np.full(len(kept), np.nan)
-        values[kept], maps = fit_uncertainty(own.confidence[kept], own.correct[kept], questions[kept], method)
+        values = np.full(len(read), np.nan)
+        values[read], fitted = fit_uncertainty(
+            confidence.confidence[read], confidence.correct[read], questions[read], method
+        )
         definition = f"{estimator.definition}; as a confidence, by a map fitted on other questions ({method})"
-        made = replace(estimator, name=f"{name}.{method}", definition=definition, group="samples", scale="probability")
-        estimators[made.name], every[made.name] = made, maps
-        confidences[made.name] = Confidence(own.prediction, values, own.correct, own.status)
-    return replace(asked, cell=replace(cell, estimators=estimators, confidences=confidences), maps=every)
+        calibrated = replace(
+            estimator, name=f"{name}.{method}", definition=definition, group="samples", scale="probability"
+        )
+        estimators[calibrated.name], maps[calibrated.name] = calibrated, fitted
+        confidences[calibrated.name] = Confidence(confidence.prediction, values, confidence.correct, confidence.status)
+    return replace(asked_cell, cell=replace(cell, estimators=estimators, confidences=confidences), maps=maps)

@@ -53,14 +53,14 @@ def state_of(extent: AskedExtent | None) -> str:
     """complete, but for examples; or what is missing: PARTIAL, replies to ..; LIMITED: 5 of 46 questions of mini."""
     if extent is None:
         return COMPLETE
-    found = [f"PARTIAL, {extent}"] if extent.partial else []
+    clauses = [f"PARTIAL, {extent}"] if extent.partial else []
     if extent.limited:
-        found.append(f"LIMITED: {', '.join(record.limits() for record in extent.limited)}")
-    if not found:
-        found = [COMPLETE + (f" but for {counted(extent.held_back, 'question')}" if extent.held_back else "")]
+        clauses.append(f"LIMITED: {', '.join(record.limits() for record in extent.limited)}")
+    if not clauses:
+        clauses = [COMPLETE + (f" but for {counted(extent.held_back, 'question')}" if extent.held_back else "")]
     elif extent.held_back:
-        found.append(counted(extent.held_back, "question"))
-    return "; ".join(found) + (" held back as examples" if extent.held_back else "")
+        clauses.append(counted(extent.held_back, "question"))
+    return "; ".join(clauses) + (" held back as examples" if extent.held_back else "")
 
 
 def limited_json(extent: AskedExtent | None) -> dict[str, Any] | None:
@@ -81,22 +81,22 @@ def limited_json(extent: AskedExtent | None) -> dict[str, Any] | None:
 
 def extent_of(run: AskedRun) -> AskedExtent:
     """How much of a run there is."""
-    manifest, known = run.manifest, run.by_piece
+    manifest, records = run.manifest, run.by_piece
     sizes = manifest.records().n_questions
-    missing = {asked: _missing(asked, known.get(asked), sizes[asked.set]) for asked in manifest.asked}
+    missing = {piece: _missing(piece, records.get(piece), sizes[piece.set]) for piece in manifest.asked}
     roots = {own.name: _roots(own, manifest.shard) for own in run.stored_sets}
     by_cell: dict[str, dict[str, Counter[str]]] = {}
-    for asked, stages in missing.items():
+    for piece, stages in missing.items():
         if stages:
-            by_cell.setdefault(asked.set, {}).setdefault(asked.variant, Counter()).update(stages)
-    of_replies = sum(manifest.records().expected(asked.piece) for asked in manifest.asked)
+            by_cell.setdefault(piece.set, {}).setdefault(piece.variant, Counter()).update(stages)
+    of_replies = sum(manifest.records().expected(piece.piece) for piece in manifest.asked)
     return AskedExtent(
         replies=of_replies - sum(stages.total() for stages in missing.values()),
         of_replies=of_replies,
-        questions=len({roots[asked.set][r.question] for asked, record in known.items() for r in record.replies}),
+        questions=len({roots[piece.set][r.question] for piece, record in records.items() for r in record.replies}),
         of_questions=len({root for own in roots.values() for root in own.values()}),
-        variants=len({asked.variant for asked in known}),
-        of_variants=len({asked.variant for asked in manifest.asked}),
+        variants=len({piece.variant for piece in records}),
+        of_variants=len({piece.variant for piece in manifest.asked}),
         missing=by_cell,
         limited=tuple(record for record in run.set_records if record.is_limited),
         held_back=sum(record.held_back for record in run.set_records),
@@ -106,12 +106,12 @@ def extent_of(run: AskedRun) -> AskedExtent:
 def _roots(stored: StoredSet, shard: str | None) -> dict[str, tuple[str, str]]:
     """The set and the question that each one of a share is, or is a claim of, by its id."""
     places = share_places(len(stored.questions), shard)
-    return {own.id: (stored.name, own.root) for own in (stored.questions[place] for place in places)}
+    return {question.id: (stored.name, question.root) for question in (stored.questions[place] for place in places)}
 
 
-def _missing(asked: AskedPiece, record: PieceReplies | None, n_questions: int) -> Counter[str]:
+def _missing(piece: AskedPiece, record: PieceReplies | None, n_questions: int) -> Counter[str]:
     """The requests of a piece without reply or failure, by stage."""
-    found = Counter({stage: n_questions * asked.samples_at(stage) for stage in asked.stages})
+    missing = Counter({stage: n_questions * piece.samples_at(stage) for stage in piece.stages})
     if record is not None:
-        found.subtract(reply.stage for reply in record.replies)
-    return +found
+        missing.subtract(reply.stage for reply in record.replies)
+    return +missing

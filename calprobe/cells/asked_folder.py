@@ -49,17 +49,17 @@ def asked_of(label: str, run: AskedRun) -> Asked:
 
 def _about(manifest: AskManifest) -> dict[str, str]:
     """What the manifest says that a reader of the numbers has to know."""
-    found = {"asked by": _tool(manifest) if manifest.is_import else manifest.describe()}
+    facts = {"asked by": _tool(manifest) if manifest.is_import else manifest.describe()}
     if rule := manifest.backend.settings.get("label_forms"):
-        found["label tokens"] = rule
+        facts["label tokens"] = rule
     if not manifest.is_import:
-        found["asked as"] = _SAID[_asked_as(manifest)]
+        facts["asked as"] = _SAID[_asked_as(manifest)]
     if manifest.model.note:
-        found["model"] = manifest.model.note
+        facts["model"] = manifest.model.note
     size = manifest.model.size
     unknown = "number of parameters not known" + ("" if manifest.is_import else " (calprobe ask --parameters N)")
-    found |= {} if manifest.is_import else manifest.origin()
-    return found | {"size": unknown if size is None else _size(size)}
+    facts |= {} if manifest.is_import else manifest.origin()
+    return facts | {"size": unknown if size is None else _size(size)}
 
 
 def _tool(manifest: AskManifest) -> str:
@@ -70,12 +70,12 @@ def _tool(manifest: AskManifest) -> str:
 
 def _thoughts(replies: Sequence[Reply]) -> dict[str, str]:
     """How many imported replies came with a thought, and how many of these have no end and so no answer."""
-    thoughts = [own for own in replies if own.reasoning is not None]
+    thoughts = [reply for reply in replies if reply.reasoning is not None]
     if not thoughts:
         return {}
-    without_end = sum(own.reasoning_is_open for own in thoughts)
-    said = f"kept apart in {len(thoughts):,} of {len(replies):,} replies, {without_end:,} of them without an end"
-    return {"thoughts": said}
+    without_end = sum(reply.reasoning_is_open for reply in thoughts)
+    text = f"kept apart in {len(thoughts):,} of {len(replies):,} replies, {without_end:,} of them without an end"
+    return {"thoughts": text}
 
 
 _SAID = {"base": "plain text, as a base model", "instruct": "chat", "reasoning": "chat, with thoughts kept apart"}
@@ -92,10 +92,10 @@ def _asked_as(manifest: AskManifest) -> AskedAs:
 
 def _size(size: ModelSize) -> str:
     """The number of parameters, and who counted them."""
-    said = f"{size.parameters:,} parameters"
+    text = f"{size.parameters:,} parameters"
     if size.others is not None:
-        return f"{said}, {size.others:,} without token embeddings and head, counted in the weights"
-    return f"{said}, as {'the server says' if size.source == 'server' else 'given'}"
+        return f"{text}, {size.others:,} without token embeddings and head, counted in the weights"
+    return f"{text}, as {'the server says' if size.source == 'server' else 'given'}"
 
 
 def _grading(
@@ -110,29 +110,33 @@ def _grading(
         if own.finish != "error" and own.stage in _GRADED_STAGES[(own.set, own.variant) in concluded]
     ]
     later = sum((own.set, own.question) in is_open and own.key not in graded for own in answers)
-    what = f"{counted(later, 'answer')} without a stored grade, graded by exact matching; run `calprobe grade` again"
-    return {"grading": grades.describe()} | ({"not graded": what} if later else {})
+    text = f"{counted(later, 'answer')} without a stored grade, graded by exact matching; run `calprobe grade` again"
+    return {"grading": grades.describe()} | ({"not graded": text} if later else {})
 
 
 def _alternatives(replies: Iterable[Reply]) -> dict[str, str]:
     """How much of the probability the alternatives of tokens have, and what is missing."""
     answers = [own for own in replies if own.stage == ANSWER and own.finish != "error"]
-    there = [own.alternatives for own in answers if own.alternatives is not None]
-    if not there:
+    alternatives = [own.alternatives for own in answers if own.alternatives is not None]
+    if not alternatives:
         return {}
-    masses = np.concatenate([own.mass for own in there])
-    sizes = [own.places.shape[1] for own in there if len(own)]
-    short = sum(int((own.places < 0).any(axis=1).sum()) for own in there)
-    exact = "entropies of the complete softmax" if all(own.complete for own in there) else "least entropies of a window"
-    said = f"up to {max(sizes, default=0)} tokens at each of {len(masses):,} positions"
+    masses = np.concatenate([own.mass for own in alternatives])
+    sizes = [own.places.shape[1] for own in alternatives if len(own)]
+    short = sum(int((own.places < 0).any(axis=1).sum()) for own in alternatives)
+    exact = (
+        "entropies of the complete softmax"
+        if all(own.complete for own in alternatives)
+        else "least entropies of a window"
+    )
+    text = f"up to {max(sizes, default=0)} tokens at each of {len(masses):,} positions"
     if len(masses):
-        said += (
+        text += (
             f", with {float(masses.mean()):.3f} of the probability on average and {float(masses.min()):.3f} at least"
         )
-    said += f"; {exact}"
-    said += f"; {counted(short, 'position')} with fewer" if short else ""
-    lacking = len(answers) - len(there)
-    return {"alternatives of tokens": said + (f"; {counted(lacking, 'answer')} without any" if lacking else "")}
+    text += f"; {exact}"
+    text += f"; {counted(short, 'position')} with fewer" if short else ""
+    lacking = len(answers) - len(alternatives)
+    return {"alternatives of tokens": text + (f"; {counted(lacking, 'answer')} without any" if lacking else "")}
 
 
 def _meant(meanings: StoredMeanings | None) -> dict[str, str]:
@@ -145,4 +149,4 @@ def _meant(meanings: StoredMeanings | None) -> dict[str, str]:
         "ccp_sentence": "alternatives in their sentence",
         "ccp_token": "alternatives alone",
     }
-    return {titles[own.kind]: own.describe() for own in meanings.sources}
+    return {titles[source.kind]: source.describe() for source in meanings.sources}

@@ -122,7 +122,7 @@ class Cell:
 
     def at(self, places: Sequence[int] | Ints) -> Cell:
         """The units at these places alone, with the confidences that they have among all units."""
-        confidences = Confidences(self.estimators, lambda own: self.confidences[own.name].at(places))
+        confidences = Confidences(self.estimators, lambda estimator: self.confidences[estimator.name].at(places))
         return replace(self, units=self.units.at(places), confidences=confidences)
 
 

@@ -35,12 +35,12 @@ def readers_of_cell(table: ReplyTable, options: ReplyReading, concludes: bool = 
         return (CONCLUDED,) if table.has(FINAL) and (concludes or _are_claims(table)) else (DEFAULT,)
     if table.has(FINAL) and (names := _of_conclusions(table, kinds, options, concludes)):
         return names
-    wanted = [name for name in options.evaluators if kinds <= set(READERS[name].kinds)]
-    found = tuple(name for name in wanted if table.has(READERS[name].stage))
-    if found and table.has("answer"):
-        return found
+    evaluators = [name for name in options.evaluators if kinds <= set(READERS[name].kinds)]
+    readers = tuple(name for name in evaluators if table.has(READERS[name].stage))
+    if readers and table.has("answer"):
+        return readers
     if not table.has("answer"):
-        return (ARGMAX, *found)
+        return (ARGMAX, *readers)
     return readers_of(table.rows[0].question)[:1] if table.rows else options.evaluators[:1]
 
 
@@ -67,8 +67,8 @@ def check_used(wanted: Sequence[str] | None, used: Collection[str]) -> None:
     """Raise UsageError for a reader asked for that no cell has been read by."""
     for name in wanted or ():
         if name not in used:
-            there = f"; there is {', '.join(dict.fromkeys(used))}" if used else ""
-            raise UsageError(f"--reader {name}: there are no replies that it reads{there}")
+            clause = f"; there is {', '.join(dict.fromkeys(used))}" if used else ""
+            raise UsageError(f"--reader {name}: there are no replies that it reads{clause}")
 
 
 def check_readers(names: Sequence[str]) -> None:
@@ -85,12 +85,12 @@ def stated_reader(options: ReplyReading, prompts: PromptSet | None) -> Callable[
 
     Sets with scales or groups of their own are read by the rules of each scale, others by those of the audit.
     """
-    known = {each.name: each for each in prompts.stated} if prompts else {}
+    by_name = {prompt.name: prompt for prompt in prompts.stated} if prompts else {}
     by_scale = prompts is not None and prompts.reads_by_scale
 
     def read(reply: Reply, name: str) -> Reading:
         cut = reply.finish == "length"
-        stated = known.get(name)
+        stated = by_name.get(name)
         if options.by_study and (stated is None or stated.forward_scale == "x"):
             return read_stated(reply.text, "x" if stated is None else stated.scale, parser="first")
         if by_scale and stated is not None:

@@ -26,15 +26,15 @@ def named_runs(runs: Runs | AskedRuns) -> dict[str, AnyRun | str | Path]:
     Raises UsageError for none, or one named twice.
     """
     if isinstance(runs, Mapping):
-        labels, several = list(runs), list(runs.values())
+        labels, sources = list(runs), list(runs.values())
     else:
-        several = [runs] if isinstance(runs, AnyRun | str | Path) else list(runs)
-        labels = [str(run.path if isinstance(run, AnyRun) else run) for run in several]
+        sources = [runs] if isinstance(runs, AnyRun | str | Path) else list(runs)
+        labels = [str(run.path if isinstance(run, AnyRun) else run) for run in sources]
     if not labels:
         raise UsageError("name one run or more, each once")
     if twice := next((label for label in labels if labels.count(label) > 1), None):
         raise UsageError(f"{twice} is named twice: name one run or more, each once")
-    return dict(zip(labels, several, strict=True))
+    return dict(zip(labels, sources, strict=True))
 
 
 def open_runs(runs: Runs | AskedRuns) -> dict[str, AnyRun]:

@@ -61,12 +61,12 @@ class RunFacts:
     def cost_of(self, templates: Iterable[int]) -> TemplateCost | None:
         """What was scored under these templates; None where an import does not know it, and for a table of scores."""
         costs = {} if self.recorded is None else self.recorded.costs
-        found = TemplateCost(0, 0)
+        cost = TemplateCost(0, 0)
         for number in templates:
             if number not in costs:
                 return None
-            found += costs[number]
-        return found
+            cost += costs[number]
+        return cost
 
     @property
     def partial(self) -> bool:
@@ -137,8 +137,8 @@ def questions_of(manifest: Manifest, table: ScoreTable) -> str:
     `table` has the run's complete relations, in whatever order. What the templates are is not in it.
     """
     columns = (table.relation, table.instance, table.answer_idx, np.diff(table.offsets))
-    asked = sorted(zip(*(column.tolist() for column in columns), strict=True))
-    return hashlib.sha256(repr((content_of(manifest.probe), asked)).encode("utf-8", "backslashreplace")).hexdigest()
+    rows = sorted(zip(*(column.tolist() for column in columns), strict=True))
+    return hashlib.sha256(repr((content_of(manifest.probe), rows)).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def content_of(source: SourceRecord) -> str:

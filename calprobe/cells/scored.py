@@ -150,8 +150,8 @@ class ScoredRun:
 
     def released(self) -> ScoredRun:
         """The run with all confidences and without the evidence and distributions, which take most of the memory."""
-        known = {name: replace(found, probabilities=None) for name, found in self.confidences().items()}
-        run = replace(self, evidence=None, cell=replace(self.cell, confidences=known))
+        confidences = {name: replace(confidence, probabilities=None) for name, confidence in self.confidences().items()}
+        run = replace(self, evidence=None, cell=replace(self.cell, confidences=confidences))
         run.__dict__["right_shares"] = self.right_shares  # where cached_property keeps it
         if self.evidence is not None:
             run.__dict__["answered"] = self.answered
