@@ -132,6 +132,7 @@ def _summary(result: Paraphrased, count: int) -> str:
     return (
         f"{result.passed:,} of {counted(result.replies, 'rewording')} passed{share}; dropped: {dropped}\n"
         f"{result.path} ({result.fingerprint[:12]}): {counted(result.written, 'paraphrase')} of "
-        f"{result.questions - result.without:,} of {counted(result.questions, 'question')}, {count} of {result.reached:,}; "
+        f"{result.questions - result.without:,} of {counted(result.questions, 'question')}, "
+        f"{count} of {result.reached:,}; "
         f"next: calprobe ask --study wording --paraphrases {shlex.quote(str(result.path))} .."
     )

@@ -92,8 +92,8 @@ def import_generated(
             notes.append(f"{name}: several replies a document, of which {metric} is one number; calprobe grades each")
             metric = None
         elif metric is not None and len(by_filter) > 1:
-            choices = ", ".join(choice for choice in by_filter if choice != filter_name)
-            notes.append(f"{name}: {metric} under the filter {filter_name}; --filter takes others ({choices})")
+            filters = ", ".join(other_filter for other_filter in by_filter if other_filter != filter_name)
+            notes.append(f"{name}: {metric} under the filter {filter_name}; --filter takes others ({filters})")
         by_doc = sorted(rows, key=lambda item: item[1]["doc_id"])
         sets[name] = set_of_log(name, (_question(place, row) for place, row in by_doc))
         settings[name] = json.dumps(_settings(rows[0][1], metric, filter_name), sort_keys=True, default=str)
