@@ -44,4 +44,4 @@ def answer_type(text: str) -> AnswerType:
         return "sentence"
     large = [word for word in words if word.casefold() not in _SMALL]
     begins = [next((character for character in word if character.isalnum()), "") for word in large]
-    return "name" if begins and all(each.isupper() or each.isdigit() for each in begins) else "phrase"
+    return "name" if begins and all(letter.isupper() or letter.isdigit() for letter in begins) else "phrase"

@@ -41,7 +41,7 @@ def closed_replies(scale: str, expressions: Mapping[str, float] | None = None) -
         raise UsageError(f"the scale {scale!r} needs the expressions and what each stands for")
     if forward == "letters":
         return tuple((letter, letter.upper()) for letter in ascii_lowercase[: len(expressions)])
-    return tuple(tuple(dict.fromkeys((each, each.lower()))) for each in expressions)
+    return tuple(tuple(dict.fromkeys((expression, expression.lower()))) for expression in expressions)
 
 
 def _decimal(hundredths: int) -> Forms:

@@ -43,18 +43,18 @@ def comparable(text: str) -> str:
 
 def _with_numbers(text: str) -> str:
     """The text with each number in its shortest digits. Numbers with zeros in front (007, 10:05) stay."""
-    parts, end = [], 0
+    pieces, end = [], 0
     for number in numbers_of(text):
-        own = text[number.start : number.end]
-        digits = own.lstrip("+-−–\\" + _CURRENCIES)
+        numeral = text[number.start : number.end]
+        digits = numeral.lstrip("+-−–\\" + _CURRENCIES)
         if number.form == "unclear" or (digits[:1] == "0" and digits[1:2].isdigit()):
             continue
-        currency = next((sign for sign in own if sign in _CURRENCIES), "")
-        parts += [text[end : number.start], currency, _digits(number.value)]
+        currency = next((sign for sign in numeral if sign in _CURRENCIES), "")
+        pieces += [text[end : number.start], currency, _digits(number.value)]
         end = number.end
-    return _UNIT.sub(" ", "".join((*parts, text[end:])))
+    return _UNIT.sub(" ", "".join((*pieces, text[end:])))
 
 
 def _digits(value: float) -> str:
-    shown = str(int(value)) if value.is_integer() and abs(value) < 1e21 else f"{value:.12g}"
-    return shown.replace(".", _KEPT["."]).replace("-", _KEPT["-"])
+    digits = str(int(value)) if value.is_integer() and abs(value) < 1e21 else f"{value:.12g}"
+    return digits.replace(".", _KEPT["."]).replace("-", _KEPT["-"])

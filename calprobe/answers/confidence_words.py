@@ -123,15 +123,15 @@ def said_of(text: str, start: int, end: int) -> About | None:
     ('wrong', None)
     """
     begin, stop = _sentence(text, start, end)
-    found = _BEHIND.match(text, end, stop) or _IN_FRONT.search(text, begin, start)
-    if found is None:
+    match = _BEHIND.match(text, end, stop) or _IN_FRONT.search(text, begin, start)
+    if match is None:
         return None
-    return "right" if found["right"] else "wrong"
+    return "right" if match["right"] else "wrong"
 
 
 def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
     """Where the sentence of a number begins and ends."""
-    first = max(0, start - _FAR)
-    begin = max((found.end() for found in _SENTENCE_END.finditer(text, first, start)), default=first)
+    earliest = max(0, start - _FAR)
+    begin = max((match.end() for match in _SENTENCE_END.finditer(text, earliest, start)), default=earliest)
     last = _SENTENCE_END.search(text, end, end + _FAR)
     return begin, last.start() if last else min(len(text), end + _FAR)

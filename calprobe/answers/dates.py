@@ -46,21 +46,21 @@ def with_dates(text: str) -> str:
     return text
 
 
-def _in_order(found: re.Match[str]) -> str:
-    parts = found.groupdict()
-    if parts.get("one"):
-        one, other = int(parts["one"]), int(parts["other"])
-        if (one > 12) == (other > 12) and one != other:
-            return found[0]
-        month, day = (other, one) if one > 12 else (one, other)
-        return _shown(parts["year"], _MONTHS[month - 1], str(day))
+def _in_order(match: re.Match[str]) -> str:
+    groups = match.groupdict()
+    if groups.get("one"):
+        first, second = int(groups["one"]), int(groups["other"])
+        if (first > 12) == (second > 12) and first != second:
+            return match[0]
+        month, day = (second, first) if first > 12 else (first, second)
+        return _shown(groups["year"], _MONTHS[month - 1], str(day))
     month_name = (
-        _MONTHS[int(parts["number"]) - 1]
-        if parts.get("number")
-        else next(name for name in _MONTHS if name.startswith(parts["month"][:3]))
+        _MONTHS[int(groups["number"]) - 1]
+        if groups.get("number")
+        else next(name for name in _MONTHS if name.startswith(groups["month"][:3]))
     )
-    return _shown(parts.get("year"), month_name, parts.get("day"))
+    return _shown(groups.get("year"), month_name, groups.get("day"))
 
 
 def _shown(year: str | None, month: str, day: str | None) -> str:
-    return " ".join(part for part in (year, month, day and str(int(day))) if part)
+    return " ".join(word for word in (year, month, day and str(int(day))) if word)

@@ -31,8 +31,8 @@ def read_first_char(text: str, labels: Labels) -> Reading:
     end_of_line = text.find("\n", something.start())
     end = end_of_line if end_of_line >= 0 else len(text)
     begin = something.start() + len(_LEADING.match(text, something.start(), end)[0])  # type: ignore[index]
-    if found := labels.prefix.match(text, begin, end):
-        return Reading(labels.name_of(found[0]), "ok", "first_line", *found.span())
+    if match := labels.prefix.match(text, begin, end):
+        return Reading(labels.name_of(match[0]), "ok", "first_line", *match.span())
     if last := deque(labels.alone.finditer(text), maxlen=1):
         return Reading(labels.name_of(last[0]["label"]), "ok", "own_line", *last[0].span("label"))
     return Reading(None, "none", "")

@@ -92,9 +92,9 @@ def grade(reading: Reading, question: Question, grader: str | None = None, rules
     if reading.value is None:
         return Grade(correct=False, rule=UNREAD)
     if kind == "open":
-        first = _exact(reading, question, rules)
-        if first.correct:
-            return first
+        exact = _exact(reading, question, rules)
+        if exact.correct:
+            return exact
         if abstains(str(reading.value)):
             return Grade(correct=False, rule=ABSTENTION, abstained=True)
     return with_contained(judge(reading, question, rules), reading, question)
@@ -115,8 +115,8 @@ def _exact(reading: Reading, question: Question, rules: GradeRules) -> Grade:
     """The text is one of the accepted, as `comparable` writes both."""
     value = str(reading.value)
     form = comparable if comparable(value) else str.strip  # an answer may be a sign
-    found = [accepted for accepted in rules.accepted(question) if form(accepted) == form(value)]
-    return Grade(bool(found), "exact", max(found, key=len, default=""))
+    matches = [accepted for accepted in rules.accepted(question) if form(accepted) == form(value)]
+    return Grade(bool(matches), "exact", max(matches, key=len, default=""))
 
 
 def _contains(reading: Reading, question: Question, rules: GradeRules) -> Grade:
@@ -126,8 +126,8 @@ def _contains(reading: Reading, question: Question, rules: GradeRules) -> Grade:
     return Grade(bool(held), "contains", max(held, key=len, default=""))
 
 
-def _with_not(found: re.Match[str]) -> str:
-    return f"{found[1]} not"
+def _with_not(match: re.Match[str]) -> str:
+    return f"{match[1]} not"
 
 
 def _is_affirmed(text: str, accepted: str) -> bool:
@@ -143,7 +143,7 @@ def _is_affirmed(text: str, accepted: str) -> bool:
 def _rouge(reading: Reading, question: Question, rules: GradeRules) -> Grade:
     """The largest ROUGE-L of the text and an accepted one reaches the threshold."""
     scores = {accepted: rouge_l(str(reading.value), accepted) for accepted in rules.accepted(question)}
-    best = max(scores, key=lambda own: scores[own], default="")
+    best = max(scores, key=lambda answer: scores[answer], default="")
     score = scores.get(best, 0.0)
     right = score >= rules.rouge_threshold
     return Grade(right, "rouge", best if right else "", score)

@@ -98,7 +98,9 @@ def _any_case(name: str) -> str:
     if len(name) == 1:  # both cases, without letters that Unicode folds into them
         return (
             "["
-            + "".join(re.escape(each) for each in dict.fromkeys((name, name.upper(), name.lower())) if len(each) == 1)
+            + "".join(
+                re.escape(letter) for letter in dict.fromkeys((name, name.upper(), name.lower())) if len(letter) == 1
+            )
             + "]"
         )
     return f"(?i:{_spaces(name)})"

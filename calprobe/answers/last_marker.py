@@ -142,28 +142,28 @@ def _length_without_a_list_begun(text: str, labels: Labels) -> int:
 
 
 def _read(text: str, labels: Labels) -> Reading:
-    last = max(_last_of_each(text, labels), key=lambda found: found.place, default=None)
+    last = max(_last_of_each(text, labels), key=lambda marker: marker.place, default=None)
     return _reading(text, labels, last) if last else _only_one(text, labels)
 
 
-def _reading(text: str, labels: Labels, found: _Found) -> Reading:
+def _reading(text: str, labels: Labels, marker: _Found) -> Reading:
     """What was found, unless a second label stands beside it."""
-    name, span = labels.name_of(found.match["label"]), found.match.span("label")
+    name, span = labels.name_of(marker.match["label"]), marker.match.span("label")
     second = labels.pattern(_SECOND).match(text, span[1])
     if second and labels.name_of(second["label"]) != name:
-        return Reading(None, "several", found.rule)
-    return Reading(name, "ok", found.rule, *span)
+        return Reading(None, "several", marker.rule)
+    return Reading(name, "ok", marker.rule, *span)
 
 
 def _last_of_each(text: str, labels: Labels) -> Iterator[_Found]:
     """The last match of each marker, in the order of the rules: the first of those at one place is kept."""
     back = {labels.name_of(match["label"]): match.start() for match in labels.pattern(_TAKEN_BACK).finditer(text)}
     for rule, source in _MARKERS:
-        found = labels.pattern(source, re.MULTILINE).finditer(text)
+        matches = labels.pattern(source, re.MULTILINE).finditer(text)
         last = deque(
             (
                 match
-                for match in found
+                for match in matches
                 if not _is_passed_over(text, match) and match.start() >= back.get(labels.name_of(match["label"]), 0)
             ),
             maxlen=1,
@@ -178,30 +178,30 @@ def _only_one(text: str, labels: Labels) -> Reading:
     denied = {labels.name_of(match["label"]) for match in mentions if _says_no(text, match)}
     if len(_first_of_each_label(text, labels, _SHARE, denied)) > 1:
         return Reading(None, "several", "")
-    several = False
+    has_several = False
     for rule, source in _WEAK:
-        if rule == "only_mention" and (several or labels.are_digits):
+        if rule == "only_mention" and (has_several or labels.are_digits):
             continue
-        first = _first_of_each_label(text, labels, source, denied)
-        if len(first) == 1 and not (rule == "only_mention" and first[0]["label"] in ("A", "I")):
-            reading = _reading(text, labels, _Found(rule, first[0]))
+        matches = _first_of_each_label(text, labels, source, denied)
+        if len(matches) == 1 and not (rule == "only_mention" and matches[0]["label"] in ("A", "I")):
+            reading = _reading(text, labels, _Found(rule, matches[0]))
             if reading.value is not None:
                 return reading
-        several |= len(first) > 1 or (len(first) == 1 and rule != "only_mention")
-    return Reading(None, "several" if several else "none", "")
+        has_several |= len(matches) > 1 or (len(matches) == 1 and rule != "only_mention")
+    return Reading(None, "several" if has_several else "none", "")
 
 
 def _first_of_each_label(text: str, labels: Labels, source: str, denied: Container[str]) -> list[re.Match[str]]:
     """The first match of each label that the reply denies nowhere, two labels at most."""
-    found: list[re.Match[str]] = []
+    matches: list[re.Match[str]] = []
     for match in labels.pattern(source, re.MULTILINE).finditer(text):
-        if found and labels.are_same(found[0]["label"], match["label"]):
+        if matches and labels.are_same(matches[0]["label"], match["label"]):
             continue
         if labels.name_of(match["label"]) not in denied and not _is_passed_over(text, match):
-            found.append(match)
-        if len(found) > 1:
+            matches.append(match)
+        if len(matches) > 1:
             break
-    return found
+    return matches
 
 
 def _is_passed_over(text: str, match: re.Match[str]) -> bool:

@@ -16,7 +16,7 @@ def where_a_new_question_begins(text: str, end: int) -> Iterator[int]:
     >>> list(where_a_new_question_begins("B\\n\\nQuestion: What is 2 + 2?\\nAnswer: C", 40))
     [2]
     """
-    for found in _QUESTION.finditer(text, 0, end):
-        if text[: found.start()].strip():
-            yield found.start() + 1
+    for match in _QUESTION.finditer(text, 0, end):
+        if text[: match.start()].strip():
+            yield match.start() + 1
             return

@@ -63,12 +63,12 @@ def read_extracted(text: str, *, cut: bool = False) -> Reading:
     >>> read_extracted("-1.5e3 m").value, read_extracted("2 or 3").status, read_extracted("NONE").status
     (-1500.0, 'several', 'none')
     """
-    found = read_number(text, cut=cut)
-    if not found.rule.startswith("last"):
-        return found
+    reading = read_number(text, cut=cut)
+    if not reading.rule.startswith("last"):
+        return reading
     if len({number.value for number in numbers_of(text) if _is_meant(text, number)}) > 1:
         return Reading(None, "several", "extracted")
-    return replace(found, rule=found.rule.replace("last", "extracted"))
+    return replace(reading, rule=reading.rule.replace("last", "extracted"))
 
 
 def _reading(text: str, rule: str, number: Number, *, cut: bool) -> Reading:
@@ -82,8 +82,8 @@ def _reading(text: str, rule: str, number: Number, *, cut: bool) -> Reading:
 
 def _marked(text: str, end: int) -> Number | None:
     """The number of the last marker that has one."""
-    for found in reversed(deque(_MARKER.finditer(text, 0, end), maxlen=_MARKERS)):
-        begin = _first_place(text, found.end())
+    for match in reversed(deque(_MARKER.finditer(text, 0, end), maxlen=_MARKERS)):
+        begin = _first_place(text, match.end())
         line_end = text.find("\n", begin, min(end, begin + _REST))
         stop = line_end if line_end >= 0 else min(end, begin + _REST)
         equals = deque(_EQUALS.finditer(text, begin, stop), maxlen=1)
@@ -103,8 +103,8 @@ def _or_a_range(text: str, number: Number) -> Number:
     """The number, unclear if it is the beginning or the end of "between 10 and 12"."""
     around = text[max(0, number.start - _RANGE) : number.end + _RANGE]
     at = min(number.start, _RANGE)
-    for found in _BETWEEN.finditer(around):
-        if found.start() < at < found.end():
+    for match in _BETWEEN.finditer(around):
+        if match.start() < at < match.end():
             return replace(number, form="unclear", value=math.nan)
     return number
 
@@ -115,8 +115,8 @@ def _alone(text: str, end: int) -> Number | None:
     number = next(numbers_of(text, line.start(1), line.end(1)), None) if line else None
     if line is None or number is None or text[line.start(1) : number.start].strip(" *_$\\("):
         return None
-    rest = text[number.end : line.end(1)].strip(" .*_$\\)")
-    return number if not rest or rest == unit_behind(text, number.end) else None
+    behind = text[number.end : line.end(1)].strip(" .*_$\\)")
+    return number if not behind or behind == unit_behind(text, number.end) else None
 
 
 def _last_word(text: str, end: int) -> Number | None:
@@ -135,7 +135,7 @@ def _last(text: str, end: int) -> Number | None:
     size = 2048
     while True:
         start = text.rfind("\n", 0, max(0, end - size)) + 1  # a piece from within a number would begin with another one
-        if last := deque((each for each in numbers_of(text, start, end) if _is_meant(text, each)), maxlen=1):
+        if last := deque((number for number in numbers_of(text, start, end) if _is_meant(text, number)), maxlen=1):
             return _or_a_range(text, last[0])
         if start == 0:
             return None
@@ -150,10 +150,10 @@ def read_first_number(text: str) -> Reading:
     >>> read_first_number("-1,250.5 m").value, read_first_number("3.5e4").value, read_first_number("none").value
     (1250.5, 3.5, None)
     """
-    found = _FIRST.search(text)
-    if found is None:
+    match = _FIRST.search(text)
+    if match is None:
         return Reading(None, "none", "")
     try:
-        return Reading(float(found[0].replace(",", "")), "ok", "first", *found.span())
+        return Reading(float(match[0].replace(",", "")), "ok", "first", *match.span())
     except ValueError:  # 1.2.3
         return Reading(None, "unclear", "first")

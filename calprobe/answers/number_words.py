@@ -65,21 +65,21 @@ def numbers_in_words(text: str, start: int = 0, end: int | None = None) -> Itera
     >>> [(number.value, number.start) for number in numbers_in_words("It is twenty-one, or three hundred and five.")]
     [(21.0, 6), (305.0, 21)]
     """
-    for found in _CARDINAL.finditer(text, start, len(text) if end is None else end):
-        shown = _NUMBER.sub(_of_words, found[0].casefold())
-        if shown.isdigit():  # not several: one two three
-            yield Number(float(shown), "plain", *found.span())
+    for match in _CARDINAL.finditer(text, start, len(text) if end is None else end):
+        digits = _NUMBER.sub(_of_words, match[0].casefold())
+        if digits.isdigit():  # not several: one two three
+            yield Number(float(digits), "plain", *match.span())
 
 
-def _of_roman(found: re.Match[str]) -> str:
-    return str(10 * len(found[1]) + _ROMAN_UNITS[found[2]])
+def _of_roman(match: re.Match[str]) -> str:
+    return str(10 * len(match[1]) + _ROMAN_UNITS[match[2]])
 
 
-def _of_words(found: re.Match[str]) -> str:
+def _of_words(match: re.Match[str]) -> str:
     """The words as one number, or as several where they cannot be one: `one two three`."""
     numbers: list[str] = []
     group: list[str] = []
-    for word in re.split(r"[\s-]+", found[0]):
+    for word in re.split(r"[\s-]+", match[0]):
         if group and not _goes_on(group, word):
             numbers.append(_shown(group))
             group = []
@@ -102,7 +102,7 @@ def _goes_on(group: list[str], word: str) -> bool:
     if last == "and":
         return value < 100
     if base in _SCALES:
-        return all(other not in _SCALES or _SCALES[other] > value for other in group)
+        return all(earlier not in _SCALES or _SCALES[earlier] > value for earlier in group)
     if value == 100:
         return _UNITS.get(last, 0) > 0 and "hundred" not in group
     if last in _TENS:
@@ -115,21 +115,21 @@ def _shown(group: list[str]) -> str:
     *_, last = words
     ordinal = last in _ORDINALS
     value = _value([_ORDINALS.get(word, word) for word in words])
-    shown = str(int(value)) if float(value).is_integer() else f"{value:.12g}"
+    digits = str(int(value)) if float(value).is_integer() else f"{value:.12g}"
     behind = " and" if group[-1] == "and" else ""
-    return f"{shown}{_ending(int(value))}" if ordinal else f"{shown}{behind}"
+    return f"{digits}{_ending(int(value))}" if ordinal else f"{digits}{behind}"
 
 
 def _value(words: list[str]) -> float:
-    total, part = 0.0, 0.0
+    total, group = 0.0, 0.0
     for word in words:
         if word in _SCALES:
-            total, part = total + (part or 1) * _SCALES[word], 0.0
+            total, group = total + (group or 1) * _SCALES[word], 0.0
         elif word == "hundred":
-            part = (part or 1) * 100
+            group = (group or 1) * 100
         else:
-            part += float(word.replace(",", "")) if word[0].isdigit() else _CARDINALS[word]
-    return total + part
+            group += float(word.replace(",", "")) if word[0].isdigit() else _CARDINALS[word]
+    return total + group
 
 
 def _ending(value: int) -> str:

@@ -78,36 +78,36 @@ def numbers_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Nu
     >>> [(number.value, number.form) for number in numbers_of("-$1,234.50 or 3/4 or 2.5e-3 or 0,8")]
     [(-1234.5, 'plain'), (0.75, 'fraction'), (0.0025, 'plain'), (nan, 'unclear')]
     """
-    for found in _NUMBER.finditer(text, start, len(text) if end is None else end):
-        if not _is_no_number(text, found):
-            value, form = _value(found)
-            end = found.start("scale") if _is_a_unit(found) else found.end()
+    for match in _NUMBER.finditer(text, start, len(text) if end is None else end):
+        if not _is_no_number(text, match):
+            value, form = _value(match)
+            end = match.start("scale") if _is_a_unit(match) else match.end()
             if _SYMBOL.match(text, end):
                 value, form = math.nan, "unclear"
-            yield Number(value, form, found.start(), end)
+            yield Number(value, form, match.start(), end)
 
 
-def _is_no_number(text: str, found: re.Match[str]) -> bool:
-    begin, end = found.span()
+def _is_no_number(text: str, match: re.Match[str]) -> bool:
+    begin, end = match.span()
     if _ORDINAL.match(text, end) or _OF_A_LETTER.search(text[max(0, begin - _BEFORE) : begin]):
         return True
     on_a_clock = text[begin - 1 : begin] == ":" and text[begin - 2 : begin - 1].isdigit()
     return on_a_clock or _CLOCK.match(text, end) is not None
 
 
-def _value(found: re.Match[str]) -> tuple[float, Form]:
-    sign = -1.0 if (found["sign"] or "+") in "-−–" or found["inner"] else 1.0
-    if found["upper"]:
-        return _fraction(sign, 0.0, _float(found["upper"]), _float(found["lower"]))
-    digits = found["digits"]
-    if found["below"]:
-        whole, above = (_float(digits), float(found["above"])) if found["above"] else (0.0, _float(digits))
-        return _fraction(sign, whole, above, _float(found["below"]))
-    if found["scale"] and not _is_a_unit(found):
-        return _scaled(found, sign, digits)
-    exponent = found["exponent"] or found["power"] or (found["raised"] or "").translate(_SUPERSCRIPTS)
-    if found["odd"]:
-        power = _TEN_TO_THE.fullmatch(found["odd"])
+def _value(match: re.Match[str]) -> tuple[float, Form]:
+    sign = -1.0 if (match["sign"] or "+") in "-−–" or match["inner"] else 1.0
+    if match["upper"]:
+        return _fraction(sign, 0.0, _float(match["upper"]), _float(match["lower"]))
+    digits = match["digits"]
+    if match["below"]:
+        whole, above = (_float(digits), float(match["above"])) if match["above"] else (0.0, _float(digits))
+        return _fraction(sign, whole, above, _float(match["below"]))
+    if match["scale"] and not _is_a_unit(match):
+        return _scaled(match, sign, digits)
+    exponent = match["exponent"] or match["power"] or (match["raised"] or "").translate(_SUPERSCRIPTS)
+    if match["odd"]:
+        power = _TEN_TO_THE.fullmatch(match["odd"])
         if digits != "10" or power is None:
             return math.nan, "unclear"
         digits, exponent = "1", power[1]
@@ -115,13 +115,13 @@ def _value(found: re.Match[str]) -> tuple[float, Form]:
     return (value, "plain") if math.isfinite(value) else (math.nan, "unclear")
 
 
-def _is_a_unit(found: re.Match[str]) -> bool:
+def _is_a_unit(match: re.Match[str]) -> bool:
     """Whether an M or B behind the digits is no million or billion: only of money it is."""
-    return bool(found["money"]) and not re.search(_CURRENCY, found[0])
+    return bool(match["money"]) and not re.search(_CURRENCY, match[0])
 
 
-def _scaled(found: re.Match[str], sign: float, digits: str) -> tuple[float, Form]:
-    value = sign * _float(digits, str(_SCALES[found["scale"].strip().lower()]))
+def _scaled(match: re.Match[str], sign: float, digits: str) -> tuple[float, Form]:
+    value = sign * _float(digits, str(_SCALES[match["scale"].strip().lower()]))
     return (value, "plain") if math.isfinite(value) else (math.nan, "unclear")
 
 

@@ -94,41 +94,41 @@ def read_on_scale(
     """
     forward = scale.removeprefix(REVERSED)
     if forward in _TOPS:
-        found = list(_numbers(text[:MOST_CHARACTERS], forward))
+        places = list(_numbers(text[:MOST_CHARACTERS], forward))
     elif forward in ("expressions", "letters"):
         if not expressions:
             raise UsageError(f"the scale {scale!r} needs the expressions and what each stands for")
         reader = _letters if forward == "letters" else _expressions
-        found = list(reader(text[:MOST_CHARACTERS], expressions))
+        places = list(reader(text[:MOST_CHARACTERS], expressions))
     else:
         raise UsageError(f"no scale {scale!r}; use {', '.join(_TOPS)}, expressions or letters, or 1 - one of these")
     cut = cut or len(text) > MOST_CHARACTERS
     if cut and forward in _TOPS and text.rstrip()[-1:].isdigit():
-        return Reading(None, "cut", found[-1].rule if found else "")
-    reading = _one(found, text.rstrip(), cut)
+        return Reading(None, "cut", places[-1].rule if places else "")
+    reading = _one(places, text.rstrip(), cut)
     if reading.status == "lenient" and not lenient:
         return Reading(None, "lenient", reading.rule)
     about = said_of(text, reading.start, reading.end) if forward in _TOPS else None
     return as_confidence(reading, about or ("right" if scale == forward else "wrong"))
 
 
-def _one(found: Sequence[_Found], text: str, cut: bool) -> Reading:
+def _one(places: Sequence[_Found], text: str, cut: bool) -> Reading:
     """The value that all places agree on."""
-    if not found:
+    if not places:
         return Reading(None, "cut" if cut else "none", "")
-    if cut and _may_go_on(found[-1], text):
-        return Reading(None, "cut", found[-1].rule)
+    if cut and _may_go_on(places[-1], text):
+        return Reading(None, "cut", places[-1].rule)
     readable = sorted(
-        (each for each in found if each.status in ("ok", "lenient")), key=lambda each: each.status != "ok"
+        (place for place in places if place.status in ("ok", "lenient")), key=lambda place: place.status != "ok"
     )
     if not readable:
-        values = {each.confidences for each in found}
-        return Reading(None, "several" if len(values) > 1 else found[0].status, found[0].rule)
-    first = readable[0]
-    value = first.confidences[0]
-    if any(each.status == "off_scale" or not _says(each, value) for each in found):
-        return Reading(None, "several", first.rule)
-    return Reading(value, first.status, first.rule, first.start, first.end)
+        values = {place.confidences for place in places}
+        return Reading(None, "several" if len(values) > 1 else places[0].status, places[0].rule)
+    best = readable[0]
+    value = best.confidences[0]
+    if any(place.status == "off_scale" or not _says(place, value) for place in places):
+        return Reading(None, "several", best.rule)
+    return Reading(value, best.status, best.rule, best.start, best.end)
 
 
 def _may_go_on(last: _Found, text: str) -> bool:
@@ -137,31 +137,31 @@ def _may_go_on(last: _Found, text: str) -> bool:
     return (not behind and text[-1:].isalnum()) or (behind == "." and last.rule == "number")
 
 
-def _says(found: _Found, value: float) -> bool:
-    return any(abs(each - value) < 1e-9 for each in found.confidences)
+def _says(place: _Found, value: float) -> bool:
+    return any(abs(confidence - value) < 1e-9 for confidence in place.confidences)
 
 
 def _numbers(text: str, scale: str) -> Iterator[_Found]:
     """What each number of the text stands for that states a confidence; without any, what several others do."""
-    every = first_and_last(list(_every_number(text, scale)))
-    if places := stated_numbers(text, [(each.start, each.stop) for each in every]):
-        return iter([every[place] for place in places])
-    affirmed = [each for each in every if not is_denied(text, each.start, each.stop)]
-    return iter(affirmed if len({each.confidences for each in affirmed}) > 1 else [])
+    numbers = first_and_last(list(_every_number(text, scale)))
+    if stated := stated_numbers(text, [(number.start, number.stop) for number in numbers]):
+        return iter([numbers[at] for at in stated])
+    affirmed = [number for number in numbers if not is_denied(text, number.start, number.stop)]
+    return iter(affirmed if len({number.confidences for number in affirmed}) > 1 else [])
 
 
 def _every_number(text: str, scale: str) -> Iterator[_Found]:
-    for found in _NUMBER.finditer(text):
-        number = float(found["number"].replace("−", "-")) * (-1 if found["minus"] else 1)
+    for match in _NUMBER.finditer(text):
+        number = float(match["number"].replace("−", "-")) * (-1 if match["minus"] else 1)
         top, rule, usual = _TOPS[scale], "number", True
-        if found["percent"]:
+        if match["percent"]:
             top, rule, usual = 100.0, "percent", scale == "x/100"
-        elif found["of"]:
-            usual = float(found["of"]) == top
-            top, rule = float(found["of"]), "out_of"
+        elif match["of"]:
+            usual = float(match["of"]) == top
+            top, rule = float(match["of"]), "out_of"
             if number == top == 50:  # 50/50 are even odds
                 top, usual = 100.0, False
-        span = (*found.span("number"), found.end())
+        span = (*match.span("number"), match.end())
         if number < 0 or number > top or top == 0:
             yield _Found("off_scale", rule, *span, (number,))
         elif rule == "number" and scale == "x/100" and 0 < number <= 1:
@@ -173,21 +173,23 @@ def _every_number(text: str, scale: str) -> Iterator[_Found]:
 def _expressions(text: str, table: Mapping[str, float]) -> Iterator[_Found]:
     """What each expression of the text stands for, of several at one place the longest."""
     expressions = tuple(table)
-    for found in _pattern(expressions).finditer(text):
-        span = (*found.span(), found.end())
-        if _is_of_another(text, *found.span()):
+    for match in _pattern(expressions).finditer(text):
+        span = (*match.span(), match.end())
+        if _is_of_another(text, *match.span()):
             yield _Found("ambiguous", "expression", *span, ())
         else:
-            assert found.lastgroup is not None, "one of the expressions has matched"
-            yield _Found("ok", "expression", *span, (table[expressions[int(found.lastgroup[1:])]],))
+            assert match.lastgroup is not None, "one of the expressions has matched"
+            yield _Found("ok", "expression", *span, (table[expressions[int(match.lastgroup[1:])]],))
 
 
 def _is_of_another(text: str, start: int, end: int) -> bool:
     """Whether the expression is denied, or does not speak of the answer."""
-    first = max(0, start - 40)
-    if _NEGATED.search(text, first, start):
+    earliest = max(0, start - 40)
+    if _NEGATED.search(text, earliest, start):
         return True
-    if _OF_A_VERB.match(text, end) and (_ADVERB.search(text, first, start) or _OF_A_NOUN.search(text, first, start)):
+    if _OF_A_VERB.match(text, end) and (
+        _ADVERB.search(text, earliest, start) or _OF_A_NOUN.search(text, earliest, start)
+    ):
         return True
     that = _THAT.match(text, end)
     return that is not None and not _OF_THE_ANSWER.search(that["said"])
@@ -197,31 +199,34 @@ def _letters(text: str, table: Mapping[str, float]) -> Iterator[_Found]:
     """What the letters stand for, if the text has nothing but letters, or a letter and an expression."""
     values = dict(zip(ascii_lowercase, table.values(), strict=False))
     words = list(_WORDS.finditer(text))
-    lone = [len(found[0]) == 1 and found[0].isascii() and found[0].isalpha() for found in words]
+    lone = [len(word[0]) == 1 and word[0].isascii() and word[0].isalpha() for word in words]
     if words and all(lone):
-        for found in words:
-            yield _letter(found, values)
+        for word in words:
+            yield _letter(word, values)
         return
-    said = " ".join(found[0].casefold() for found in words[1:])
-    spoken = [" ".join(map(str.casefold, _WORDS.findall(expression))) for expression in table]
-    if words and lone[0] and said in spoken:
-        first, place = _letter(words[0], values), spoken.index(said)
-        if first.status == "ok" and words[0][0].casefold() == ascii_lowercase[place]:
-            yield first
+    phrase = " ".join(word[0].casefold() for word in words[1:])
+    spoken = [" ".join(map(str.casefold, _WORDS.findall(name))) for name in table]
+    if words and lone[0] and phrase in spoken:
+        statement, place = _letter(words[0], values), spoken.index(phrase)
+        if statement.status == "ok" and words[0][0].casefold() == ascii_lowercase[place]:
+            yield statement
         else:
-            yield replace(first, status="ambiguous")
+            yield replace(statement, status="ambiguous")
         return
-    for each in _expressions(text, table):
-        letter = _OWN_LETTER.search(text, max(0, each.start - 8), each.start)
-        is_another = letter is not None and values.get(letter[1].casefold()) not in (None, *each.confidences)
-        yield replace(each, status="ambiguous" if is_another else "lenient" if each.status == "ok" else each.status)
+    for expression in _expressions(text, table):
+        letter = _OWN_LETTER.search(text, max(0, expression.start - 8), expression.start)
+        is_another = letter is not None and values.get(letter[1].casefold()) not in (None, *expression.confidences)
+        yield replace(
+            expression,
+            status="ambiguous" if is_another else "lenient" if expression.status == "ok" else expression.status,
+        )
 
 
-def _letter(found: re.Match[str], values: Mapping[str, float]) -> _Found:
-    letter = found[0].casefold()
-    known = letter in values
-    value = values[letter] if known else -float(ord(letter))
-    return _Found("ok" if known else "off_scale", "letter", *found.span(), found.end(), (value,))
+def _letter(word: re.Match[str], values: Mapping[str, float]) -> _Found:
+    letter = word[0].casefold()
+    is_known = letter in values
+    value = values[letter] if is_known else -float(ord(letter))
+    return _Found("ok" if is_known else "off_scale", "letter", *word.span(), word.end(), (value,))
 
 
 @lru_cache(maxsize=64)

@@ -28,10 +28,10 @@ def read_option_text(text: str, labels: Sequence[str], options: Sequence[str]) -
     """
     if not all(map(_NAMED.search, options)):
         return Reading(None, "none", "")
-    found: dict[str, tuple[int, int]] = {}
+    spans: dict[str, tuple[int, int]] = {}
     denied = set()
     taken = bytearray(len(text))  # 1 where a text stands that was found
-    for label, option in sorted(zip(labels, options, strict=True), key=lambda each: -len(each[1])):
+    for label, option in sorted(zip(labels, options, strict=True), key=lambda pair: -len(pair[1])):
         for match in _words(option).finditer(text):
             start, end = match.span()
             if 1 in taken[start:end]:
@@ -39,11 +39,11 @@ def read_option_text(text: str, labels: Sequence[str], options: Sequence[str]) -
             taken[start:end] = b"\1" * (end - start)
             if is_denied(text, start, end) or is_taken_back(text, end):
                 denied.add(label)
-            found.setdefault(label, (start, end))
-    named = [label for label in found if label not in denied]
+            spans.setdefault(label, (start, end))
+    named = [label for label in spans if label not in denied]
     if len(named) != 1:
         return Reading(None, "several" if named else "none", RULE if named else "")
-    return Reading(named[0], "ok", RULE, *found[named[0]])
+    return Reading(named[0], "ok", RULE, *spans[named[0]])
 
 
 @lru_cache(maxsize=4096)

@@ -167,7 +167,9 @@ def readers_of(question: Question) -> tuple[str, ...]:
     >>> readers_of(Question("1", "Who?", "open", accepted=("Ann",)))
     ('short', 'yes_no')
     """
-    names = [own.name for own in READERS.values() if question.kind in own.kinds and own.name not in CONCLUSIONS]
+    names = [
+        reader.name for reader in READERS.values() if question.kind in reader.kinds and reader.name not in CONCLUSIONS
+    ]
     return tuple(sorted(names, key=lambda name: name == "yes_no"))
 
 

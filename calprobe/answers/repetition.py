@@ -39,10 +39,10 @@ def _agreement(text: str) -> list[int]:
     agree = [0] * (length + 1)
     left = right = 0
     for place in range(1, length):
-        known = min(right - place, agree[place - left]) if place < right else 0
-        while place + known < length and text[known] == text[place + known]:
-            known += 1
-        agree[place] = known
-        if place + known > right:
-            left, right = place, place + known
+        count = min(right - place, agree[place - left]) if place < right else 0
+        while place + count < length and text[count] == text[place + count]:
+            count += 1
+        agree[place] = count
+        if place + count > right:
+            left, right = place, place + count
     return agree

@@ -29,11 +29,11 @@ def read_rewording(text: str, several_lines: bool = False) -> str:
     lines = [line.strip() for line in text.strip().splitlines()]
     while len(lines) > 1 and (not lines[0] or lines[0].rstrip(_AROUND).endswith(":")):
         lines.pop(0)
-    said = " ".join(line for line in lines if line) if several_lines else (lines[0] if lines else "")
+    wording = " ".join(line for line in lines if line) if several_lines else (lines[0] if lines else "")
     for pattern in (_MARK, _TITLE, _MARK):
-        if found := pattern.match(said):
-            said = said[found.end() :]
-    said = said.strip(_AROUND)
-    if len(said) > 1 and said[0] in _QUOTES and said[-1] in _QUOTES:
-        said = said[1:-1].strip()
-    return said
+        if match := pattern.match(wording):
+            wording = wording[match.end() :]
+    wording = wording.strip(_AROUND)
+    if len(wording) > 1 and wording[0] in _QUOTES and wording[-1] in _QUOTES:
+        wording = wording[1:-1].strip()
+    return wording

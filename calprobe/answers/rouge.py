@@ -17,22 +17,22 @@ def rouge_l(text: str, reference: str) -> float:
     >>> rouge_l("the city of Paris", "Paris"), rouge_l("nurture", "nature")
     (0.4, 0.0)
     """
-    words, others = _words(text), _words(reference)
-    if not words or not others:
+    words, reference_words = _words(text), _words(reference)
+    if not words or not reference_words:
         return 0.0
-    return 2 * _longest_common(words, others) / (len(words) + len(others))
+    return 2 * _longest_common(words, reference_words) / (len(words) + len(reference_words))
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _longest_common(words: list[str], others: list[str]) -> int:
+def _longest_common(words: list[str], references: list[str]) -> int:
     """The length of the longest common subsequence, by rows of the usual table."""
-    row = [0] * (len(others) + 1)
+    row = [0] * (len(references) + 1)
     for word in words:
         before = row
         row = [0]
-        for place, other in enumerate(others):
-            row.append(before[place] + 1 if word == other else max(before[place + 1], row[place]))
+        for place, reference in enumerate(references):
+            row.append(before[place] + 1 if word == reference else max(before[place + 1], row[place]))
     return row[-1]

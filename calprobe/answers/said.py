@@ -29,8 +29,8 @@ def said(reply: Reply, question: Question, reading: Reading) -> str | None:
     if value is None and reading.rule == GIVEN:
         value = read_short(reply.text[:MOST_CHARACTERS]).value
     if isinstance(value, float):
-        own = in_unit(value, reading.unit, question.unit, question.number)
-        return f"{value + 0.0:.15g} {short_unit(reading.unit)}" if own is None else f"{own + 0.0:.15g}"
+        number = in_unit(value, reading.unit, question.unit, question.number)
+        return f"{value + 0.0:.15g} {short_unit(reading.unit)}" if number is None else f"{number + 0.0:.15g}"
     return value or None
 
 
@@ -52,14 +52,14 @@ def equal_answers(texts: Sequence[str], question: Question) -> list[str]:
 
 def _near_numbers(texts: Sequence[str], share: float) -> list[str]:
     """The smallest number of the class of each text; a text that is no number has its comparable form."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     classed: tuple[str, bool] | None = None  # unit and sign of the class before
     least, name = 0.0, ""
-    for unit, is_negative, size, text in sorted(own for own in map(_parts, texts) if own is not None):
+    for unit, is_negative, size, text in sorted(parts for parts in map(_parts, texts) if parts is not None):
         if classed != (unit, is_negative) or size - least > share * least:
             classed, least, name = (unit, is_negative), size, text
-        found[text] = name
-    return [found.get(text) or comparable(text) for text in texts]
+        names[text] = name
+    return [names.get(text) or comparable(text) for text in texts]
 
 
 def _parts(text: str) -> tuple[str, bool, float, str] | None:

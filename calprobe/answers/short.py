@@ -63,9 +63,9 @@ def read_short(text: str) -> Reading:
     end = next(where_a_new_question_begins(text, len(text)), len(text))
     framed = _framed(text, end)
     marked = None
-    for found in _MARKER.finditer(text, 0, end):
-        if any(map(str.isalnum, found["rest"])):
-            marked = found
+    for match in _MARKER.finditer(text, 0, end):
+        if any(map(str.isalnum, match["rest"])):
+            marked = match
     if framed and (marked is None or marked.start() < framed[2]):
         return _stripped(text, *framed)
     if marked:
@@ -101,10 +101,10 @@ def _framed(text: str, end: int) -> tuple[str, int, int] | None:
     """The rule and the span of the last frame that has a letter or digit in it."""
     last: tuple[str, int, int] | None = None
     for rule, pattern in _FRAMES:
-        for found in pattern.finditer(text, 0, end):
-            group = "rest" if found["rest"] is not None else "bare"
-            begin, stop = found.span(group)
-            if any(map(str.isalnum, found[group])) and (last is None or begin > last[1]):
+        for match in pattern.finditer(text, 0, end):
+            group = "rest" if match["rest"] is not None else "bare"
+            begin, stop = match.span(group)
+            if any(map(str.isalnum, match[group])) and (last is None or begin > last[1]):
                 last = rule, begin, stop
     return last
 
@@ -141,7 +141,7 @@ def normalised(text: str) -> str:
     ('cafe bar us', 'c++', 'the the')
     """
     decomposed = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(each for each in decomposed if not unicodedata.combining(each)).casefold()
+    plain = "".join(character for character in decomposed if not unicodedata.combining(character)).casefold()
     words = "".join(map(_sign, plain.replace("&", " and "))).split()
     return " ".join([word for word in words if word not in _ARTICLES] or words)
 

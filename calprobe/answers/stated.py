@@ -113,7 +113,7 @@ def as_confidence(reading: Reading, about: About) -> Reading:
 def _paper(text: str, scale: str, cut: bool) -> Reading:
     for rule, pattern, share in _PAPER:
         values = [
-            _Value(rule, float(found["number"]) / share, *found.span("number")) for found in pattern.finditer(text)
+            _Value(rule, float(match["number"]) / share, *match.span("number")) for match in pattern.finditer(text)
         ]
         if values:
             return _one(values)
@@ -121,8 +121,8 @@ def _paper(text: str, scale: str, cut: bool) -> Reading:
 
 
 def _first(text: str, scale: str, cut: bool) -> Reading:
-    found = _ZERO_TO_ONE.search(text)
-    return Reading(float(found[0]), "ok", "first", *found.span()) if found else Reading(None, "none", "")
+    match = _ZERO_TO_ONE.search(text)
+    return Reading(float(match[0]), "ok", "first", *match.span()) if match else Reading(None, "none", "")
 
 
 def _strict(text: str, scale: str, cut: bool) -> Reading:
@@ -170,19 +170,19 @@ def _lenient(text: str, scale: str, cut: bool) -> Reading:
 def _values(text: str, rule: str, pattern: re.Pattern[str]) -> list[_Value]:
     """The values of one form."""
     values = []
-    for found in pattern.finditer(text):
-        begin = found.start()
+    for match in pattern.finditer(text):
+        begin = match.start()
         if _OTHER.search(text, max(0, begin - 12), begin):
             continue
-        number = float(found["number"].replace("−", "-")) * (-1 if found["minus"] else 1)
+        number = float(match["number"].replace("−", "-")) * (-1 if match["minus"] else 1)
         percent = number if rule == "percent" else None
         of = 100.0 if rule == "percent" else 1.0
         if rule == "out_of":
-            of = float(found["of"])
+            of = float(match["of"])
             if of == number == 50:  # 50/50 are even odds
                 of = 100.0
         share = number / of if of else math.inf
-        values.append(_Value(rule, share, *found.span("number"), percent, found.end()))
+        values.append(_Value(rule, share, *match.span("number"), percent, match.end()))
     return values
 
 

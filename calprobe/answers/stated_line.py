@@ -46,8 +46,8 @@ def read_stated_line(text: str, scale: str = "x", *, parser: StatedParser = "str
     'none'
     """
     reading = read_stated("", scale, parser=parser)  # nothing to read; refuses what is no scale and no parser
-    for start, said in reversed(_said(text[:MOST_CHARACTERS])):
-        reading = read_stated(said, scale, parser=parser)
+    for start, words in reversed(_said(text[:MOST_CHARACTERS])):
+        reading = read_stated(words, scale, parser=parser)
         if reading.status != "none":
             if reading.start < 0:
                 return reading
@@ -57,10 +57,10 @@ def read_stated_line(text: str, scale: str = "x", *, parser: StatedParser = "str
 
 def _said(text: str) -> list[tuple[int, str]]:
     """What the reply says of its confidence, in order: where it begins, and the words."""
-    every = text.splitlines(keepends=True)
-    starts = accumulate(map(len, every), initial=0)
-    lines = [(start, line) for start, line in zip(starts, every, strict=False) if not line.isspace()]
-    said = []
+    all_lines = text.splitlines(keepends=True)
+    starts = accumulate(map(len, all_lines), initial=0)
+    lines = [(start, line) for start, line in zip(starts, all_lines, strict=False) if not line.isspace()]
+    statements = []
     for place, (start, line) in enumerate(lines):
         if not _ABOUT.search(line) or _NOT.search(line):
             continue
@@ -70,7 +70,7 @@ def _said(text: str) -> list[tuple[int, str]]:
         if that := _THAT.search(words):
             words = words[: that.end()]  # what it is sure of may have numbers of its own
         if re.search(r"\d", words):
-            said.append((start + begin, words))
+            statements.append((start + begin, words))
         elif place + 1 < len(lines) and (len(line.split()) <= _MOST_WORDS or (label and not re.search(r"\w", words))):
-            said.append(lines[place + 1])
-    return said
+            statements.append(lines[place + 1])
+    return statements

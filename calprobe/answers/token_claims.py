@@ -23,20 +23,20 @@ def ccp_pairs(tokens: Sequence[Alternatives], context: Context = "sentence") -> 
     >>> ccp_pairs([[(" Paris", -0.1), (" Rome", -2.5)]])
     [('Paris', 'Rome'), ('Rome', 'Paris')]
     """
-    found: dict[tuple[str, str], None] = {}
-    for one, other in (pair for own in compared(tokens, context) for pair in own):
-        if one != other:
-            found |= {(one, other): None, (other, one): None}
-    return list(found)
+    pairs: dict[tuple[str, str], None] = {}
+    for first, second in (pair for comparisons in compared(tokens, context) for pair in comparisons):
+        if first != second:
+            pairs |= {(first, second): None, (second, first): None}
+    return list(pairs)
 
 
 def compared(tokens: Sequence[Alternatives], context: Context) -> Iterator[list[tuple[str, str]]]:
     """For each token, the text with the token beside the text with each of its alternatives, itself the first."""
     before = ""  # of the sentence
-    for own in tokens:
+    for alternatives in tokens:
         if context == "token":
-            texts = [text.strip(_AROUND) for text, _ in own]
+            texts = [text.strip(_AROUND) for text, _ in alternatives]
         else:
-            texts = [(before + text).strip() for text, _ in own]
+            texts = [(before + text).strip() for text, _ in alternatives]
         yield [(texts[0], text) for text in texts]
-        before = _SENTENCE_END.split(before + own[0][0])[-1] if own else before
+        before = _SENTENCE_END.split(before + alternatives[0][0])[-1] if alternatives else before

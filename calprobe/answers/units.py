@@ -101,8 +101,8 @@ def unit_behind(text: str, place: int) -> str:
     ('km/h', '')
     """
     behind = plain_unit(text[place : place + 60].partition("\n")[0])
-    found = _UNIT.match(behind)
-    return found["unit"] if found else ""
+    match = _UNIT.match(behind)
+    return match["unit"] if match else ""
 
 
 def plain_unit(text: str) -> str:
@@ -138,25 +138,25 @@ def in_unit(value: float, unit: str, wanted: str | None, near: float | None = No
     if not exponent or not near or not meant:
         return meant
     with_power = value * 10.0 ** (power - exponent)
-    return min((meant, with_power), key=lambda own: abs(math.log10(abs(own / near))))
+    return min((meant, with_power), key=lambda candidate: abs(math.log10(abs(candidate / near))))
 
 
 _TEN_TO = re.compile(r"10\^(-?[0-9]{1,3})(?![0-9.])\s?(.*)", re.DOTALL)
 _WORDS_FOR_POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 
-def _exponent_and_unit(wanted: str) -> tuple[int, str]:
+def _exponent_and_unit(unit: str) -> tuple[int, str]:
     """The power of ten that a unit begins with, 0 without one, and the unit behind it.
 
     >>> _exponent_and_unit("10^{-19} J"), _exponent_and_unit("million euros"), _exponent_and_unit("km")
     ((-19, 'J'), (6, 'euros'), (0, 'km'))
     """
-    plain = plain_unit(wanted)
-    if found := _TEN_TO.fullmatch(plain):
-        return int(found[1]), found[2]
-    word, _, rest = plain.partition(" ")
+    plain = plain_unit(unit)
+    if match := _TEN_TO.fullmatch(plain):
+        return int(match[1]), match[2]
+    word, _, behind = plain.partition(" ")
     exponent = _WORDS_FOR_POWERS.get(word.lower().removesuffix("s"), 0)
-    return exponent, rest if exponent else plain
+    return exponent, behind if exponent else plain
 
 
 def same_unit(first: str, second: str) -> bool | None:
@@ -165,11 +165,11 @@ def same_unit(first: str, second: str) -> bool | None:
     >>> same_unit("kg", "kilograms"), same_unit("kg", "m"), same_unit("kg", "apples")
     (True, False, None)
     """
-    one, other = short_unit(first), short_unit(second)
-    if one == other:
+    first_unit, second_unit = short_unit(first), short_unit(second)
+    if first_unit == second_unit:
         return True
-    known = _parts(one), _parts(other)
-    return None if None in known else False
+    parts = _parts(first_unit), _parts(second_unit)
+    return None if None in parts else False
 
 
 def power_of_ten(first: str, second: str) -> int | None:
@@ -179,8 +179,10 @@ def power_of_ten(first: str, second: str) -> int | None:
     >>> power_of_ten("km", "m"), power_of_ten("km", "s")
     (3, None)
     """
-    one, other = _parts(short_unit(first)), _parts(short_unit(second))
-    return one[0] - other[0] if one and other and one[1] == other[1] else None
+    first_parts, second_parts = _parts(short_unit(first)), _parts(short_unit(second))
+    return (
+        first_parts[0] - second_parts[0] if first_parts and second_parts and first_parts[1] == second_parts[1] else None
+    )
 
 
 def short_unit(unit: str) -> str:

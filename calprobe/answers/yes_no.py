@@ -52,25 +52,25 @@ def read_yes_no(text: str) -> Reading:
     """
     for rule, pattern in _RULES:
         words = {}
-        for found in pattern.finditer(text):
-            words[found["word"].lower()] = found
+        for match in pattern.finditer(text):
+            words[match["word"].lower()] = match
         if not words:
             continue
-        word, found = max(words.items(), key=lambda item: item[1].start("word"))
-        if rule == "answer_marker" and _CORRECTED.search(text, found.end("word")):
+        word, match = max(words.items(), key=lambda item: item[1].start("word"))
+        if rule == "answer_marker" and _CORRECTED.search(text, match.end("word")):
             continue
-        if _BOTH.match(text, found.end("word")) or (rule == "only_mention" and len(words) > 1):
+        if _BOTH.match(text, match.end("word")) or (rule == "only_mention" and len(words) > 1):
             return Reading(None, "several", rule)
-        return Reading(word, "ok", rule, *found.span("word"))
+        return Reading(word, "ok", rule, *match.span("word"))
     return _truth(text)
 
 
 def _truth(text: str) -> Reading:
     """The verdict of a reply that calls the claim true or false, if it does not do both."""
     verdicts = {
-        ("no" if bool(found["not"]) == bool(found["right"]) else "yes"): found for found in _TRUTH.finditer(text)
+        ("no" if bool(match["not"]) == bool(match["right"]) else "yes"): match for match in _TRUTH.finditer(text)
     }
     if len(verdicts) != 1:
         return Reading(None, "several" if verdicts else "none", "truth" if verdicts else "")
-    word, found = next(iter(verdicts.items()))
-    return Reading(word, "ok", "truth", *found.span("right" if found["right"] else "wrong"))
+    word, match = next(iter(verdicts.items()))
+    return Reading(word, "ok", "truth", *match.span("right" if match["right"] else "wrong"))

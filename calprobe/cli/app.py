@@ -73,9 +73,9 @@ def cli(debug: bool) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 data missing, 130 interrupted."""
-    given = sys.argv[1:] if args is None else args
-    debug = "--debug" in given  # before the command or after it
-    arguments = [argument for argument in given if argument != "--debug"]
+    words = sys.argv[1:] if args is None else args
+    debug = "--debug" in words  # before the command or after it
+    arguments = [argument for argument in words if argument != "--debug"]
     try:
         cli.main(args=arguments, prog_name="calprobe", standalone_mode=False)
     except CalprobeError as error:
@@ -88,8 +88,8 @@ def main(args: list[str] | None = None) -> None:
         _fail(error.format_message(), error.exit_code, debug)
     except (KeyboardInterrupt, click.Abort) as error:
         # click turns KeyboardInterrupt into Abort and keeps its message in the context (early 8.1 sets no cause).
-        said = error.__context__ if isinstance(error, click.Abort) else None
-        _fail(str(error) or str(said or "") or "interrupted", INTERRUPTED, debug)
+        cause = error.__context__ if isinstance(error, click.Abort) else None
+        _fail(str(error) or str(cause or "") or "interrupted", INTERRUPTED, debug)
     except OSError as error:
         if isinstance(error.__context__, KeyboardInterrupt):  # click ends the line on a terminal that was closed
             _fail(str(error.__context__) or "interrupted", INTERRUPTED, debug)
@@ -105,16 +105,16 @@ def main(args: list[str] | None = None) -> None:
 def _near_choice(error: click.BadParameter) -> str:
     """A suggestion for a value that resembles one of an option's choices; empty for other errors."""
     kind = None if error.param is None else error.param.type
-    given = re.match(r"'(?P<value>[^']*)' is not one of", error.message)
-    if not isinstance(kind, click.Choice) or given is None:
+    match = re.match(r"'(?P<value>[^']*)' is not one of", error.message)
+    if not isinstance(kind, click.Choice) or match is None:
         return ""
-    return did_you_mean(given["value"], [str(choice) for choice in kind.choices])
+    return did_you_mean(match["value"], [str(choice) for choice in kind.choices])
 
 
 def _fail_usage(error: click.UsageError, more: str, debug: bool) -> None:
     command = error.ctx.command_path if error.ctx is not None else "calprobe"
-    said = error.format_message()
-    _fail(f"{said.removesuffix('.') if more else said}{more}\nsee `{command} --help`", error.exit_code, debug)
+    message = error.format_message()
+    _fail(f"{message.removesuffix('.') if more else message}{more}\nsee `{command} --help`", error.exit_code, debug)
 
 
 def _fail(message: str, code: int, debug: bool) -> None:

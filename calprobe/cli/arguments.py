@@ -60,10 +60,10 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.
         """The number; BadParameter for anything else."""
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"([0-9]{1,15})([.][0-9]{1,9})?([KMBT]?)", value.upper().replace(",", ""))
-        if found is None or (found[2] and not found[3]):
+        match = re.fullmatch(r"([0-9]{1,15})([.][0-9]{1,9})?([KMBT]?)", value.upper().replace(",", ""))
+        if match is None or (match[2] and not match[3]):
             self.fail(f"{value!r} is no number such as 134515008, 135M or 7.6B", param, ctx)
-        number = Decimal(found[1] + (found[2] or "")) * UNITS[found[3]]
+        number = Decimal(match[1] + (match[2] or "")) * UNITS[match[3]]
         return int(number)
 
 
@@ -125,8 +125,8 @@ def refuse_repeated(command: click.Command, context: click.Context, arguments: l
     A flag may be repeated, since this changes nothing, unless it is also given in its negative form.
     """
     words = list(command.spelled_out(context, arguments)) if isinstance(command, KindCommand) else list(arguments)
-    given = command.make_parser(context).parse_args(words)[2]
-    for parameter, times in Counter(given).items():
+    parameters = command.make_parser(context).parse_args(words)[2]
+    for parameter, times in Counter(parameters).items():
         takes_one = isinstance(parameter, click.Option) and not parameter.multiple and not parameter.count
         harmless = isinstance(parameter, click.Option) and parameter.is_flag and not parameter.secondary_opts
         if times > 1 and takes_one and not harmless:
@@ -150,10 +150,10 @@ def refuse_typed(context: click.Context, parameters: Iterable[str], why: str) ->
 def _names(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
     if not values:
         return None
-    found = tuple(dict.fromkeys(name.strip() for text in values for name in text.split(",") if name.strip()))
-    if not found:
+    names = tuple(dict.fromkeys(name.strip() for text in values for name in text.split(",") if name.strip()))
+    if not names:
         raise UsageError(f"{parameter.opts[0]} has no names; give names separated by commas")
-    return found
+    return names
 
 
 def _names_once(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -237,24 +237,24 @@ def backend_options(context: click.Context) -> BackendOptions:
     from calprobe.asking.options import STUDIES
     from calprobe.backends.options import BackendOptions
 
-    given = context.params
-    implied = "openai" if given["base_url"] is not None else "transformers"
-    name: str = given["backend"] or implied
+    values = context.params
+    implied = "openai" if values["base_url"] is not None else "transformers"
+    name: str = values["backend"] or implied
     BACKENDS.refuse(context, name, f"the backend is {name}; leave it out")
-    study = STUDIES.get(given["study"] or "")
-    refuse_idle_choices(given["questions"], study_draws=study is not None and study.draw is not None)
-    return BackendOptions(**_only({**given, "backend": name}, _OF_BACKEND))
+    study = STUDIES.get(values["study"] or "")
+    refuse_idle_choices(values["questions"], study_draws=study is not None and study.draw is not None)
+    return BackendOptions(**_only({**values, "backend": name}, _OF_BACKEND))
 
 
-def _only(given: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _only(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The options of these names that have a value: the others keep the defaults of the library."""
-    return {name: given[name] for name in names if given[name] is not None}
+    return {name: values[name] for name in names if values[name] is not None}
 
 
-def _load_options(given: dict[str, Any], quiet: bool) -> Any:
+def _load_options(values: dict[str, Any], quiet: bool) -> Any:
     from calprobe.models import LoadOptions
 
-    return LoadOptions(**{name: given[name] for name in LOADING}, quiet=quiet)
+    return LoadOptions(**{name: values[name] for name in LOADING}, quiet=quiet)
 
 
 def _next_step(run: AskedRun) -> str:
@@ -262,9 +262,9 @@ def _next_step(run: AskedRun) -> str:
     count = sum(len(piece.replies) for piece in run.by_piece.values())
     replies = "1 reply" if count == 1 else f"{count:,} replies"
     failed = sum(reply.finish == "error" for piece in run.by_piece.values() for reply in piece.replies)
-    what = f"{replies}, {failed:,} of them failed" if failed else replies
+    outcome = f"{replies}, {failed:,} of them failed" if failed else replies
     if shard is not None:
-        return f"{run.path}: shard {shard}, {what}; when all are done: calprobe merge {path} .. --out RUN"
+        return f"{run.path}: shard {shard}, {outcome}; when all are done: calprobe merge {path} .. --out RUN"
     complete = "" if failed else ", complete"
     state = "; the others were not asked for now" if run.partial else complete
-    return f"{run.path}: {what}{state}; next: calprobe report {path}"
+    return f"{run.path}: {outcome}{state}; next: calprobe report {path}"

@@ -48,10 +48,12 @@ def sliced_by(by: str | None, groups: int | None) -> SliceKind | Covariate | Non
     from calprobe.analysis.covariates import GROUPS, is_covariate, read_covariate
 
     if is_covariate(by):
-        found = read_covariate(by, GROUPS if groups is None else groups)
-        if groups is not None and not found.numeric:
-            raise UsageError(f"--by-groups cuts numbers; {found.name} of {found.file} has categories, leave it out")
-        return found
+        covariate = read_covariate(by, GROUPS if groups is None else groups)
+        if groups is not None and not covariate.numeric:
+            raise UsageError(
+                f"--by-groups cuts numbers; {covariate.name} of {covariate.file} has categories, leave it out"
+            )
+        return covariate
     if by == _GROUP:
         raise UsageError("--by group is of runs of replies; runs of scores have --by relation and --by domain")
     if by not in get_args(SliceKind):
@@ -72,8 +74,8 @@ def covariate_of(by: str | None, groups: int | None) -> Covariate | None:
         if groups is not None:
             raise UsageError(f"--by-groups cuts numbers of a file; --by {by} has none, leave it out")
         return QUESTION_GROUP
-    found = sliced_by(by, groups)
-    if isinstance(found, str):
-        what = "for runs of replies there are --by group and --by FILE:COLUMN"
-        raise UsageError(f"--by {found} is of runs of scores; {what}")
-    return found
+    slicing = sliced_by(by, groups)
+    if isinstance(slicing, str):
+        choices = "for runs of replies there are --by group and --by FILE:COLUMN"
+        raise UsageError(f"--by {slicing} is of runs of scores; {choices}")
+    return slicing

@@ -93,13 +93,13 @@ class NearestGroup(click.Group):
 
         Raises click.UsageError for an option of the command that is given twice and takes one value.
         """
-        known = self.list_commands(ctx)
-        if args[0].startswith("-") or args[0] in known:
+        names = self.list_commands(ctx)
+        if args[0].startswith("-") or args[0] in names:
             name, command, rest = super().resolve_command(ctx, args)
             if command is not None and not ctx.resilient_parsing:
                 refuse_repeated(command, click.Context(command, ctx, name), rest)
             return name, command, rest
-        meant = did_you_mean(args[0], known) or f"; there are {', '.join(known)}"
+        meant = did_you_mean(args[0], names) or f"; there are {', '.join(names)}"
         raise click.UsageError(f"no command {args[0]!r}{meant}", ctx)
 
 
@@ -167,10 +167,10 @@ def format_options(command: Callable[..., None]) -> Callable[..., None]:
     """
 
     @functools.wraps(command)
-    def with_form(*, form: str | None, as_json: bool, **given: Any) -> None:
+    def with_form(*, form: str | None, as_json: bool, **values: Any) -> None:
         if as_json and form not in (None, "json"):
             raise click.UsageError(f"--json and --format {form} contradict each other: give one of them")
-        command(form="json" if as_json else form or "text", **given)
+        command(form="json" if as_json else form or "text", **values)
 
     return format_option(json_option(with_form))
 
@@ -198,11 +198,11 @@ def report_options(
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
-        def with_options(**given: Any) -> None:
+        def with_options(**values: Any) -> None:
             if or_all:
-                given["all_reductions"] = given["reduction"] == ALL
-            options = _taken_out(given)
-            command(options=options, **given)
+                values["all_reductions"] = values["reduction"] == ALL
+            options = _taken_out(values)
+            command(options=options, **values)
 
         declared: list[Callable[[Callable[..., None]], Callable[..., None]]] = [
             reduction_option(or_all=or_all),
@@ -211,28 +211,28 @@ def report_options(
             *([format_options] if formats else []),
         ]
         declared += [bins_option, bootstrap_option(results), cluster_option(cluster), seed_option]
-        found: Callable[..., None] = with_options
+        decorated: Callable[..., None] = with_options
         for declaration in reversed(declared):
-            found = declaration(found)
-        return found
+            decorated = declaration(decorated)
+        return decorated
 
     return decorate
 
 
-def _taken_out(given: dict[str, Any]) -> ReportOptions:
+def _taken_out(values: dict[str, Any]) -> ReportOptions:
     """What decides on numbers, taken out of what the options gave."""
     from calprobe.analysis import ReportOptions
     from calprobe.metrics import Resampling
 
-    reduction, bins, bootstrap = (given.pop(name) for name in ("reduction", "bins", "bootstrap"))
+    reduction, bins, bootstrap = (values.pop(name) for name in ("reduction", "bins", "bootstrap"))
     if bootstrap == 0:
         refuse_typed(click.get_current_context(), ["cluster"], "is a way to draw resamples; --bootstrap 0 has none")
     return ReportOptions(
         "sum" if reduction == ALL else reduction,
-        given.pop("compat"),
+        values.pop("compat"),
         ace_bins(bins),
-        Resampling(bootstrap, given.pop("seed")),
-        given.pop("cluster"),
-        ties=given.pop("ties"),
+        Resampling(bootstrap, values.pop("seed")),
+        values.pop("cluster"),
+        ties=values.pop("ties"),
         slice_bins=None if bins is None else ace_bins(bins),
     )

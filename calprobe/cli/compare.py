@@ -170,37 +170,39 @@ def command(**typed: Any) -> None:
         calprobe compare runs/llama-mmlu --variants fewshot_3:surface_paraphrase
         calprobe compare runs/llama-bear runs/llama-bear-choice runs/llama-bear-open
     """
-    given = Typed(**typed)
-    _refuse_what_changes_nothing(given)
-    runs = open_typed(given.runs, given.labels, COMPARED_RUNS)
-    presentation = PRESENTED[runs.kind](given, runs)
-    print_presentation(presentation, given.form)
-    write_presentation(presentation, None if given.plot is None else at_path(given.plot), given.look, given.page)
-    if given.facts is not None:
-        write_text(presentation.files["facts"](given.facts.name), given.facts, "--facts")
+    arguments = Typed(**typed)
+    _refuse_what_changes_nothing(arguments)
+    runs = open_typed(arguments.runs, arguments.labels, COMPARED_RUNS)
+    presentation = PRESENTED[runs.kind](arguments, runs)
+    print_presentation(presentation, arguments.form)
+    write_presentation(
+        presentation, None if arguments.plot is None else at_path(arguments.plot), arguments.look, arguments.page
+    )
+    if arguments.facts is not None:
+        write_text(presentation.files["facts"](arguments.facts.name), arguments.facts, "--facts")
 
 
-def _of_scores(given: Typed, runs: TypedRuns) -> Presentation:
+def _of_scores(arguments: Typed, runs: TypedRuns) -> Presentation:
     from calprobe.analysis.presentation.present_scores import present_comparison
 
-    return present_comparison(runs.runs, _options(given, runs))
+    return present_comparison(runs.runs, _options(arguments, runs))
 
 
-def _of_replies(given: Typed, runs: TypedRuns) -> Presentation:
+def _of_replies(arguments: Typed, runs: TypedRuns) -> Presentation:
     from calprobe.analysis.presentation.present_replies import present_asked_comparison
 
-    options = _options(given, runs)
-    return present_asked_comparison(runs.runs, options, _asked_options(given), variant_pairs(given.variants))
+    options = _options(arguments, runs)
+    return present_asked_comparison(runs.runs, options, _asked_options(arguments), variant_pairs(arguments.variants))
 
 
-def _of_facts(given: Typed, runs: TypedRuns) -> Presentation:
+def _of_facts(arguments: Typed, runs: TypedRuns) -> Presentation:
     from calprobe.analysis import FourWaysOptions
     from calprobe.analysis.presentation.present_both import present_ways
 
-    options = _options(given, runs)
-    if any(":" in name for name in given.variants or ()):
+    options = _options(arguments, runs)
+    if any(":" in name for name in arguments.variants or ()):
         raise UsageError("--variants: with a run of scores give names of variants, such as direct,steps, no pairs A:B")
-    return present_ways(runs.runs, FourWaysOptions(options, _asked_options(given), given.variants))
+    return present_ways(runs.runs, FourWaysOptions(options, _asked_options(arguments), arguments.variants))
 
 
 PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
@@ -210,39 +212,41 @@ PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
 }
 
 
-def _options(given: Typed, runs: TypedRuns) -> CompareOptions:
+def _options(arguments: Typed, runs: TypedRuns) -> CompareOptions:
     """What the options ask of any runs. Raises UsageError for pairs that are none."""
     from calprobe.analysis import CompareOptions
 
     return CompareOptions(
-        pairs=_pairs(given.pairs, runs.paths),
-        intersect=given.intersect,
-        by_domain=given.by_domain,
-        estimators=given.estimators,
-        scores=given.options,
-        metrics=given.metrics,
-        baseline=_baseline(given.baseline, runs.paths),
-        templates=None if given.templates is None else _template_pairs(given.templates),
-        margin=given.margin,
-        correction=given.correction,
+        pairs=_pairs(arguments.pairs, runs.paths),
+        intersect=arguments.intersect,
+        by_domain=arguments.by_domain,
+        estimators=arguments.estimators,
+        scores=arguments.options,
+        metrics=arguments.metrics,
+        baseline=_baseline(arguments.baseline, runs.paths),
+        templates=None if arguments.templates is None else _template_pairs(arguments.templates),
+        margin=arguments.margin,
+        correction=arguments.correction,
     )
 
 
-def _asked_options(given: Typed) -> AskedOptions:
+def _asked_options(arguments: Typed) -> AskedOptions:
     from calprobe.analysis import AskedOptions
 
-    options = given.options
-    return AskedOptions(given.readers, window=given.window, ace_bins=options.ace_bins, resampling=options.resampling)
+    options = arguments.options
+    return AskedOptions(
+        arguments.readers, window=arguments.window, ace_bins=options.ace_bins, resampling=options.resampling
+    )
 
 
-def _refuse_what_changes_nothing(given: Typed) -> None:
+def _refuse_what_changes_nothing(arguments: Typed) -> None:
     """Raise click.UsageError for options that this comparison does not read."""
     context = click.get_current_context()
-    if len(given.runs) == 1:
+    if len(arguments.runs) == 1:
         refuse_typed(context, ("by_domain", "intersect"), "compares two runs; give another RUN, or leave it out")
-    if given.options.resampling.n_resamples == 0:
+    if arguments.options.resampling.n_resamples == 0:
         refuse_typed(context, ("margin", "correction"), "needs resamples; leave out --bootstrap 0")
-    if given.plot is None:
+    if arguments.plot is None:
         refuse_looks("applies to the figure; give --plot F.png, F.svg or F.pdf")
 
 
@@ -269,8 +273,8 @@ def _baseline(name: str | None, runs: Mapping[str, str]) -> str | None:
 
 def _template_pairs(clauses: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
     """What `--templates` says."""
-    found = [re.fullmatch(r"(\d+):(\d+)", clause) for clause in clauses]
-    pairs = tuple((int(match[1]), int(match[2])) for match in found if match)
-    if len(pairs) < len(found) or any(first == second for first, second in pairs):
+    matches = [re.fullmatch(r"(\d+):(\d+)", clause) for clause in clauses]
+    pairs = tuple((int(match[1]), int(match[2])) for match in matches if match)
+    if len(pairs) < len(matches) or any(first == second for first, second in pairs):
         raise UsageError(f"--templates {','.join(clauses)}: give pairs of two template numbers, such as 0:1,0:2")
     return pairs

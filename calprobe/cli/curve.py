@@ -70,9 +70,9 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
     from calprobe.analysis.curves.files import DATA_SUFFIXES
     from calprobe.analysis.plots import FIGURE_SUFFIXES
 
-    known = DATA_SUFFIXES + FIGURE_SUFFIXES
-    if path.suffix.lower() not in known:
-        raise UsageError(f"--out {path}: the suffix sets the format; give one of {', '.join(known)}")
+    suffixes = DATA_SUFFIXES + FIGURE_SUFFIXES
+    if path.suffix.lower() not in suffixes:
+        raise UsageError(f"--out {path}: the suffix sets the format; give one of {', '.join(suffixes)}")
     return path
 
 
@@ -132,35 +132,35 @@ def command(**typed: Any) -> None:
     from calprobe.analysis.curves.files import write_curves
     from calprobe.analysis.plots import FIGURE_SUFFIXES, save
 
-    given, context = Typed(**typed), click.get_current_context()
+    arguments, context = Typed(**typed), click.get_current_context()
     # Without resamples, --bootstrap 0 requests what such a kind gives.
-    harmless = {"bootstrap"} if given.options.resampling.n_resamples == 0 else set()
-    ignored = [name for name in KINDS[given.kind].ignores if name not in harmless]
-    refuse_typed(context, ignored, f"does not apply to --kind {given.kind}; leave it out")
-    CURVES.refuse(context, given.kind, f"this is --kind {given.kind}; leave it out")
-    is_figure = given.out.suffix.lower() in FIGURE_SUFFIXES
+    harmless = {"bootstrap"} if arguments.options.resampling.n_resamples == 0 else set()
+    ignored = [name for name in KINDS[arguments.kind].ignores if name not in harmless]
+    refuse_typed(context, ignored, f"does not apply to --kind {arguments.kind}; leave it out")
+    CURVES.refuse(context, arguments.kind, f"this is --kind {arguments.kind}; leave it out")
+    is_figure = arguments.out.suffix.lower() in FIGURE_SUFFIXES
     if not is_figure:
         refuse_typed(context, (*LOOKS, "overlay"), "applies to figures; give --out F.png, F.svg or F.pdf")
-    runs = open_typed(given.runs, given.labels, RUNS, mixed="draw each kind by itself")
-    curves, names = COMPUTED[runs.kind](given, runs)
+    runs = open_typed(arguments.runs, arguments.labels, RUNS, mixed="draw each kind by itself")
+    curves, names = COMPUTED[runs.kind](arguments, runs)
     if is_figure:
-        overlaid = given.overlay or runs.kind == "asked"
-        look = replace(given.look, form="overlay" if overlaid else "panels", **names)
-        save(plot(curves, look=look), given.out, look.style)
+        overlaid = arguments.overlay or runs.kind == "asked"
+        look = replace(arguments.look, form="overlay" if overlaid else "panels", **names)
+        save(plot(curves, look=look), arguments.out, look.style)
     else:
-        write_curves(curves, given.out)
+        write_curves(curves, arguments.out)
 
 
-def _of_scores(given: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any]]:
+def _of_scores(arguments: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any]]:
     """The curves of runs of scores, and how a figure names the runs. Raises UsageError for rules of replies."""
     from calprobe.analysis import CurveOptions
     from calprobe.analysis.contents import exposures_of
     from calprobe.analysis.curves import KINDS
     from calprobe.cells.opening import of_scores
 
-    refuse_rules_of_replies(given.options.compat)
-    scored, kind = of_scores(runs.runs), KINDS[given.kind]
-    options = CurveOptions(given.options, given.estimators, given.accuracy or "own", given.among)
+    refuse_rules_of_replies(arguments.options.compat)
+    scored, kind = of_scores(runs.runs), KINDS[arguments.kind]
+    options = CurveOptions(arguments.options, arguments.estimators, arguments.accuracy or "own", arguments.among)
     if kind.needs_exposures:  # the tiny models were told the same
         exposures = {name: counts for run in scored.values() for name, counts in exposures_of(run.manifest).items()}
         curves = kind.compute(scored, exposures, options)
@@ -171,7 +171,7 @@ def _of_scores(given: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any]]:
     return curves, {"labels": runs.labels, "limited": limited, "partial": partial}
 
 
-def _of_replies(given: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any]]:
+def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any]]:
     """The reliability diagrams of runs of replies, pooled over variants as in a report, or over some of them.
 
     Raises UsageError for another kind, which replies do not have, and for rules that change none of its curves.
@@ -180,18 +180,20 @@ def _of_replies(given: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any]]:
     from calprobe.analysis.asked.reliability_curves import asked_calibration
     from calprobe.cells.opening import asked_runs, of_replies
 
-    if given.kind != OF_REPLIES:
-        raise UsageError(f"--kind {given.kind} is of runs of scores; of runs of replies there is --kind {OF_REPLIES}")
-    compat = asked_compat(given.options.compat)
+    if arguments.kind != OF_REPLIES:
+        raise UsageError(
+            f"--kind {arguments.kind} is of runs of scores; of runs of replies there is --kind {OF_REPLIES}"
+        )
+    compat = asked_compat(arguments.options.compat)
     if compat == "stated2025":
         raise UsageError("--compat stated2025: changes errors in tables, and no curve; leave it out")
     options = AskedOptions(
         compat=compat,
-        threshold=PARSE_THRESHOLD if given.parse_threshold is None else given.parse_threshold,
-        ace_bins=given.options.ace_bins,
-        variants=given.variants,
+        threshold=PARSE_THRESHOLD if arguments.parse_threshold is None else arguments.parse_threshold,
+        ace_bins=arguments.options.ace_bins,
+        variants=arguments.variants,
     )
-    return asked_calibration(asked_runs(of_replies(runs.runs)), options, given.estimators), {}
+    return asked_calibration(asked_runs(of_replies(runs.runs)), options, arguments.estimators), {}
 
 
 COMPUTED: Mapping[str, Callable[[Typed, TypedRuns], tuple[Curves, dict[str, Any]]]] = {

@@ -112,48 +112,48 @@ def command(**typed: Any) -> None:
     from calprobe.interop.lm_pub_quiz_export import check_form, export_lm_pub_quiz, labels_of
     from calprobe.runs import AskedRun, Run
 
-    given, context = Typed(**typed), click.get_current_context()
-    TABLES.refuse(context, given.what, f"this is --what {given.what}; leave it out")
-    if given.probe is not None and given.what != "lm-pub-quiz" and not given.labels:
+    arguments, context = Typed(**typed), click.get_current_context()
+    TABLES.refuse(context, arguments.what, f"this is --what {arguments.what}; leave it out")
+    if arguments.probe is not None and arguments.what != "lm-pub-quiz" and not arguments.labels:
         raise click.UsageError("--probe names the texts of --labels and of lm-pub-quiz; add --labels, or leave it out")
-    runs = open_typed([str(given.run_path)], kinds=RUNS)
-    (run,), out = runs.runs.values(), given.out
-    options, write = _of_replies(given, run) if isinstance(run, AskedRun) else _of_scores(given, run)
+    runs = open_typed([str(arguments.run_path)], kinds=RUNS)
+    (run,), out = runs.runs.values(), arguments.out
+    options, write = _of_replies(arguments, run) if isinstance(run, AskedRun) else _of_scores(arguments, run)
     wrote = f"wrote {out}"
-    if given.what == "hub-card":
-        write_card(run, options, out, given.source)
-    elif given.what == "hub-dataset":
+    if arguments.what == "hub-card":
+        write_card(run, options, out, arguments.source)
+    elif arguments.what == "hub-dataset":
         write_dataset(run, out, lambda path: write("confidences", path))
         wrote += f"; add a licence to its README.md, then: hf upload OWNER/NAME {out} --repo-type dataset"
-    elif given.what == "lm-pub-quiz" and isinstance(run, Run):
+    elif arguments.what == "lm-pub-quiz" and isinstance(run, Run):
         check_form(run)
-        export_lm_pub_quiz(run, out, given.reduction, given.template, labels_of(run, given.probe))
+        export_lm_pub_quiz(run, out, arguments.reduction, arguments.template, labels_of(run, arguments.probe))
     else:
-        wrote += f": {counted(write(given.what, out), 'row')}"
+        wrote += f": {counted(write(arguments.what, out), 'row')}"
     say(wrote)
     if isinstance(run, Run) and run.partial:
         say(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces scored")
 
 
-def _of_scores(given: Typed, run: Run) -> tuple[ReportOptions, Write]:
+def _of_scores(arguments: Typed, run: Run) -> tuple[ReportOptions, Write]:
     """How scores are read, and what writes a table of them. Raises UsageError for rules of replies."""
     from calprobe.analysis import ReportOptions
     from calprobe.analysis.run_tables import write_scores
     from calprobe.interop.answer_texts import texts_of
 
-    refuse_rules_of_replies(given.compat)
-    options = ReportOptions(given.reduction, given.compat, ties=given.ties)
+    refuse_rules_of_replies(arguments.compat)
+    options = ReportOptions(arguments.reduction, arguments.compat, ties=arguments.ties)
 
-    def write(what: str, path: Path) -> int:
-        return write_scores(run, what, path, options, texts_of(run, given.probe) if given.labels else None)
+    def write(name: str, path: Path) -> int:
+        return write_scores(run, name, path, options, texts_of(run, arguments.probe) if arguments.labels else None)
 
     return options, write
 
 
-def _of_replies(given: Typed, run: AskedRun) -> tuple[AskedOptions, Write]:
+def _of_replies(arguments: Typed, run: AskedRun) -> tuple[AskedOptions, Write]:
     """How replies are read, and what writes a table of them. Raises UsageError for rules of scores."""
     from calprobe.analysis import AskedOptions
     from calprobe.analysis.run_tables import write_replies
 
-    options = AskedOptions(given.readers, asked_compat(given.compat), window=given.window)
+    options = AskedOptions(arguments.readers, asked_compat(arguments.compat), window=arguments.window)
     return options, partial(write_replies, run, options=options)

@@ -44,13 +44,13 @@ def _fetch_probe(name: str) -> None:
 
     data, root = dataset(name), data_root()
     folder = root / data.folder
-    wanted = damaged_files(data, root)
-    if not wanted:
+    damaged = damaged_files(data, root)
+    if not damaged:
         print_result(f"{name}: already in {folder}, {counted(len(data.files), 'file')} as pinned")
         return
-    size = sum(file.size for file in wanted)
+    size = sum(file.size for file in damaged)
     source = f"https://github.com/{data.repository} at {data.commit[:12]}"
-    say(f"fetching {name}: {counted(len(wanted), 'file')}, {size / 1e6:.1f} MB, from {source}")
+    say(f"fetching {name}: {counted(len(damaged), 'file')}, {size / 1e6:.1f} MB, from {source}")
     say(data.terms)
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
@@ -70,8 +70,8 @@ def _fetch_questions(name: str) -> None:
 
     entry = NAMED_SETS[name]
     if (fetched := fetched_set(entry)) and is_complete(entry):
-        kept = f"{counted(len(fetched.files), 'file')} as fetched at {fetched.revision[:12]}"
-        print_result(f"{name}: already in {folder_of(entry)}, {kept}; remove the folder to get a newer commit")
+        state = f"{counted(len(fetched.files), 'file')} as fetched at {fetched.revision[:12]}"
+        print_result(f"{name}: already in {folder_of(entry)}, {state}; remove the folder to get a newer commit")
         return
     remote = remote_files(entry)
     size = sum(remote.sizes.values())

@@ -36,12 +36,12 @@ def figure_options(command: Callable[..., None]) -> Callable[..., None]:
     """`--look`, which sets `--width`, `--title` and `--style`, and which the command gets as one `look: Look`."""
 
     @functools.wraps(command)
-    def with_look(*, width: float | None, title: str | None, style: Path | None, **rest: Any) -> None:
+    def with_look(*, width: float | None, title: str | None, style: Path | None, **values: Any) -> None:
         from calprobe.analysis.plots import PAGE_INCHES, Look
 
-        command(look=Look(PAGE_INCHES if width is None else width, title, style=style), **rest)
+        command(look=Look(PAGE_INCHES if width is None else width, title, style=style), **values)
 
-    found: Callable[..., None] = with_look
+    decorated: Callable[..., None] = with_look
     for declaration in (
         option(
             "--style",
@@ -72,8 +72,8 @@ def figure_options(command: Callable[..., None]) -> Callable[..., None]:
             help="How figures look, as below; may be repeated.",
         ),
     ):
-        found = declaration(found)
-    return found
+        decorated = declaration(decorated)
+    return decorated
 
 
 def refuse_looks(why: str) -> None:

@@ -147,55 +147,55 @@ def command(
             say(f"{run}: meanings by {source.describe()}")
 
 
-def _contexts(given: tuple[str, ...] | None, nli: str | None) -> tuple[Context, ...]:
+def _contexts(names: tuple[str, ...] | None, nli: str | None) -> tuple[Context, ...]:
     """The contexts of alternatives; UsageError for an unknown one, and without a model that judges them."""
     from calprobe.answers.token_claims import CONTEXTS
 
-    if given is not None and nli is None:
+    if names is not None and nli is None:
         raise click.UsageError("--ccp-context is of judged alternatives; give --nli NAME", click.get_current_context())
-    for name in given or ():
+    for name in names or ():
         if name not in CONTEXTS:
             raise UsageError(f"--ccp-context {name}: known are {', '.join(CONTEXTS)}{did_you_mean(name, CONTEXTS)}")
-    return tuple(name for name in CONTEXTS if name in (given or CONTEXTS[:1]))
+    return tuple(name for name in CONTEXTS if name in (names or CONTEXTS[:1]))
 
 
-def _refuse_idle_options(given: dict[str, Any], judge: str | None, other: str | None) -> None:
+def _refuse_idle_options(values: dict[str, Any], judge: str | None, model: str | None) -> None:
     """Choose the backend that --judge-base-url implies; raise click.UsageError for an option without effect."""
     context = click.get_current_context()
-    needed = () if other is None else LOADING
+    needed = () if model is None else LOADING
     if judge is None:
         JUDGES.refuse(context, "none", "there is no judge; give --judge MODEL", needed=needed)
-    if typed(context, "rouge_threshold") and given["grader"] != "rouge":
+    if typed(context, "rouge_threshold") and values["grader"] != "rouge":
         raise click.UsageError("--rouge-threshold is of ROUGE-L; give --grader rouge", context)
-    if given["judge_backend"] is None:
-        given["judge_backend"] = "openai" if given["judge_base_url"] is not None else "transformers"
+    if values["judge_backend"] is None:
+        values["judge_backend"] = "openai" if values["judge_base_url"] is not None else "transformers"
     if judge is not None:
-        backend = given["judge_backend"]
+        backend = values["judge_backend"]
         JUDGES.refuse(context, backend, f"the judge's backend is {backend}; leave it out", needed=needed)
 
 
-def _engine(given: dict[str, Any], judge: str | None, quiet: bool) -> dict[str, Any]:
+def _engine(values: dict[str, Any], judge: str | None, quiet: bool) -> dict[str, Any]:
     """Where the judge runs, and how it is loaded."""
     if judge is None:
         return {}
     from calprobe.backends.options import BackendOptions
 
-    server = {name: given[name] for name in _OF_SERVER if given[name] is not None}
-    backend = BackendOptions(given["judge_backend"], base_url=given["judge_base_url"], **server)
+    server = {name: values[name] for name in _OF_SERVER if values[name] is not None}
+    backend = BackendOptions(values["judge_backend"], base_url=values["judge_base_url"], **server)
     if backend.backend != "transformers":
         return {"backend_options": backend}
-    return {"backend_options": backend, "load_options": _load_options(given, quiet)}
+    return {"backend_options": backend, "load_options": _load_options(values, quiet)}
 
 
-def _load_options(given: dict[str, Any], quiet: bool) -> LoadOptions:
+def _load_options(values: dict[str, Any], quiet: bool) -> LoadOptions:
     """How models in this process are loaded."""
     from calprobe.models import LoadOptions
 
-    return LoadOptions(**{name: given[name] for name in LOADING}, quiet=quiet)
+    return LoadOptions(**{name: values[name] for name in LOADING}, quiet=quiet)
 
 
-def _summary(run: Path, found: StoredGrades) -> str:
-    right = sum(row.correct for row in found.rows)
-    decided = ", ".join(f"{rule} {number:,} ({own:,} right)" for rule, (number, own) in found.decided.items())
-    answers = "1 answer" if len(found.rows) == 1 else f"{len(found.rows):,} answers"
+def _summary(run: Path, grades: StoredGrades) -> str:
+    right = sum(row.correct for row in grades.rows)
+    decided = ", ".join(f"{rule} {number:,} ({correct:,} right)" for rule, (number, correct) in grades.decided.items())
+    answers = "1 answer" if len(grades.rows) == 1 else f"{len(grades.rows):,} answers"
     return f"{run}: {answers}, {right:,} right; graded by {decided}; next: calprobe report {shlex.quote(str(run))}"

@@ -104,8 +104,8 @@ def lm_eval(
 
     files = sample_files(paths)
     generated = are_generated(files)
-    of_text = [name for name, given in (("--metric", metric), ("--filter", filter_name)) if given is not None]
-    of_grades = [name for name, given in (("--correct-at", correct_at is not None), ("--regrade", regrade)) if given]
+    of_text = [name for name, value in (("--metric", metric), ("--filter", filter_name)) if value is not None]
+    of_grades = [name for name, value in (("--correct-at", correct_at is not None), ("--regrade", regrade)) if value]
     _refuse([*of_text, *of_grades] if not generated else [], "samples of log-likelihoods")
     _refuse(["--kind"] if generated and kind is not None else [], "samples of generated text")
     _refuse(["--no-save-labels"] if generated and not save_labels else [], "samples of generated text")
@@ -113,8 +113,8 @@ def lm_eval(
     place = out or default_out(evaluation.model, probe_name(files))
     if generated:
         grades = HarnessGrades(metric, filter_name, correct_at, kept=not regrade)
-        made = import_generated(files, place, evaluation, grades)
-        _say_replies(made.run, made.notes)
+        imported = import_generated(files, place, evaluation, grades)
+        _say_replies(imported.run, imported.notes)
     else:
         _say(import_lm_eval(files, place, evaluation, _kind(kind, evaluation.model), save_labels=save_labels))
 
@@ -147,8 +147,8 @@ def inspect(
     from calprobe.interop.inspect_import import import_inspect
     from calprobe.interop.inspect_samples import Grading
 
-    made = import_inspect(files, out, Grading(scorer, correct_at, kept=not regrade), model)
-    _say_replies(made.run, made.notes)
+    imported = import_inspect(files, out, Grading(scorer, correct_at, kept=not regrade), model)
+    _say_replies(imported.run, imported.notes)
 
 
 @command.command("replies", short_help="Import replies that another tool has made.")
@@ -191,23 +191,25 @@ def _say_replies(run: RecordFolder[AskManifest, PieceReplies], notes: Sequence[s
     """Print the size of the run on stderr, and what a reader of its numbers should know."""
     from calprobe.messages import counted
 
-    made = run.manifest
-    samples = max(asked.samples for asked in made.asked)
-    sizes = f"{counted(made.n_questions, 'question')}, {counted(len(made.prompts.variants), 'variant')}"
-    say(f"{run.path}: {made.model.name}, {sizes}" + (f", {samples} samples" if samples > 1 else ""))
+    manifest = run.manifest
+    samples = max(piece.samples for piece in manifest.asked)
+    sizes = f"{counted(manifest.n_questions, 'question')}, {counted(len(manifest.prompts.variants), 'variant')}"
+    say(f"{run.path}: {manifest.model.name}, {sizes}" + (f", {samples} samples" if samples > 1 else ""))
     for note in notes:
         say(note)
 
 
-def _kind(asked: ModelKind | None, model: str) -> ModelKind | None:
+def _kind(kind: ModelKind | None, model: str) -> ModelKind | None:
     """The kind that `--kind` or the model's alias gives. Raises UsageError if they contradict each other."""
     from calprobe.errors import UsageError
     from calprobe.models.aliases import kind_of_alias
 
-    known = kind_of_alias(model)
-    if None not in (asked, known) and asked != known:
-        raise UsageError(f"--kind {asked}: {model} is a {known} language model (`calprobe models`); leave --kind out")
-    return asked or known
+    alias_kind = kind_of_alias(model)
+    if None not in (kind, alias_kind) and kind != alias_kind:
+        raise UsageError(
+            f"--kind {kind}: {model} is a {alias_kind} language model (`calprobe models`); leave --kind out"
+        )
+    return kind or alias_kind
 
 
 def _say(run: RunFolder) -> None:

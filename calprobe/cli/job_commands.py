@@ -31,9 +31,9 @@ def _task(job: Job) -> Task:
             workload = _scored(context) if job.command == "score" else _asked(context)
     except click.UsageError as error:
         raise UsageError(error.format_message()) from error
-    given = context.params
-    is_served = given.get("base_url") is not None
-    return Task(workload, given["dtype"], given.get("kind"), is_served, given.get("parameters"))
+    values = context.params
+    is_served = values.get("base_url") is not None
+    return Task(workload, values["dtype"], values.get("kind"), is_served, values.get("parameters"))
 
 
 def _click_command(name: str) -> click.Command:
@@ -54,9 +54,9 @@ def _scored(context: click.Context) -> Workload:
     from calprobe.probes import load_probe
     from calprobe.scoring import select
 
-    given = context.params
-    probe = load_probe(given["probe"] or default_probe(given["model"]))
-    options = scoring_options(given, quiet=True)
+    values = context.params
+    probe = load_probe(values["probe"] or default_probe(values["model"]))
+    options = scoring_options(values, quiet=True)
     return score_workload(select(probe, options), options)
 
 
@@ -64,8 +64,8 @@ def _asked(context: click.Context) -> Workload:
     """What an `ask` asks."""
     from calprobe.asking import plan_of
 
-    given = context.params
+    values = context.params
     backend_options(context)
-    options = asking_options(given, quiet=True)
-    chosen = chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"])
-    return ask_workload(plan_of(list(given["questions"]), options, chosen))
+    options = asking_options(values, quiet=True)
+    chosen = chosen_questions(values, seed=options.filled().seed or 0, shots_from=values["shots_from"])
+    return ask_workload(plan_of(list(values["questions"]), options, chosen))

@@ -177,7 +177,7 @@ class KindCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, by group where they are many."""
-        if sum(isinstance(each, click.Option) and not each.hidden for each in self.params) <= UNGROUPED:
+        if sum(isinstance(param, click.Option) and not param.hidden for param in self.params) <= UNGROUPED:
             super().format_options(ctx, formatter)
             return
         rows: dict[Group, list[tuple[str, str]]] = {group: [] for group in Group}
@@ -199,26 +199,26 @@ class KindCommand(click.Command):
 
         Raises click.UsageError for a setting that there is not, and for one without its value.
         """
-        settings = [each for each in self.params if isinstance(each, KindOption) and each.setting_of]
+        settings = [param for param in self.params if isinstance(param, KindOption) and param.setting_of]
         names = {setting.setting_of for setting in settings}
         words = iter(arguments)
         for word in words:
             name, equals, text = word.partition("=")
             if name in names:
-                known = {setting.key: setting for setting in settings if setting.setting_of == name}
-                yield from _typed(context, name, text if equals else next(words, ""), known)
+                by_key = {setting.key: setting for setting in settings if setting.setting_of == name}
+                yield from _typed(context, name, text if equals else next(words, ""), by_key)
             else:
                 yield word
             if word == "--":
                 yield from words
 
 
-def _typed(context: click.Context, name: str, text: str, known: Mapping[str, KindOption]) -> Iterator[str]:
+def _typed(context: click.Context, name: str, text: str, options: Mapping[str, KindOption]) -> Iterator[str]:
     """The option that a setting stands for; nothing for a flag that is off."""
     key, equals, value = text.partition("=")
-    if key not in known:
-        raise click.UsageError(f"{name} {text}: {no_such(key, list(known))}", context)
-    if not known[key].is_flag:
+    if key not in options:
+        raise click.UsageError(f"{name} {text}: {no_such(key, list(options))}", context)
+    if not options[key].is_flag:
         if not equals:
             raise click.UsageError(f"{name} {key}: give its value, {key}=VALUE", context)
         yield f"--{key}={value}"
@@ -232,8 +232,8 @@ def kind_of_runs(opened: Mapping[str, AnyRun], named: Mapping[str, str]) -> tupl
     """The kind of the runs, scored, asked or mixed, and what a refusal says of them by their paths as typed."""
     from calprobe.runs import AskedRun
 
-    first = {isinstance(run, AskedRun): named[name] for name, run in reversed(list(opened.items()))}
-    if len(first) > 1:
-        return "mixed", f"{first[False]} is a run of scores, {first[True]} one of replies"
-    ((is_asked, path),) = first.items()
+    paths = {isinstance(run, AskedRun): named[name] for name, run in reversed(list(opened.items()))}
+    if len(paths) > 1:
+        return "mixed", f"{paths[False]} is a run of scores, {paths[True]} one of replies"
+    ((is_asked, path),) = paths.items()
     return ("asked", f"{path} is a run of replies") if is_asked else ("scored", f"{path} is a run of scores")

@@ -37,10 +37,10 @@ def labelled(runs: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
         if run in names:
             raise UsageError(f"--label: {run} has two names, {names[run]} and {name}; give it one")
         names[run] = name
-    found = [names.get(run, shown(run)) for run in runs]
-    if twice := next((name for name in found if found.count(name) > 1), None):
+    run_names = [names.get(run, shown(run)) for run in runs]
+    if twice := next((name for name in run_names if run_names.count(name) > 1), None):
         raise UsageError(f"--label: two runs are called {twice}; give them different names")
-    return dict(zip(found, runs, strict=True))
+    return dict(zip(run_names, runs, strict=True))
 
 
 def _run_and_name(label: str, runs: Sequence[str]) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def _run_and_name(label: str, runs: Sequence[str]) -> tuple[str, str]:
 
     called = names_to_labels(runs)
     splits = [(label[:at], label[at + 1 :].strip()) for at, letter in enumerate(label) if letter == "="]
-    found = [(called[run], name) for run, name in splits if run in called and name]
-    if len(found) != 1:
+    matches = [(called[run], name) for run, name in splits if run in called and name]
+    if len(matches) != 1:
         raise UsageError(f"--label {label!r}: give RUN=NAME with RUN of {', '.join(runs)}")
-    return found[0]
+    return matches[0]

@@ -103,7 +103,7 @@ def command(questions: str, model: str, out: Path | None, quiet: bool, **given: 
     named = ("count", "samples", "temperature", "seed", "prompts", "max_new_tokens", "nli")
     options = ParaphraseOptions(**{name: given[name] for name in named if given[name] is not None}, quiet=quiet)
     server = {name: given[name] for name in _OF_SERVER if given[name] is not None}
-    found = paraphrase(
+    result = paraphrase(
         model,
         questions,
         out,
@@ -112,26 +112,27 @@ def command(questions: str, model: str, out: Path | None, quiet: bool, **given: 
         backend_options=BackendOptions(backend, base_url=given["base_url"], **server),
         load_options=LoadOptions(**{name: given[name] for name in LOADING}, quiet=quiet),
     )
-    say(_summary(found, given["count"]))
+    say(_summary(result, given["count"]))
 
 
-def _backend(given: dict[str, Any]) -> Any:
+def _backend(values: dict[str, Any]) -> Any:
     """The backend, which --base-url implies; raises click.UsageError for an option that another backend has."""
     context = click.get_current_context()
-    name = given["backend"] or ("openai" if given["base_url"] is not None else "transformers")
-    needed = () if given["nli"] is None else LOADING
+    name = values["backend"] or ("openai" if values["base_url"] is not None else "transformers")
+    needed = () if values["nli"] is None else LOADING
     BACKENDS.refuse(context, name, f"the backend is {name}; leave it out", needed=needed)
     return name
 
 
-def _summary(found: Paraphrased, count: int) -> str:
+def _summary(result: Paraphrased, count: int) -> str:
     from calprobe.messages import counted
 
-    dropped = ", ".join(f"{reason} {number:,}" for reason, number in found.dropped.items()) or "none"
-    share = f" ({found.passed / found.replies:.0%})" if found.replies else ""
+    dropped = ", ".join(f"{reason} {number:,}" for reason, number in result.dropped.items()) or "none"
+    share = f" ({result.passed / result.replies:.0%})" if result.replies else ""
     return (
-        f"{found.passed:,} of {counted(found.replies, 'rewording')} passed{share}; dropped: {dropped}\n"
-        f"{found.path} ({found.fingerprint[:12]}): {counted(found.written, 'paraphrase')} of "
-        f"{found.questions - found.without:,} of {counted(found.questions, 'question')}, {count} of {found.reached:,}; "
-        f"next: calprobe ask --study wording --paraphrases {shlex.quote(str(found.path))} .."
+        f"{result.passed:,} of {counted(result.replies, 'rewording')} passed{share}; dropped: {dropped}\n"
+        f"{result.path} ({result.fingerprint[:12]}): {counted(result.written, 'paraphrase')} of "
+        f"{result.questions - result.without:,} of {counted(result.questions, 'question')}, "
+        f"{count} of {result.reached:,}; "
+        f"next: calprobe ask --study wording --paraphrases {shlex.quote(str(result.path))} .."
     )

@@ -76,16 +76,16 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:,.1f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"
 
 
-def _same(found: Preview) -> str:
-    if not found.same_tokens:
+def _same(preview: Preview) -> str:
+    if not preview.same_tokens:
         return "none: the tokenizer tells all candidates of a relation apart"
-    groups = (", ".join(group) for groups in found.same_tokens.values() for group in groups)
-    count = sum(len(group) for groups in found.same_tokens.values() for group in groups)
+    groups = (", ".join(group) for groups in preview.same_tokens.values() for group in groups)
+    count = sum(len(group) for groups in preview.same_tokens.values() for group in groups)
     return f"{counted(count, 'candidate')} have the same tokens as another: {'; '.join(groups)}"
 
 
 def _example(example: ExampleStatement) -> Iterator[str]:
     yield f"{example.relation}, template {example.template}, instance {example.instance}: {example.text}"
-    parts = groupby(example.tokens, key=lambda token: token[1])
-    tokens = " ".join(_MARKS[role].format(" ".join(token for token, _ in own)) for role, own in parts)
+    groups = groupby(example.tokens, key=lambda token: token[1])
+    tokens = " ".join(_MARKS[role].format(" ".join(token for token, _ in group)) for role, group in groups)
     yield from textwrap.wrap(tokens, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False)

@@ -25,8 +25,8 @@ def command(probe: str | None, as_json: bool) -> None:
     from calprobe.probes import load_probe
 
     if probe is None:
-        known = _known_probes()
-        print_result(json.dumps(known, indent=2) if as_json else _known_text(known))
+        entries = _known_probes()
+        print_result(json.dumps(entries, indent=2) if as_json else _known_text(entries))
         return
     loaded = load_probe(probe)
     if as_json:
@@ -40,13 +40,13 @@ def _known_probes() -> list[dict[str, Any]]:
     from calprobe.errors import DataMissingError
     from calprobe.probes import PROBES, load_probe
 
-    known: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for name in PROBES:
         try:
-            known.append({"name": name, **_sizes(load_probe(name)), "get": None})
+            entries.append({"name": name, **_sizes(load_probe(name)), "get": None})
         except DataMissingError:
-            known.append({"name": name, "relations": None, "instances": None, "statements": None, "get": GET[name]})
-    return known
+            entries.append({"name": name, "relations": None, "instances": None, "statements": None, "get": GET[name]})
+    return entries
 
 
 def _sizes(probe: Probe) -> dict[str, int]:
@@ -55,7 +55,7 @@ def _sizes(probe: Probe) -> dict[str, int]:
     return {"relations": len(probe.relations), "instances": probe.n_instances, "statements": statements}
 
 
-def _known_text(known: Sequence[dict[str, Any]]) -> str:
+def _known_text(probes: Sequence[dict[str, Any]]) -> str:
     header = ("probe", "relations", "instances", "statements a template", "")
     rows = [
         (
@@ -63,10 +63,10 @@ def _known_text(known: Sequence[dict[str, Any]]) -> str:
             *(_number(probe[key]) for key in ("relations", "instances", "statements")),
             _where(probe["get"]),
         )
-        for probe in known
+        for probe in probes
     ]
-    others = "Probes too: a folder in BEAR's format (--probe DIR), a CSV file of FACTOR's columns (--probe FILE.csv)"
-    return f"{listing([header, *rows], '<>>><')}\n{others}"
+    note = "Probes too: a folder in BEAR's format (--probe DIR), a CSV file of FACTOR's columns (--probe FILE.csv)"
+    return f"{listing([header, *rows], '<>>><')}\n{note}"
 
 
 def _where(get: str | None) -> str:
@@ -104,7 +104,7 @@ def _content_text(probe: Probe) -> str:
         )
         for relation in probe.relations
     ]
-    sizes = ", ".join(counted(number, what.removesuffix("s")) for what, number in _sizes(probe).items())
+    sizes = ", ".join(counted(number, noun.removesuffix("s")) for noun, number in _sizes(probe).items())
     table = listing([header, *rows], "<>>>>><")
     lines = [f"{probe.name}: {sizes} a template", f"fingerprint {probe.fingerprint}", "", table]
     if probe.notes:

@@ -106,6 +106,6 @@ def chosen_questions(
     from calprobe.questions import QuestionOptions
 
     names = ("split", "limit", "draw", "draw_rule", "as_", "n_options", "forms")
-    given = {name: values[name] for name in names}
+    chosen = {name: values[name] for name in names}
     groups = tuple(values["groups"] or ())
-    return QuestionOptions(**given, groups=groups, seed=seed, shots=shots, shots_from=shots_from)
+    return QuestionOptions(**chosen, groups=groups, seed=seed, shots=shots, shots_from=shots_from)

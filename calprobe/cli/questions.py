@@ -55,8 +55,8 @@ def command(
 
     if questions is None:
         refuse_typed(context, (*values, "seed", "out"), "needs a question set; name one")
-        known = _known_sets()
-        print_result(json.dumps(known, indent=2) if as_json else _known_text(known))
+        sets = _known_sets()
+        print_result(json.dumps(sets, indent=2) if as_json else _known_text(sets))
         return
     refuse_idle_choices([questions])
     if out is not None and out.suffix.lower() not in JSON_LINES:
@@ -88,10 +88,10 @@ def _known_sets() -> list[dict[str, Any]]:
     from calprobe.questions import NAMED_SETS
     from calprobe.questions.stored_sets import fetched_set
 
-    known = []
+    sets = []
     for name, entry in NAMED_SETS.items():
         fetched = fetched_set(entry)
-        known.append(
+        sets.append(
             {
                 "name": name,
                 "what": entry.title,
@@ -105,20 +105,20 @@ def _known_sets() -> list[dict[str, Any]]:
                 "get": None if fetched else f"calprobe fetch {name}",
             }
         )
-    return known
+    return sets
 
 
-def _known_text(known: list[dict[str, Any]]) -> str:
+def _known_text(sets: list[dict[str, Any]]) -> str:
     rows = [("set", "what", "splits", "licence", "")]
     rows += [
         (
-            each["name"],
-            each["what"],
-            ", ".join(each["splits"]),
-            each["licence"] or "-",
-            ("not here" if each["get"] else "ready") + (", gated" if each["gated"] else ""),
+            entry["name"],
+            entry["what"],
+            ", ".join(entry["splits"]),
+            entry["licence"] or "-",
+            ("not here" if entry["get"] else "ready") + (", gated" if entry["gated"] else ""),
         )
-        for each in known
+        for entry in sets
     ]
     return f"{listing(rows, '<<<<<')}\n\n{LEGEND}"
 
@@ -143,9 +143,9 @@ def _text(loaded: QuestionSet, summary: SetSummary) -> str:
         rows.append(("wordings", f"{summary.wordings} of each question"))
     lines.append(listing(rows, "<<"))
     if summary.groups:
-        shown = list(summary.groups.items())[:GROUPS_SHOWN]
-        more = len(summary.groups) - len(shown)
-        lines += ["", listing([("group", "questions"), *((name, f"{count:,}") for name, count in shown)], "<>")]
+        groups = list(summary.groups.items())[:GROUPS_SHOWN]
+        more = len(summary.groups) - len(groups)
+        lines += ["", listing([("group", "questions"), *((name, f"{count:,}") for name, count in groups)], "<>")]
         lines += [f"and {counted(more, 'more group')}"] if more else []
     if summary.odd:
         lines += ["", "Notes:", *(f"- {note}" for note in summary.odd)]

@@ -84,8 +84,8 @@ def asked_compat(compat: str | None) -> AskedCompat | None:
     """The rules of a paper on runs of replies. Raises UsageError for those of a paper on scores."""
     rules: AskedCompat | None = next((name for name in get_args(AskedCompat) if name == compat), None)
     if compat is not None and rules is None:
-        known = " or ".join(get_args(AskedCompat))
-        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat {known}")
+        names = " or ".join(get_args(AskedCompat))
+        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat {names}")
     return rules
 
 

@@ -164,55 +164,57 @@ def command(**typed: Any) -> None:
     candidates, cost, reductions {NAME: {accuracy, ace, harmonic_mean}}, best (the NAME with the highest
     harmonic mean) and unknown (reductions that an import cannot compute).
     """
-    given = Typed(**typed)
-    runs = open_typed(expanded(given.runs), given.labels, REPORTED_RUNS, mixed=CHOOSE)
-    presentation = PRESENTED[runs.kind](given, runs)
-    print_presentation(presentation, given.form)
-    if given.save_maps is not None and "maps" in presentation.files:
-        write_text(presentation.files["maps"](given.save_maps.name), given.save_maps, "--save-maps")
-    write_presentation(presentation, None if given.plots is None else in_folder(given.plots), given.look, given.page)
+    arguments = Typed(**typed)
+    runs = open_typed(expanded(arguments.runs), arguments.labels, REPORTED_RUNS, mixed=CHOOSE)
+    presentation = PRESENTED[runs.kind](arguments, runs)
+    print_presentation(presentation, arguments.form)
+    if arguments.save_maps is not None and "maps" in presentation.files:
+        write_text(presentation.files["maps"](arguments.save_maps.name), arguments.save_maps, "--save-maps")
+    write_presentation(
+        presentation, None if arguments.plots is None else in_folder(arguments.plots), arguments.look, arguments.page
+    )
 
 
-def _of_scores(given: Typed, runs: TypedRuns) -> Presentation:
+def _of_scores(arguments: Typed, runs: TypedRuns) -> Presentation:
     """The report of runs of scores, or their reductions. Raises UsageError for what is of runs of replies."""
     from calprobe.analysis import SliceOptions
     from calprobe.analysis.presentation.present_scores import present_reductions, present_scores
 
-    refuse_rules_of_replies(given.options.compat)
-    if given.beside in get_args(AskedBeside):
-        raise UsageError(f"--against {given.beside} is of runs of replies; leave it out")
-    if given.all_reductions:
-        _refuse_of_one_reduction(given)
-        return present_reductions(runs.runs, given.options, given.beside)
-    choice = _choice(given, runs)
-    check_maps(given.recalibrate, given.save_maps, runs.paths)
-    sliced = sliced_by(given.by, given.by_groups)
+    refuse_rules_of_replies(arguments.options.compat)
+    if arguments.beside in get_args(AskedBeside):
+        raise UsageError(f"--against {arguments.beside} is of runs of replies; leave it out")
+    if arguments.all_reductions:
+        _refuse_of_one_reduction(arguments)
+        return present_reductions(runs.runs, arguments.options, arguments.beside)
+    choice = _choice(arguments, runs)
+    check_maps(arguments.recalibrate, arguments.save_maps, runs.paths)
+    sliced = sliced_by(arguments.by, arguments.by_groups)
     options = replace(
-        given.options,
-        slices=None if sliced is None else SliceOptions(sliced, given.estimators),
-        recalibrate=None if given.recalibrate is None else recalibrated_by(given.recalibrate),
+        arguments.options,
+        slices=None if sliced is None else SliceOptions(sliced, arguments.estimators),
+        recalibrate=None if arguments.recalibrate is None else recalibrated_by(arguments.recalibrate),
     )
     return present_scores(runs.runs, options, choice)
 
 
-def _of_replies(given: Typed, runs: TypedRuns) -> Presentation:
+def _of_replies(arguments: Typed, runs: TypedRuns) -> Presentation:
     """The report of runs of replies. Raises UsageError for what is of runs of scores."""
     from calprobe.analysis.presentation.present_replies import present_replies
 
-    options = _asked_options(given)
-    if given.beside == "paper":
+    options = _asked_options(arguments)
+    if arguments.beside == "paper":
         *first, last = get_args(AskedBeside)
-        known = f"{', '.join(first)} and {last}"
-        raise UsageError(f"--against paper is of scores; for runs of replies there is --against {known}")
-    return present_replies(runs.runs, options, _choice(given, runs))
+        choices = f"{', '.join(first)} and {last}"
+        raise UsageError(f"--against paper is of scores; for runs of replies there is --against {choices}")
+    return present_replies(runs.runs, options, _choice(arguments, runs))
 
 
-def _of_both(given: Typed, runs: TypedRuns) -> Presentation:
+def _of_both(arguments: Typed, runs: TypedRuns) -> Presentation:
     """Runs of both kinds side by side, task by task."""
     from calprobe.analysis.presentation.present_both import present_overview
 
-    title = given.runs[0] if len(given.runs) == 1 else f"{len(runs.paths)} runs"
-    return present_overview(title, runs.runs, given.options, runs.labels)
+    title = arguments.runs[0] if len(arguments.runs) == 1 else f"{len(runs.paths)} runs"
+    return present_overview(title, runs.runs, arguments.options, runs.labels)
 
 
 PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
@@ -222,62 +224,62 @@ PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
 }
 
 
-def _asked_options(given: Typed) -> AskedOptions:
+def _asked_options(arguments: Typed) -> AskedOptions:
     """What the options ask of runs of replies. Raises UsageError for what is of runs of scores."""
     from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
 
-    threshold, draws = given.parse_threshold, given.budget_draws
+    threshold, draws = arguments.parse_threshold, arguments.budget_draws
     return AskedOptions(
-        given.readers,
-        asked_compat(given.options.compat),
+        arguments.readers,
+        asked_compat(arguments.options.compat),
         DEFAULT_ASKED.threshold if threshold is None else threshold,
-        given.window,
-        given.options.ace_bins,
-        given.options.resampling,
-        given.calibrate,
-        answers_of(given.budget or ()),
+        arguments.window,
+        arguments.options.ace_bins,
+        arguments.options.resampling,
+        arguments.calibrate,
+        answers_of(arguments.budget or ()),
         draws or DEFAULT_ASKED.budget_draws,
-        given.with_original,
-        given.variants,
-        given.estimators or (),
-        covariate_of(given.by, given.by_groups),
-        given.options.slice_bins,
+        arguments.with_original,
+        arguments.variants,
+        arguments.estimators or (),
+        covariate_of(arguments.by, arguments.by_groups),
+        arguments.options.slice_bins,
     )
 
 
-def _choice(given: Typed, runs: TypedRuns) -> ReportChoice:
+def _choice(arguments: Typed, runs: TypedRuns) -> ReportChoice:
     """What of the report is shown. Raises UsageError for tables that there are not, and for looks without figures."""
     from calprobe.analysis.presentation.presentation import ReportChoice
 
-    if given.tables is not None and given.form == "json":
+    if arguments.tables is not None and arguments.form == "json":
         raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
-    for name in given.tables or ():
+    for name in arguments.tables or ():
         if name not in TABLES[runs.kind]:
             raise UsageError(f"--tables: {no_such(name, TABLES[runs.kind])}")
-    if given.plots is None:
+    if arguments.plots is None:
         refuse_looks("applies to figures; give --plots DIR")
     return ReportChoice(
-        given.estimators,
-        given.metrics,
-        given.tables,
-        given.beside,
+        arguments.estimators,
+        arguments.metrics,
+        arguments.tables,
+        arguments.beside,
         runs.labels,
-        figures=given.plots is not None,
-        page=given.page is not None,
+        figures=arguments.plots is not None,
+        page=arguments.page is not None,
     )
 
 
-def _refuse_of_one_reduction(given: Typed) -> None:
+def _refuse_of_one_reduction(arguments: Typed) -> None:
     """Raise UsageError for options that `--reduction all` does not read."""
     options = {
-        "--plots": given.plots,
-        "--html": given.page,
-        "--estimator": given.estimators,
-        "--metric": given.metrics,
-        "--tables": given.tables,
-        "--recalibrate": given.recalibrate,
-        "--save-maps": given.save_maps,
-        "--by": given.by,
+        "--plots": arguments.plots,
+        "--html": arguments.page,
+        "--estimator": arguments.estimators,
+        "--metric": arguments.metrics,
+        "--tables": arguments.tables,
+        "--recalibrate": arguments.recalibrate,
+        "--save-maps": arguments.save_maps,
+        "--by": arguments.by,
     }
     for name, value in options.items():
         if value is not None:

@@ -69,11 +69,11 @@ def command(
             raise UsageError(f"--state: {no_such(state, get_args(RunState))}")
     log_to_stderr()
     filters = Filters(**{**given, "states": given["states"] or ()}, since_s=None if since is None else _seconds(since))
-    found = catalogue(list_runs(folder), failures_around(folder), filters, sort, headlines=numbers and not paths)
+    listing = catalogue(list_runs(folder), failures_around(folder), filters, sort, headlines=numbers and not paths)
     if paths:
-        print_result("\n".join(run.path for run in found.runs if run.run is not None))
+        print_result("\n".join(run.path for run in listing.runs if run.run is not None))
         return
-    print_tables(found, partial(run_list_tables, found), form)
+    print_tables(listing, partial(run_list_tables, listing), form)
 
 
 def _seconds(since: str) -> float:

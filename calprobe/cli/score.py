@@ -36,8 +36,8 @@ class _Study(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 
 
         if value in ASKING:
             self.fail(f"{value!r} asks questions and scores nothing: calprobe ask --study {value}", param, ctx)
-        found: str = super().convert(value, param, ctx)
-        return found
+        name: str = super().convert(value, param, ctx)
+        return name
 
 
 @click.command(cls=KindCommand, short_help="Score a probe with a model into a run folder.")
@@ -171,14 +171,14 @@ def command(
         say(_next_step(run))
 
 
-def _by_study(study: str, probe: str | None, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _by_study(study: str, probe: str | None, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The probe and the parameters with what the study fixes, where nothing else was typed."""
     from calprobe.scoring.options import STUDIES
 
-    found, context = STUDIES[study], click.get_current_context()
-    fixed = {"templates": found.templates, "template_set": found.template_set}
-    own = {name: value for name, value in fixed.items() if not typed(context, name)}
-    return probe or found.probe, {**given, **own}
+    preset, context = STUDIES[study], click.get_current_context()
+    fixed = {"templates": preset.templates, "template_set": preset.template_set}
+    defaults = {name: value for name, value in fixed.items() if not typed(context, name)}
+    return probe or preset.probe, {**values, **defaults}
 
 
 def scoring_options(given: Mapping[str, Any], *, quiet: bool) -> ScoreOptions:
@@ -203,21 +203,21 @@ def _dry_run(
 
     if launched()[1] > 1:
         raise UsageError("--dry-run needs one process: run it without torchrun or accelerate launch")
-    found = preview(model, probe, out, options, load_options)
+    previewed = preview(model, probe, out, options, load_options)
     return (
-        printable_json(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
+        printable_json(json.dumps(previewed.to_json(), indent=2, ensure_ascii=False))
         if as_json
-        else printable(preview_text(found))
+        else printable(preview_text(previewed))
     )
 
 
 def _next_step(run: Run) -> str:
-    path, shard, every = shlex.quote(str(run.path)), run.manifest.shard, counted(len(run.manifest.pieces), "piece")
+    path, shard, total = shlex.quote(str(run.path)), run.manifest.shard, counted(len(run.manifest.pieces), "piece")
     # After a request for a part of the run; else it is complete, and no shard needs to be read.
     lacks = run.manifest.has_grown or any(not run.shard(piece).path.is_file() for piece in run.manifest.pieces)
     if shard is None and not (lacks and run.partial):
-        return f"{run.path}: {every}, complete; next: calprobe report {path}"
-    pieces = f"{len(run.pieces)} of {every}"
+        return f"{run.path}: {total}, complete; next: calprobe report {path}"
+    pieces = f"{len(run.pieces)} of {total}"
     if shard is None:
         return f"{run.path}: {pieces}; the others were not asked for now; next: calprobe report {path}"
     return f"{run.path}: shard {shard}, {pieces}; when all are done: calprobe merge {path} .. --out RUN"

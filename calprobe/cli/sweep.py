@@ -147,9 +147,9 @@ def command(
     _show_plan(result) if isinstance(result, SweepPlan) else _show_result(result)
 
 
-def _of_place(on: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _of_place(on: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of the place that `--on` names, by the names that they have there."""
-    fields = {name.removeprefix(f"{on}_"): value for name, value in given.items() if name.startswith(f"{on}_")}
+    fields = {name.removeprefix(f"{on}_"): value for name, value in parameters.items() if name.startswith(f"{on}_")}
     if "options" in fields:
         pairs = (text.strip().removeprefix("--").partition("=") for text in fields["options"])
         fields["options"] = {name: value if sign else True for name, sign, value in pairs}

@@ -105,14 +105,14 @@ def expected_correct(distributions: Distributions, counts: Sequence[int], row: i
     if distributions.keys is None:
         tied, ahead = np.zeros_like(tied), ahead | (tied & (np.arange(len(scores)) < place))
     tied[at_answer] = ahead[at_answer] = False
-    m, t = (_count(own, distributions.offsets) for own in (ahead, tied))
-    found = np.empty((len(counts), len(widths)))
+    m, t = (_count(mask, distributions.offsets) for mask in (ahead, tied))
+    shares = np.empty((len(counts), len(widths)))
     for at, count in enumerate(counts):
         untied = _kept_share(widths - 1 - m, count - 1, widths - 1)
         shared = _kept_share(widths - m, count, widths) - _kept_share(widths - 1 - m - t, count, widths)
-        found[at] = np.where(t == 0, untied, np.clip(widths / count * shared / (t + 1), 0, 1))
-    found[:, np.isnan(scores[at_answer])] = 0.0
-    return found
+        shares[at] = np.where(t == 0, untied, np.clip(widths / count * shared / (t + 1), 0, 1))
+    shares[:, np.isnan(scores[at_answer])] = 0.0
+    return shares
 
 
 def _count(chosen: npt.NDArray[np.bool_], offsets: Ints) -> Ints:
@@ -121,9 +121,9 @@ def _count(chosen: npt.NDArray[np.bool_], offsets: Ints) -> Ints:
     return np.asarray(before[offsets[1:]] - before[offsets[:-1]], dtype=np.int64)
 
 
-def _kept_share(some: Ints, count: int, widths: Ints) -> Floats:
+def _kept_share(numbers: Ints, count: int, widths: Ints) -> Floats:
     """C(some, count) / C(widths, count), [instances]."""
     share = np.ones(len(widths))
     for at in range(count):
-        share = share * np.maximum(some - at, 0) / (widths - at)
+        share = share * np.maximum(numbers - at, 0) / (widths - at)
     return share

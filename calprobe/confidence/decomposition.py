@@ -146,7 +146,7 @@ def uncertainties(
         "candidates": distributions.widths[order].astype(np.int32),
     }
     for form, decompose in (("entropy", entropy_decomposition), ("variance", variance_decomposition)):
-        found = decompose(distributions, rows) if rows else Decomposition(np.zeros(0), np.zeros(0))
-        for part in ("total", "aleatoric", "epistemic", "rho"):
-            columns[f"{form}_{part}"] = getattr(found, part)[order]
+        decomposition = decompose(distributions, rows) if rows else Decomposition(np.zeros(0), np.zeros(0))
+        for name in ("total", "aleatoric", "epistemic", "rho"):
+            columns[f"{form}_{name}"] = getattr(decomposition, name)[order]
     return pd.DataFrame(columns)

@@ -68,11 +68,11 @@ class Distributions:
 
         Of candidates with the same largest probability, one is drawn (`tie_breaking`), or the first is taken.
         """
-        found = cls.from_scores(table.scores, table.offsets, table.answer_idx, table.shared_sets())
-        rank = np.empty_like(found.rank)
-        rank[np.lexsort((table.instance, table.relation))] = found.rank
+        distributions = cls.from_scores(table.scores, table.offsets, table.answer_idx, table.shared_sets())
+        rank = np.empty_like(distributions.rank)
+        rank[np.lexsort((table.instance, table.relation))] = distributions.rank
         keys = tie_keys(table.relation, table.instance) if ties == "draw" else None
-        return replace(found, rank=rank, keys=keys)
+        return replace(distributions, rank=rank, keys=keys)
 
     def __repr__(self) -> str:
         return f"<Distributions: {counted(self.n_instances, 'instance')}, {counted(len(self.scores), 'template')}>"
@@ -121,8 +121,8 @@ def _checked_groups(shared: npt.ArrayLike, offsets: Ints) -> Ints:
     groups, widths = np.asarray(shared, np.int64), np.diff(offsets)
     if groups.shape != widths.shape:
         raise ValueError(f"shared must have a number for each of {len(widths)} instances; got shape {groups.shape}")
-    kept = groups >= 0
-    if len(np.unique(groups[kept])) < len(np.unique(np.stack([groups[kept], widths[kept]]), axis=1).T):
+    grouped = groups >= 0
+    if len(np.unique(groups[grouped])) < len(np.unique(np.stack([groups[grouped], widths[grouped]]), axis=1).T):
         raise ValueError("shared must give one number only to instances of as many candidates")
     return groups
 
@@ -143,14 +143,14 @@ def find_peaks(probabilities: Floats, offsets: Ints, keys: Keys | None = None) -
         at_peak = np.flatnonzero(row == np.repeat(largest, ends - starts))
         # The first place at or after each start; beyond the end where nothing equals the largest, which is NaN then.
         first = np.append(at_peak, len(row))[np.searchsorted(at_peak, starts)]
-        found = first < ends
-        if keys is not None and len(at_peak) > found.sum():
+        has_peak = first < ends
+        if keys is not None and len(at_peak) > has_peak.sum():
             first = _drawn(at_peak, first, starts, keys)
-        others = row.copy()
-        others[first[found]] = 0.0
-        peak.prediction[template] = np.where(found, first - starts, NO_PREDICTION)
+        lower = row.copy()
+        lower[first[has_peak]] = 0.0
+        peak.prediction[template] = np.where(has_peak, first - starts, NO_PREDICTION)
         peak.largest[template] = largest
-        peak.second[template] = np.maximum.reduceat(others, starts)
+        peak.second[template] = np.maximum.reduceat(lower, starts)
     return peak
 
 

@@ -177,7 +177,7 @@ def headline(level: Headline) -> tuple[str, ...]:
     >>> headline(Headline.FIRST)
     ('base', 'margin', 'average_min')
     """
-    return tuple(name for entry in ENTRIES for name, own in entry.headlines.items() if own <= level)
+    return tuple(name for entry in ENTRIES for name, least in entry.headlines.items() if least <= level)
 
 
 def available_estimators(templates: Templates, *, shared: bool = True) -> tuple[Estimator, ...]:
@@ -230,5 +230,5 @@ def estimate(table: ScoreTable, ties: Ties = "draw") -> dict[str, Confidence]:
     {'base': 0.75, 'margin': 0.5, 'entropy': 0.188722, 'temperature': 0.75, 'temperature_top': 0.75, 'chance': 0.5}
     """
     distributions = Distributions.from_table(table, ties)
-    found = available_estimators(table.templates, shared=table.shares_candidates)
-    return {estimator.name: estimator(distributions) for estimator in found}
+    estimators = available_estimators(table.templates, shared=table.shares_candidates)
+    return {estimator.name: estimator(distributions) for estimator in estimators}

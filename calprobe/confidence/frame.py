@@ -54,19 +54,19 @@ def confidences(
     from calprobe.runs.run import read_table
 
     table = read_table(source, reduction, compat)
-    found = estimate(table, ties)
+    estimates = estimate(table, ties)
     order = np.lexsort((table.instance, table.relation))
 
     def flat(name: str, dtype: type[np.generic]) -> np.ndarray[Any, Any]:
         """One field of all estimators, instance-major."""
-        by_estimator = [getattr(confidence, name)[order] for confidence in found.values()]
-        return np.array(by_estimator, dtype).reshape(len(found), len(order)).T.ravel()
+        by_estimator = [getattr(confidence, name)[order] for confidence in estimates.values()]
+        return np.array(by_estimator, dtype).reshape(len(estimates), len(order)).T.ravel()
 
     return pd.DataFrame(
         {
-            "relation": np.repeat(table.relation[order], len(found)).astype(object),
-            "instance": np.repeat(table.instance[order], len(found)).astype(np.int32),
-            "estimator": np.tile(np.array(list(found), dtype=object), len(order)),
+            "relation": np.repeat(table.relation[order], len(estimates)).astype(object),
+            "instance": np.repeat(table.instance[order], len(estimates)).astype(np.int32),
+            "estimator": np.tile(np.array(list(estimates), dtype=object), len(order)),
             "prediction": flat("prediction", np.int32),
             "confidence": flat("confidence", np.float64),
             "correct": flat("correct", np.bool_),

@@ -37,15 +37,15 @@ def pmi_confidence(distributions: Distributions, row: int = 0) -> Confidence:
         members = np.flatnonzero(shared == group)
         members = members[np.argsort(distributions.rank[members])]  # the order of a table changes no rounding
         columns = distributions.offsets[members][:, None] + np.arange(distributions.widths[members[0]])
-        own = logs[columns]
-        scored = ~np.isnan(own).any(axis=1)
-        columns, own = columns[scored], own[scored]
-        if len(own) > 1:
+        block = logs[columns]
+        scored = ~np.isnan(block).any(axis=1)
+        columns, block = columns[scored], block[scored]
+        if len(block) > 1:
             with np.errstate(invalid="ignore"):
-                lifted[columns] = np.where(np.isneginf(own), -np.inf, own - _mean_of_others(own))
-    found = softmax(lifted[None], distributions.offsets)
-    peak = find_peaks(found, distributions.offsets, distributions.keys)
-    return Confidence.of(peak.prediction[0], peak.largest[0], distributions.answer_idx, found[0])
+                lifted[columns] = np.where(np.isneginf(block), -np.inf, block - _mean_of_others(block))
+    probabilities = softmax(lifted[None], distributions.offsets)
+    peak = find_peaks(probabilities, distributions.offsets, distributions.keys)
+    return Confidence.of(peak.prediction[0], peak.largest[0], distributions.answer_idx, probabilities[0])
 
 
 def _mean_of_others(logs: Floats) -> Floats:

@@ -28,8 +28,8 @@ def answer_probabilities(distributions: Distributions, rows: Sequence[int], refe
     """
     prediction = distributions.peak([reference]).prediction[0]
     columns = distributions.offsets[:-1] + np.maximum(prediction, 0)
-    found = distributions.probabilities[np.ix_(list(rows), columns)]
-    return np.where(prediction == NO_PREDICTION, np.nan, found)
+    probabilities = distributions.probabilities[np.ix_(list(rows), columns)]
+    return np.where(prediction == NO_PREDICTION, np.nan, probabilities)
 
 
 def answer_deviation(distributions: Distributions, rows: Sequence[int], reference: int = 0) -> Floats:
@@ -72,17 +72,17 @@ def answer_fidelity(distributions: Distributions, rows: Sequence[int], reference
     >>> answer_fidelity(Distributions.from_scores(scores, offsets=[0, 3], answer_idx=[0]), rows=[0, 1, 2]).tolist()
     [0.5]
     """
-    others = [row for row in rows if row != reference]
-    if not others:
+    compared = [row for row in rows if row != reference]
+    if not compared:
         return np.full(distributions.n_instances, np.nan)
     answer = distributions.peak([reference]).prediction[0]
     n_wrong = distributions.widths - 1
     in_order = np.maximum(n_wrong, 1)[np.argsort(distributions.rank)]
-    drawn = np.random.default_rng(seed).integers(in_order, size=(len(others), len(answer)))[:, distributions.rank]
+    drawn = np.random.default_rng(seed).integers(in_order, size=(len(compared), len(answer)))[:, distributions.rank]
     drawn += drawn >= answer  # the candidates without the answer
     columns = np.minimum(distributions.offsets[:-1] + drawn, distributions.offsets[1:] - 1)
-    of_drawn = distributions.probabilities[np.array(others)[:, None], columns]
-    of_answer = answer_probabilities(distributions, others, reference)
+    of_drawn = distributions.probabilities[np.array(compared)[:, None], columns]
+    of_answer = answer_probabilities(distributions, compared, reference)
     undefined = (n_wrong == 0) | np.isnan(of_answer).any(axis=0)
     return np.where(undefined, np.nan, (of_answer > of_drawn).mean(axis=0))
 

@@ -79,16 +79,16 @@ def _scaled(distributions: Distributions, row: int, fit: Fit, n_folds: int, seed
     scores, widths = distributions.scores[row], distributions.widths
     n_parts = max(1, min(n_folds, distributions.n_instances))
     fold = np.random.default_rng(seed).permutation(distributions.n_instances)[distributions.rank] % n_parts
-    found = []
+    fitted = []
     for held in range(n_parts):
-        others = fold != held
-        offsets = np.concatenate([[0], np.cumsum(widths[others])])
-        found.append(fit(scores[np.repeat(others, widths)], offsets, distributions.answer_idx[others]))
-    temperatures = np.array(found)[fold]
+        fitting = fold != held
+        offsets = np.concatenate([[0], np.cumsum(widths[fitting])])
+        fitted.append(fit(scores[np.repeat(fitting, widths)], offsets, distributions.answer_idx[fitting]))
+    temperatures = np.array(fitted)[fold]
     scaled = softmax((scores / np.repeat(temperatures, widths))[None], distributions.offsets)[0]
     largest = np.maximum.reduceat(scaled, distributions.offsets[:-1])
     prediction = distributions.peak([row]).prediction[0]
-    return Confidence.of(prediction, largest, distributions.answer_idx, scaled, tuple(found))
+    return Confidence.of(prediction, largest, distributions.answer_idx, scaled, tuple(fitted))
 
 
 def fit_temperature(scores: npt.ArrayLike, offsets: npt.ArrayLike, answer_idx: npt.ArrayLike) -> float:
@@ -162,8 +162,8 @@ def _top_loss(spaces: Distributions) -> Callable[[float], float]:
             return 0.0
         np.exp(np.multiply(below, math.exp(-log_temperature), out=weights), out=weights)
         largest = np.clip(1 / np.add.reduceat(weights, starts), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-        own = right * np.log(largest) + (1 - right) * np.log1p(-largest)
-        return -math.fsum(own.tolist()) / len(own)  # exact, so that the order of the instances changes nothing
+        losses = right * np.log(largest) + (1 - right) * np.log1p(-largest)
+        return -math.fsum(losses.tolist()) / len(losses)  # exact, so that the order of the instances changes nothing
 
     return loss
 

@@ -50,13 +50,13 @@ def of_markers(entry: Entry, templates: Templates) -> Iterator[Estimator]:
 
     Of several templates with one marker, the first.
     """
-    first: dict[str, int] = {}
+    rows: dict[str, int] = {}
     for row, template in enumerate(templates):
         if template.marker is not None:
-            first.setdefault(template.marker, row)
-    percentages = sorted((marker for marker in first if marker not in VERBAL), key=int)
-    for marker in (*(marker for marker in VERBAL if marker in first), *percentages):
-        row = first[marker]
+            rows.setdefault(template.marker, row)
+    percentages = sorted((marker for marker in rows if marker not in VERBAL), key=int)
+    for marker in (*(marker for marker in VERBAL if marker in rows), *percentages):
+        row = rows[marker]
         compute = partial(entry.estimator.compute, row=row)
         meaning = marker if marker in VERBAL else f"{marker} %"
         yield entry.bound(compute, marker, meaning, templates=(templates[row].number,), marker=marker)

@@ -31,8 +31,8 @@ class GradedAnswer:
     @property
     def place(self) -> tuple[str, str, str, int, int]:
         """Set, question, variant, paraphrase and sample; a greedy answer has the place of the first sample."""
-        own = self.reply
-        return own.set, own.question, own.variant, own.paraphrase, own.sample
+        reply = self.reply
+        return reply.set, reply.question, reply.variant, reply.paraphrase, reply.sample
 
     @property
     def is_greedy(self) -> bool:
@@ -61,16 +61,16 @@ def graded_answers(run: AskedRun, options: GradeOptions) -> Iterator[GradedAnswe
     is. An import without its questions has none that could be graded.
     """
     plain = plain_variants(run)
-    for asked, piece in run.by_piece.items():
-        questions = run.questions[asked.set].questions
-        known = {question.id: question for question in questions}
-        for reply in piece.replies:
-            question = known[reply.question]
+    for piece, record in run.by_piece.items():
+        questions = run.questions[piece.set].questions
+        by_id = {question.id: question for question in questions}
+        for reply in record.replies:
+            question = by_id[reply.question]
             is_known = question.kind == "number" or any(question.accepted)
             if reply.finish != "error" and question.kind != "choice" and is_known:
-                reader = answer_readers(asked, question).get(reply.stage, "")
+                reader = answer_readers(piece, question).get(reply.stage, "")
                 if reader != "":
-                    reading = read(reply, question, reader, plain=asked.variant in plain)
+                    reading = read(reply, question, reader, plain=piece.variant in plain)
                     yield GradedAnswer(question, reply, reading, grade(reading, question, rules=options.rules))
 
 

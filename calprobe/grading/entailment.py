@@ -122,8 +122,8 @@ class ModelJudge:
     @property
     def fingerprint(self) -> str:
         """Of the engine and of the prompt."""
-        own = engine_hash(self.backend.model, backend_record(self.backend))
-        return hashlib.sha256(f"{own}\n{PROMPT}".encode()).hexdigest()
+        engine = engine_hash(self.backend.model, backend_record(self.backend))
+        return hashlib.sha256(f"{engine}\n{PROMPT}".encode()).hexdigest()
 
     @property
     def contradicts(self) -> bool:
@@ -137,12 +137,12 @@ class ModelJudge:
 
     def probabilities(self, pairs: Sequence[Pair]) -> tuple[Floats, int]:
         """As `Judge`; nothing is cut: a pair that is too long has no probabilities."""
-        found, masses = np.full((len(pairs), 3), np.nan), []
+        probabilities, masses = np.full((len(pairs), 3), np.nan), []
         for reply in self.backend.replies(Pending(_dialogue(n, pair)) for n, pair in enumerate(pairs)):
-            own = _masses(reply)
-            if own is not None and own.sum() > 0:
-                found[int(reply.question)] = own / own.sum()
-                masses.append(float(own.sum()))
+            mass = _masses(reply)
+            if mass is not None and mass.sum() > 0:
+                probabilities[int(reply.question)] = mass / mass.sum()
+                masses.append(float(mass.sum()))
         if masses:
             self.masses.append(float(np.mean(masses)))
             if len(self.masses) == 1 and self.masses[0] < _LITTLE:
@@ -151,7 +151,7 @@ class ModelJudge:
                     "model",
                     *(self.backend.model.name, self.masses[0]),
                 )
-        return found, 0
+        return probabilities, 0
 
 
 def _dialogue(number: int, pair: Pair) -> Dialogue:

@@ -72,18 +72,18 @@ def grade(
         stored = opened.grades
         imported = imported_grades(answers, stored, None if grades is None else Path(grades))
         is_file_alone = grades is not None and options.grader is None and judge is None
-        kept = _kept(answers, stored, () if is_file_alone else kinds)
+        earlier = _kept(answers, stored, () if is_file_alone else kinds)
         judgements = Judged({}, {})
         if judge is not None:
             with using_backend(judge, backend_options, load_options) as backend:
                 judgements = judged(opened.path, [a for a in answers if a.is_left_open], backend, options)
-        anew = {**judgements.grades, **kept}
+        anew = {**judgements.grades, **earlier}
         rows = (a.stored(anew.get(a.reply.key, a.grade), imported.get(a.reply.key)) for a in answers)
         is_same = is_file_alone or options.grader == NUMBER  # the grader of open answers
-        found = StoredGrades(tuple(rows), stored.how if stored and is_same else _how(options, answers, judgements))
-        write_grades(opened.path, found)
-    _say_undecided(found)
-    return found
+        graded = StoredGrades(tuple(rows), stored.how if stored and is_same else _how(options, answers, judgements))
+        write_grades(opened.path, graded)
+    _say_undecided(graded)
+    return graded
 
 
 def _refuse_half_a_judge(options: GradeOptions, judge: str | Backend | None) -> None:
@@ -116,8 +116,8 @@ def _as_before(options: GradeOptions, stored: StoredGrades | None) -> GradeOptio
 def _kept(answers: Sequence[GradedAnswer], stored: StoredGrades | None, anew: Sequence[str]) -> dict[str, Grade]:
     """The grades by rule or judge that the file has, of questions of other kinds than those graded anew."""
     before = {} if stored is None else stored.of(answer.reply for answer in answers)
-    others = (answer.reply.key for answer in answers if answer.question.kind not in anew)
-    return {key: _before(before[key]) for key in others if key in before}
+    keys = (answer.reply.key for answer in answers if answer.question.kind not in anew)
+    return {key: _before(before[key]) for key in keys if key in before}
 
 
 def _kinds(options: GradeOptions, judge: str | Backend | None) -> tuple[str, ...]:
@@ -144,14 +144,14 @@ def _how(options: GradeOptions, answers: Sequence[GradedAnswer], judgements: Jud
     graded = {"graded": datetime.now(UTC).isoformat(timespec="seconds")}
     if all(answer.question.kind == "number" for answer in answers):
         return {"grader": NUMBER} | graded
-    found = {"grader": JUDGE if judgements.how else options.grader or "exact", "target": options.target}
+    how = {"grader": JUDGE if judgements.how else options.grader or "exact", "target": options.target}
     if options.grader == "rouge":
-        found["rouge_threshold"] = f"{options.rouge_threshold:g}"
-    return found | dict(judgements.how) | graded
+        how["rouge_threshold"] = f"{options.rouge_threshold:g}"
+    return how | dict(judgements.how) | graded
 
 
-def _say_undecided(found: StoredGrades) -> None:
-    number, _ = found.decided.get(UNDECIDED, (0, 0))
+def _say_undecided(grades: StoredGrades) -> None:
+    number, _ = grades.decided.get(UNDECIDED, (0, 0))
     if number:
         log.warning(
             "%s without a verdict of the judge, which count as wrong until they have one; the same command asks again",

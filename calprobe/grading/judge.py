@@ -74,8 +74,8 @@ def judged(run: Path, answers: Sequence[GradedAnswer], judge: Backend, options: 
     )
     replies: dict[str, Reply] = {}
     if different:
-        asked = AskOptions(prompts=prompts, collect=("labels",) if by_labels else ("answer",), quiet=options.quiet)
-        ask(judge, _as_set(different.values()), folder, asked)
+        settings = AskOptions(prompts=prompts, collect=("labels",) if by_labels else ("answer",), quiet=options.quiet)
+        ask(judge, _as_set(different.values()), folder, settings)
         replies = _replies(folder)
     _warn_of_little_mass([replies[name] for name in different if name in replies])
     grades = {key: _grade(replies.get(question.id)) for key, question in questions.items()}
@@ -91,27 +91,27 @@ def judged(run: Path, answers: Sequence[GradedAnswer], judge: Backend, options: 
 
 def _prompts(options: GradeOptions) -> PromptSet:
     """The judge's prompt: the first variant of the set, and nothing after the reply."""
-    given = options.judge_prompts
-    prompts = given if isinstance(given, PromptSet) else load_prompts(given)
+    chosen = options.judge_prompts
+    prompts = chosen if isinstance(chosen, PromptSet) else load_prompts(chosen)
     return replace(prompts, variants=prompts.variants[:1], stated=(), final_cue="")
 
 
 def _question(answer: GradedAnswer, options: GradeOptions) -> Question:
     """What the judge is asked, under an id that is made of it."""
-    asked = answer.question.wordings[answer.reply.paraphrase]
-    if not asked:
+    wording = answer.question.wordings[answer.reply.paraphrase]
+    if not wording:
         raise UsageError(
             f"{answer.reply.set}: question {answer.question.id} has no text in the run folder, as the set must not be "
             "quoted, and a judge needs it; use --grader exact, contains or rouge"
         )
     accepted = options.rules.accepted(answer.question)[:_ACCEPTED]
-    parts = (
+    sections = (
         ("Context", answer.question.context),
-        ("Question", asked),
+        ("Question", wording),
         ("Accepted answers" if len(accepted) > 1 else "Accepted answer", "; ".join(accepted)),
         ("Answer to grade", _shown(answer.reply.text)),
     )
-    text = "\n".join(f"{title}: {said}" for title, said in parts if said)
+    text = "\n".join(f"{title}: {content}" for title, content in sections if content)
     return Question(
         hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24], text, "choice", YES_NO, YES_NO, answer=0
     )
@@ -146,8 +146,8 @@ def _folder_name(judge: Backend, prompts: PromptSet) -> str:
 
 def _replies(folder: Path) -> dict[str, Reply]:
     """All replies of the judge by question, also those of a run that is not complete."""
-    known = open_asked(folder).by_piece.values()
-    return {reply.question: reply for record in known for reply in record.replies if reply.finish != "error"}
+    records = open_asked(folder).by_piece.values()
+    return {reply.question: reply for record in records for reply in record.replies if reply.finish != "error"}
 
 
 def _grade(reply: Reply | None) -> Grade:
@@ -156,8 +156,8 @@ def _grade(reply: Reply | None) -> Grade:
     score = yes_probability(reply)
     if score is not None:
         return Grade(score > 0.5, JUDGE, score=score)
-    said = read_yes_no(reply.text).value
-    return Grade(correct=False, rule=UNDECIDED) if said is None else Grade(said == "yes", JUDGE)
+    verdict = read_yes_no(reply.text).value
+    return Grade(correct=False, rule=UNDECIDED) if verdict is None else Grade(verdict == "yes", JUDGE)
 
 
 def yes_probability(reply: Reply) -> float | None:
@@ -174,9 +174,9 @@ def yes_probability(reply: Reply) -> float | None:
 def _warn_of_little_mass(replies: Iterable[Reply]) -> None:
     """Say so where a judge puts most of its probability on other words than Yes and No."""
     masses = [
-        float(np.exp(own.label_scores.logprobs[0]).sum())
-        for own in replies
-        if yes_probability(own) is not None and own.label_scores
+        float(np.exp(reply.label_scores.logprobs[0]).sum())
+        for reply in replies
+        if yes_probability(reply) is not None and reply.label_scores
     ]
     if masses and float(np.mean(masses)) < _LITTLE:
         log.warning(

@@ -92,35 +92,35 @@ def judge_meanings(
             "compared as they are"
         )
     options = load_options or LoadOptions()
-    found: list[Source] = []
+    sources: list[Source] = []
     with locked(opened.path):
         # Embedding is first, since it is quick: what is no encoder is found before hours of judging.
         embedded = [_embed(opened.path, answers, embed, options)] if embed is not None and answers else []
         if nli is not None:
             with judge_of(nli, opened.manifest, options) as judge:
-                found += _judged(opened.path, answers, claims, judge)
-        found += embedded
-        make_current(opened.path, found)
-    return tuple(found)
+                sources += _judged(opened.path, answers, claims, judge)
+        sources += embedded
+        make_current(opened.path, sources)
+    return tuple(sources)
 
 
 def different_answers(run: AskedRun) -> Answers:
     """The different answers to each open question, over all variants, paraphrases and samples; by text."""
-    found: dict[tuple[str, str], tuple[Question, set[str]]] = {}
+    answers: dict[tuple[str, str], tuple[Question, set[str]]] = {}
     plain = plain_variants(run)
-    for asked, piece in run.by_piece.items():
-        known = {question.id: question for question in run.questions[asked.set].questions}
-        for reply in piece.replies:
-            question = known[reply.question]
+    for piece, record in run.by_piece.items():
+        questions = {question.id: question for question in run.questions[piece.set].questions}
+        for reply in record.replies:
+            question = questions[reply.question]
             if reply.stage in (ANSWER, FINAL) and reply.finish != "error" and question.kind == "open":
-                readers = answer_readers(asked, question)
+                readers = answer_readers(piece, question)
                 if reply.stage not in readers:
                     continue
-                reading = read(reply, question, readers[reply.stage], plain=asked.variant in plain)
+                reading = read(reply, question, readers[reply.stage], plain=piece.variant in plain)
                 text = said(reply, question, reading)
                 if text is not None:
-                    found.setdefault((asked.set, question.id), (question, set()))[1].add(text)
-    return {place: (question, sorted(texts)) for place, (question, texts) in found.items()}
+                    answers.setdefault((piece.set, question.id), (question, set()))[1].add(text)
+    return {place: (question, sorted(texts)) for place, (question, texts) in answers.items()}
 
 
 def token_pairs(run: AskedRun, context: Context) -> Pairs:
@@ -128,14 +128,14 @@ def token_pairs(run: AskedRun, context: Context) -> Pairs:
 
     Empty where the run has no alternatives.
     """
-    found: Pairs = {}
-    for asked, piece in run.by_piece.items():
-        for reply in piece.replies:
+    by_place: Pairs = {}
+    for piece, record in run.by_piece.items():
+        for reply in record.replies:
             if reply.stage == ANSWER and reply.alternatives is not None:
-                place = place_of_claim(asked.set, reply.question, context)
+                place = place_of_claim(piece.set, reply.question, context)
                 pairs = ccp_pairs(reply.alternatives.tokens(), context)
-                found.setdefault(place, {}).update(dict.fromkeys(pairs))
-    return found
+                by_place.setdefault(place, {}).update(dict.fromkeys(pairs))
+    return by_place
 
 
 def _judged(run: Path, answers: Answers, claims: Mapping[Context, Pairs], judge: Judge) -> Iterator[Source]:
@@ -148,34 +148,34 @@ def _judged(run: Path, answers: Answers, claims: Mapping[Context, Pairs], judge:
         log.warning("%s tells entailment from the rest alone: without ccp, ccp_mean and no_contradiction", judge.name)
         if not answers:
             raise UsageError(f"--nli {judge.name}: ccp needs a model that names contradictions; give another one")
-    for context, own in claims.items() if judge.contradicts else ():
-        if own:
+    for context, context_pairs in claims.items() if judge.contradicts else ():
+        if context_pairs:
             kind: Kind = "ccp_token" if context == "token" else "ccp_sentence"
             source = Source(kind, shown(judge.name), judge.fingerprint, _form(FORMS[context], judge))
-            _judge(run, own, source, judge, {})
+            _judge(run, context_pairs, source, judge, {})
             yield source
 
 
-def _form(said: str, judge: Judge) -> str:
-    return f"{said}, {judge.how}" if judge.how else said
+def _form(form: str, judge: Judge) -> str:
+    return f"{form}, {judge.how}" if judge.how else form
 
 
 def _judge(run: Path, pairs: Pairs, source: Source, judge: Judge, questions: Mapping[Place, Question]) -> None:
     """Judge the pairs that the source has not judged yet, each behind its question where one is given."""
     total = sum(map(len, pairs.values()))
-    what = "of answers" if source.kind == "nli" else "of alternative tokens"
-    log.info("%s %s for %s, those judged before left out", counted(total, "pair"), what, source.model)
+    noun = "of answers" if source.kind == "nli" else "of alternative tokens"
+    log.info("%s %s for %s, those judged before left out", counted(total, "pair"), noun, source.model)
     cut = done = lacking = 0
-    for part in _parts(_missing_pairs(run, source, pairs), min(PART, judge.at_once)):
-        rows = [_with_question(questions[place], pair) if place in questions else pair for place, pair in part]
-        probabilities, own = judge.probabilities(rows)
-        cut += own
-        said = np.flatnonzero(~np.isnan(probabilities).any(axis=1)).tolist()
-        places, judged = [part[at][0] for at in said], [part[at][1] for at in said]
-        if said:
-            write_pairs(run, source, places, judged, probabilities[said])
-        done += len(part)
-        lacking += len(part) - len(said)
+    for batch in _parts(_missing_pairs(run, source, pairs), min(PART, judge.at_once)):
+        rows = [_with_question(questions[place], pair) if place in questions else pair for place, pair in batch]
+        probabilities, cuts = judge.probabilities(rows)
+        cut += cuts
+        answered = np.flatnonzero(~np.isnan(probabilities).any(axis=1)).tolist()
+        places, judged = [batch[at][0] for at in answered], [batch[at][1] for at in answered]
+        if answered:
+            write_pairs(run, source, places, judged, probabilities[answered])
+        done += len(batch)
+        lacking += len(batch) - len(answered)
         log.info("%s judged", counted(done, "pair"))
     if lacking:
         log.warning("%s without a judgement; the same command asks again", counted(lacking, "pair"))
@@ -186,18 +186,18 @@ def _judge(run: Path, pairs: Pairs, source: Source, judge: Judge, questions: Map
 def _missing_pairs(run: Path, source: Source, pairs: Pairs) -> Iterator[tuple[Place, Pair]]:
     """Each pair that was not judged yet."""
     stored = read_pairs(run, source)
-    for place, several in pairs.items():
-        own = list(several)
-        known = stored.judged(*place, own)[:, 0] if len(stored) else None
-        for at, pair in enumerate(own):
-            if known is None or known[at] != known[at]:
+    for place, of_place in pairs.items():
+        ordered = list(of_place)
+        probabilities = stored.judged(*place, ordered)[:, 0] if len(stored) else None
+        for at, pair in enumerate(ordered):
+            if probabilities is None or probabilities[at] != probabilities[at]:
                 yield place, pair
 
 
 def _with_question(question: Question, pair: Pair) -> Pair:
     """Short answers lean on their question: each stands behind it, as in a dialogue."""
-    one, other = pair
-    return f"{question.text} {one}".strip(), f"{question.text} {other}".strip()
+    first, second = pair
+    return f"{question.text} {first}".strip(), f"{question.text} {second}".strip()
 
 
 def _embed(run: Path, answers: Answers, name: str, options: LoadOptions) -> Source:
@@ -205,17 +205,17 @@ def _embed(run: Path, answers: Answers, name: str, options: LoadOptions) -> Sour
 
     encoder = load_sentence_encoder(name, options)
     source = Source("embed", shown(name), encoder.model.fingerprint, "the answer alone")
-    known = read_points(run, source)
-    texts = sorted({text for _, own in answers.values() for text in own} - known.keys())
+    stored = read_points(run, source)
+    texts = sorted({text for _, strings in answers.values() for text in strings} - stored.keys())
     log.info("%s to embed by %s", counted(len(texts), "answer"), name)
-    for part in _parts(texts, PART):
-        points, _ = encoder.embeddings(part)
-        write_points(run, source, part, points)
+    for batch in _parts(texts, PART):
+        points, _ = encoder.embeddings(batch)
+        write_points(run, source, batch, points)
     return source
 
 
-def _parts(every: Iterable[Each], most: int) -> Iterator[list[Each]]:
+def _parts(items: Iterable[Each], most: int) -> Iterator[list[Each]]:
     """In the order that they come in, without all of them in memory."""
-    rest = iter(every)
-    while part := list(islice(rest, most)):
-        yield part
+    iterator = iter(items)
+    while batch := list(islice(iterator, most)):
+        yield batch

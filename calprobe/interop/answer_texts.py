@@ -36,13 +36,13 @@ class AnswerTexts:
 
     def subject(self, relation: str, instance: int) -> str | None:
         """The subject of an instance; None without labels."""
-        found = self._instances.get((relation, instance))
-        return None if found is None else found[1].subject
+        entry = self._instances.get((relation, instance))
+        return None if entry is None else entry[1].subject
 
     def label(self, relation: str, instance: int, place: int) -> str | None:
         """The candidate at a place of the answer space; None without labels, and for -1."""
-        found = self._instances.get((relation, instance))
-        return None if found is None or place < 0 else found[0].candidates_of(found[1])[place]
+        entry = self._instances.get((relation, instance))
+        return None if entry is None or place < 0 else entry[0].candidates_of(entry[1])[place]
 
     def statement(self, relation: str, instance: int, place: int, template: int) -> str | None:
         """The statement with that candidate under a template, as it was scored.
@@ -61,7 +61,11 @@ class AnswerTexts:
     def _instances(self) -> Mapping[tuple[str, int], tuple[Relation, Instance]]:
         if self._labels is None:
             return {}
-        return {(r.name, one.index): (r, one) for r in self._labels.relations for one in r.instances}
+        return {
+            (relation.name, instance.index): (relation, instance)
+            for relation in self._labels.relations
+            for instance in relation.instances
+        }
 
     @cached_property
     def _wordings(self) -> Mapping[tuple[str, int], str]:

@@ -74,13 +74,15 @@ def label_table(
     `logprob` is the natural log of the label's unnormalised mass, null where a window lacked it (`covered` is false).
     `gold` is null where labels are no options: of confidences, and of whether an answer is true.
     """
-    known = {(own.name, question.id): question for own in sets for question in own.questions}
+    questions = {
+        (question_set.name, question.id): question for question_set in sets for question in question_set.questions
+    }
     rows: list[Mapping[str, Any]] = []
     for reply in replies:
         place = (reply.set, reply.question, reply.variant, reply.stage)
         if reply.label_scores is None:
             continue
-        question = turned(known[reply.set, reply.question], turns.get(reply.variant, 0))
+        question = turned(questions[reply.set, reply.question], turns.get(reply.variant, 0))
         of_options = question.answer is not None and reply.stage != P_TRUE and stated_stage(reply.stage) is None
         gold = question.gold if of_options else None
         rows += _labels(dict(zip(LABELS.names, place, strict=False)), reply, gold)
@@ -94,21 +96,21 @@ def alternative_tables(replies: Iterable[Reply]) -> Iterator[pa.Table]:
     position.
     """
     for reply in replies:
-        own = reply.alternatives
-        if own is None:
+        alternatives = reply.alternatives
+        if alternatives is None:
             continue
-        positions, ranks = np.nonzero(own.places >= 0)
-        places = own.places[positions, ranks]
-        ids = np.array(own.ids or [0], np.int32)[places if own.ids else np.zeros_like(places)]
+        positions, ranks = np.nonzero(alternatives.places >= 0)
+        places = alternatives.places[positions, ranks]
+        ids = np.array(alternatives.ids or [0], np.int32)[places if alternatives.ids else np.zeros_like(places)]
         named = list(ALTERNATIVES)[:_NAMED]
         columns = [pa.repeat(pa.scalar(getattr(reply, field.name), field.type), len(places)) for field in named]
         columns += [
             pa.array(positions, pa.int32()),
             pa.array(ranks, pa.int32()),
-            pa.array([own.texts[place] for place in places.tolist()], pa.string()),
-            pa.array(ids, pa.int32(), mask=np.full(len(places), not own.ids)),
-            pa.array(own.logprobs[positions, ranks].astype(np.float64)),
-            pa.array(own.entropies[positions].astype(np.float64)),
+            pa.array([alternatives.texts[place] for place in places.tolist()], pa.string()),
+            pa.array(ids, pa.int32(), mask=np.full(len(places), not alternatives.ids)),
+            pa.array(alternatives.logprobs[positions, ranks].astype(np.float64)),
+            pa.array(alternatives.entropies[positions].astype(np.float64)),
         ]
         yield pa.Table.from_arrays(columns, schema=ALTERNATIVES)
 

@@ -70,10 +70,10 @@ def with_confidence_labels(frame: pd.DataFrame, run: Run, texts: AnswerTexts) ->
     }
     named = list(zip(frame["relation"].tolist(), frame["instance"].tolist(), strict=True))
     labelled = frame.copy()
-    labelled["subject"] = [texts.subject(*one) for one in named]
-    labelled["answer"] = [texts.label(*one, answers[one]) for one in named]
+    labelled["subject"] = [texts.subject(*key) for key in named]
+    labelled["answer"] = [texts.label(*key, answers[key]) for key in named]
     labelled["predicted"] = [
-        texts.label(*one, place) for one, place in zip(named, frame["prediction"].tolist(), strict=True)
+        texts.label(*key, place) for key, place in zip(named, frame["prediction"].tolist(), strict=True)
     ]
     return labelled
 

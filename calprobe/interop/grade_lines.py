@@ -41,13 +41,13 @@ def read_grade_lines(path: Path) -> Iterator[GradeLine]:
     """
     for number, content in read_json_lines(path, "write a line for each grade"):
         place = f"{path}:{number}"
-        known = {key: value for key, value in content.items() if value is not None}
-        for key, value in known.items():
+        values = {key: value for key, value in content.items() if value is not None}
+        for key, value in values.items():
             _check(place, key, value)
         for key in ("question", "correct"):
-            if key not in known:
+            if key not in values:
                 raise ProbeFormatError(f"{place}: no {key}; every line names its question, and whether it is correct")
-        yield GradeLine(place=place, **known)
+        yield GradeLine(place=place, **values)
 
 
 def _check(place: str, key: str, value: Any) -> None:

@@ -70,15 +70,15 @@ def import_logs(
         if not samples:
             raise ProbeFormatError(f"{file}: no samples (status {log.status}); give a log that has some")
         if not chosen.kept and _shuffles(log):
-            what = "multiple_choice shuffled the options, so the letters of replies are not those of the options"
-            raise UsageError(f"{file}: {what}; leave --regrade out")
+            fault = "multiple_choice shuffled the options, so the letters of replies are not those of the options"
+            raise UsageError(f"{file}: {fault}; leave --regrade out")
         scorer = scorer_of(file, samples, chosen.scorer)
         _refuse_repeated(file, samples)
         questions = {str(sample.id): question_of(sample) for sample in samples}
-        own = [line_of(sample, questions[str(sample.id)], name, file, scorer, chosen) for sample in samples]
+        log_lines = [line_of(sample, questions[str(sample.id)], name, file, scorer, chosen) for sample in samples]
         sets[name] = set_of_log(name, questions.values())
-        lines += _with_all_stated(own)
-        notes += _notes(log, name, own, samples)
+        lines += _with_all_stated(log_lines)
+        notes += _notes(log, name, log_lines, samples)
     return InspectImport(make_run(lines, out, tuple(sets.values()), origin), tuple(notes))
 
 
@@ -98,8 +98,10 @@ def read_log(path: Path) -> Any:
     try:
         return read_eval_log(str(path), resolve_attachments=True, exclude_fields=_UNREAD)
     except Exception as error:  # a damaged file can end in any of its own and its libraries' errors
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ProbeFormatError(f"{path}: inspect_ai cannot read it ({said:.200}); give a log that it wrote") from error
+        message = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ProbeFormatError(
+            f"{path}: inspect_ai cannot read it ({message:.200}); give a log that it wrote"
+        ) from error
 
 
 def _is_archive(path: Path) -> bool:
@@ -121,7 +123,7 @@ def _origin(logs: Mapping[str, Any], model: str | None) -> Origin:
 def _settings(log: Any) -> dict[str, Any]:
     """How the task was run; nothing that may hold a key, an address or a path."""
     spec = log.eval
-    found = {
+    settings = {
         "task": spec.task,
         "task_version": spec.task_version,
         "dataset": spec.dataset.name,
@@ -129,16 +131,16 @@ def _settings(log: Any) -> dict[str, Any]:
         "solvers": [step.solver for step in log.plan.steps],
     }
     config = {key: value for key in _GENERATE if (value := getattr(log.plan.config, key, None)) is not None}
-    return {key: value for key, value in (found | config).items() if value is not None}
+    return {key: value for key, value in (settings | config).items() if value is not None}
 
 
 def _refuse_repeated(file: str, samples: Sequence[Any]) -> None:
     """Raise ProbeFormatError where two samples would be one reply; 1 and "1" are one id here."""
-    found = Counter((str(sample.id), sample.epoch) for sample in samples)
-    for (key, epoch), count in found.items():
+    counts = Counter((str(sample.id), sample.epoch) for sample in samples)
+    for (key, epoch), count in counts.items():
         if count > 1:
-            what = f"{count:,} samples have the id {key} in epoch {epoch}"
-            raise ProbeFormatError(f"{file}: {what}; give each an id of its own, or import each evaluation by itself")
+            fault = f"{count:,} samples have the id {key} in epoch {epoch}"
+            raise ProbeFormatError(f"{file}: {fault}; give each an id of its own, or import each evaluation by itself")
 
 
 def _set_name(log: Any) -> str:
@@ -157,12 +159,12 @@ def _with_all_stated(lines: Sequence[ReplyLine]) -> list[ReplyLine]:
 
 
 def _notes(log: Any, name: str, lines: Sequence[ReplyLine], samples: Sequence[Any]) -> list[str]:
-    found = []
+    notes = []
     if log.status != "success":
-        found.append(f"{name}: the evaluation has the status {log.status}; these are the samples that it logged")
+        notes.append(f"{name}: the evaluation has the status {log.status}; these are the samples that it logged")
     for error, count in Counter(line.error for line in lines if line.error).items():
-        found.append(f"{name}: {counted(count, 'sample')} failed, no reply: {error}")
+        notes.append(f"{name}: {counted(count, 'sample')} failed, no reply: {error}")
     limits = Counter(str(sample.limit.type) for sample in samples if sample.limit is not None)
     for kind, count in limits.items():
-        found.append(f"{name}: {counted(count, 'sample')} ended at the limit `{kind}`, counted as cut replies")
-    return found
+        notes.append(f"{name}: {counted(count, 'sample')} ended at the limit `{kind}`, counted as cut replies")
+    return notes

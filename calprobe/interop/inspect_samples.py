@@ -43,15 +43,17 @@ def scorer_of(place: str, samples: Iterable[Any], wanted: str | None) -> str | N
 
     Raises UsageError for one that no sample has, or for none where there are several.
     """
-    found = list(dict.fromkeys(name for sample in samples for name in sample.scores or {}))
+    scorers = list(dict.fromkeys(name for sample in samples for name in sample.scores or {}))
     if wanted is not None:
-        name = wanted if wanted in found else wanted.partition(":")[0]
-        if name not in found:
-            raise UsageError(f"{place}: no scorer {wanted!r}; there is {', '.join(found) or 'none'}")
+        name = wanted if wanted in scorers else wanted.partition(":")[0]
+        if name not in scorers:
+            raise UsageError(f"{place}: no scorer {wanted!r}; there is {', '.join(scorers) or 'none'}")
         return name
-    if len(found) > 1:
-        raise UsageError(f"{place}: scored by {', '.join(found)}; give the one whose grades count: --scorer {found[0]}")
-    return found[0] if found else None
+    if len(scorers) > 1:
+        raise UsageError(
+            f"{place}: scored by {', '.join(scorers)}; give the one whose grades count: --scorer {scorers[0]}"
+        )
+    return scorers[0] if scorers else None
 
 
 def question_of(sample: Any) -> Question:
@@ -106,11 +108,11 @@ def line_of(
     )
 
 
-def _asked(given: Any) -> str:
+def _asked(content: Any) -> str:
     """The question as text: of messages the user's."""
-    if isinstance(given, str):
-        return given
-    return "\n\n".join(message.text for message in given if message.role == "user")
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(message.text for message in content if message.role == "user")
 
 
 def _error(sample: Any) -> str:
@@ -129,8 +131,8 @@ def _stop(sample: Any) -> str:
 
 def _reasoning(sample: Any) -> str | None:
     content = sample.output.choices[0].message.content
-    parts = [] if isinstance(content, str) else [part for part in content if part.type == "reasoning"]
-    return "\n".join(str(part.reasoning) for part in parts) or None
+    blocks = [] if isinstance(content, str) else [block for block in content if block.type == "reasoning"]
+    return "\n".join(str(block.reasoning) for block in blocks) or None
 
 
 def _prompt(sample: Any) -> str:
@@ -147,8 +149,8 @@ def _tokens(sample: Any) -> Iterator[Any]:
     """The reply's tokens with log-probabilities; none where they are not exactly the reply's text."""
     logprobs = sample.output.choices[0].logprobs
     tokens = [] if logprobs is None else list(logprobs.content)
-    said = "".join(token.token for token in tokens)
-    if tokens and said.strip() == _reply(sample).strip() and all(math.isfinite(token.logprob) for token in tokens):
+    text = "".join(token.token for token in tokens)
+    if tokens and text.strip() == _reply(sample).strip() and all(math.isfinite(token.logprob) for token in tokens):
         yield from tokens
 
 
@@ -158,7 +160,11 @@ def _alternatives(tokens: Sequence[Any]) -> tuple[tuple[tuple[str, float], ...],
     return tuple(
         (
             (token.token, min(token.logprob, 0.0)),
-            *((own.token, min(own.logprob, 0.0)) for own in token.top_logprobs if own.token != token.token),
+            *(
+                (alternative.token, min(alternative.logprob, 0.0))
+                for alternative in token.top_logprobs
+                if alternative.token != token.token
+            ),
         )
         for token in tokens
     )
@@ -168,31 +174,31 @@ def _label_scores(tokens: Sequence[Any], question: Question, text: str, *, first
     """Label probabilities where the windows have any; of replies that come graded, and are not read, at the `first`."""
     if not question.labels or not tokens or not all(token.top_logprobs for token in tokens):
         return None
-    steps = [Step(_own(token), [_own(other) for other in token.top_logprobs]) for token in tokens]
-    found = window_label_scores(question.labels, steps, text)
-    return found if (found.covered[0] if first else found.covered).any() else None
+    steps = [Step(_own(token), [_own(alternative) for alternative in token.top_logprobs]) for token in tokens]
+    scores = window_label_scores(question.labels, steps, text)
+    return scores if (scores.covered[0] if first else scores.covered).any() else None
 
 
 def _own(token: Any) -> WindowToken:
     return WindowToken(token.token, min(token.logprob, 0.0))
 
 
-def _value_of(score: Any, wanted: str | None, place: str) -> tuple[Any, float | None]:
+def _value_of(score: Any, scorer: str | None, place: str) -> tuple[Any, float | None]:
     """The value that is the grade, and the confidence that was stated with it, each None where there is none."""
     if score is None:
         return None, None
-    known = dict(score.metadata or {})
+    fields = dict(score.metadata or {})
     value = score.value
     if isinstance(value, dict):
-        known |= value
-        key = wanted.partition(":")[2] if wanted is not None else ""
+        fields |= value
+        key = scorer.partition(":")[2] if scorer is not None else ""
         if (key or _CORRECT) not in value:
             keys = ", ".join(value)
             raise ProbeFormatError(f"{place}: a score of {keys}; give the one that is the grade: --scorer NAME:KEY")
         value = value[key or _CORRECT]
-    confidence = known.get(_CONFIDENCE)
+    confidence = fields.get(_CONFIDENCE)
     is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool) and 0 <= confidence <= 1
-    was_stated = known.get("confidence_from", STATED) == STATED
+    was_stated = fields.get("confidence_from", STATED) == STATED
     return value, float(confidence) if is_number and was_stated and confidence is not None else None
 
 

@@ -31,8 +31,8 @@ def find_labels(manifest: Manifest, folder: Path, probe: str | Path | Probe | No
     stored = read_labels(folder)
     if stored is not None:
         if stored.fingerprint != (source.fingerprint or ""):
-            what = f"labels of another probe than the run's, {source.name}; delete the file, or name the probe"
-            raise CalprobeError(f"{folder / FILE_NAME}: {what} with --probe")
+            fault = f"labels of another probe than the run's, {source.name}; delete the file, or name the probe"
+            raise CalprobeError(f"{folder / FILE_NAME}: {fault} with --probe")
         return stored
     return _found_again(source, folder)
 
@@ -43,15 +43,15 @@ def check_labels(labels: Probe, asked: Iterable[tuple[str, int, int, int]], wher
     An instance is (relation, line number, place of the answer, number of candidates); `where` names the run in the
     message. Equal fingerprints make this certain; an import may not know its probe's.
     """
-    known = {
-        (relation.name, one.index): (one.answer_idx, len(relation.candidates_of(one)))
+    answers = {
+        (relation.name, item.index): (item.answer_idx, len(relation.candidates_of(item)))
         for relation in labels.relations
-        for one in relation.instances
+        for item in relation.instances
     }
     for relation, instance, answer, n_candidates in asked:
-        if known.get((relation, instance)) != (answer, n_candidates):
-            what = f"probe {labels.name} does not have instance {instance} of {relation} with the same answer"
-            raise CalprobeError(f"{where}: {what} and candidates; name the probe that was scored with --probe")
+        if answers.get((relation, instance)) != (answer, n_candidates):
+            fault = f"probe {labels.name} does not have instance {instance} of {relation} with the same answer"
+            raise CalprobeError(f"{where}: {fault} and candidates; name the probe that was scored with --probe")
 
 
 def _as_named(source: SourceRecord, folder: Path, probe: Probe) -> Probe:
@@ -64,20 +64,22 @@ def _as_named(source: SourceRecord, folder: Path, probe: Probe) -> Probe:
 
 
 def _found_again(source: SourceRecord, folder: Path) -> Probe:
-    what = f"{folder}: the run has no labels, and its probe, {source.name},"
+    opening = f"{folder}: the run has no labels, and its probe, {source.name},"
     fix = "name it with --probe DIR"
     if source.fingerprint is None:
         fix = f"{fix}, or import the scores again with their labels"
-        raise DataMissingError(f"{what} is not known by its content\n{fix}")
+        raise DataMissingError(f"{opening} is not known by its content\n{fix}")
     place = source.path or (source.name if source.name in PROBES else None)
     if place is None:
-        raise DataMissingError(f"{what} is none that calprobe knows\n{fix}")
+        raise DataMissingError(f"{opening} is none that calprobe knows\n{fix}")
     try:
-        found = load_probe(place)
+        probe = load_probe(place)
     except (DataMissingError, UsageError) as error:
         hint = f"{fix}, or run `calprobe fetch`" if source.path is None else fix
-        raise DataMissingError(f"{what} is not here ({str(error).splitlines()[0].rstrip(';, ')})\n{hint}") from error
-    if found.fingerprint != source.fingerprint:
-        changed = f"its fingerprint is {found.fingerprint[:12]}, the run's {source.fingerprint[:12]}"
-        raise DataMissingError(f"{what} has changed since: {changed}\nname the probe that was scored with --probe DIR")
-    return found
+        raise DataMissingError(f"{opening} is not here ({str(error).splitlines()[0].rstrip(';, ')})\n{hint}") from error
+    if probe.fingerprint != source.fingerprint:
+        changed = f"its fingerprint is {probe.fingerprint[:12]}, the run's {source.fingerprint[:12]}"
+        raise DataMissingError(
+            f"{opening} has changed since: {changed}\nname the probe that was scored with --probe DIR"
+        )
+    return probe

@@ -62,14 +62,19 @@ def evaluation_of(files: Sequence[Path], model: str | None = None) -> Evaluation
         alone = files[results.index(None)]
         refuse_other_file(alone)
         raise UsageError(f"{alone}: no results_*.json of its date beside it to name the model; give --model NAME")
-    found = {_evaluation(read_json_object(path), model) for path in results if path is not None}
-    if not found:
+    evaluations = {_evaluation(read_json_object(path), model) for path in results if path is not None}
+    if not evaluations:
         return Evaluation(str(model))
-    if len({(one.model, one.revision, one.dtype) for one in found}) > 1:
-        named = "; ".join(sorted(f"{one.model}, revision {one.revision}, dtype {one.dtype}" for one in found))
+    if len({(evaluation.model, evaluation.revision, evaluation.dtype) for evaluation in evaluations}) > 1:
+        named = "; ".join(
+            sorted(
+                f"{evaluation.model}, revision {evaluation.revision}, dtype {evaluation.dtype}"
+                for evaluation in evaluations
+            )
+        )
         raise UsageError(f"the samples are of several models ({named}); import each by itself")
-    one = found.pop()
-    return replace(one, harness=None) if found else one  # several versions of the harness
+    evaluation = evaluations.pop()
+    return replace(evaluation, harness=None) if evaluations else evaluation  # several versions of the harness
 
 
 def probe_name(files: Sequence[Path]) -> str:
@@ -122,7 +127,7 @@ def import_lm_eval(
     pieces = (_piece(name, questions) for name, questions in by_relation.items())
     run = RunFolder.write_whole(out, manifest, pieces)
     if save_labels:
-        write_labels(run.path, Probe(manifest.probe.name, tuple(_labels(*own) for own in by_relation.items()), ""))
+        write_labels(run.path, Probe(manifest.probe.name, tuple(_labels(*item) for item in by_relation.items()), ""))
     return run
 
 
@@ -141,8 +146,8 @@ def _question(question: Question, answer: int) -> Instance:
 
 def _text_of(text: str) -> str:
     """The end of a text, which has the question where examples stand before it; what is no UTF-8 becomes `?`."""
-    shown = text if len(text) <= LONGEST_LABEL else f".. {text[-LONGEST_LABEL:]}"
-    return shown.encode("utf-8", "replace").decode("utf-8")
+    end = text if len(text) <= LONGEST_LABEL else f".. {text[-LONGEST_LABEL:]}"
+    return end.encode("utf-8", "replace").decode("utf-8")
 
 
 def _relations(path: Path) -> Iterator[tuple[str, list[_Scored]]]:

@@ -53,20 +53,20 @@ def _file(path: Path) -> Path:
 
 
 def _in_folder(folder: Path) -> Sequence[Path]:
-    found = _samples_in(folder)
-    if not found:
+    files = _samples_in(folder)
+    if not files:
         models = [inside for inside in sorted(folder.iterdir()) if inside.is_dir() and _samples_in(inside)]
         if len(models) > 1:
             raise UsageError(f"{folder}: samples of {_named(models)}; give one of these folders")
-        found = _samples_in(models[0]) if models else []
-    if not found:
-        what = "no samples_TASK_DATE.jsonl here"
-        raise UsageError(f"{folder}: {what}; run lm_eval with --log_samples, or give the files by name")
-    dates = sorted({match["date"] for path in found if (match := _SAMPLES.fullmatch(path.stem))})
+        files = _samples_in(models[0]) if models else []
+    if not files:
+        fault = "no samples_TASK_DATE.jsonl here"
+        raise UsageError(f"{folder}: {fault}; run lm_eval with --log_samples, or give the files by name")
+    dates = sorted({match["date"] for path in files if (match := _SAMPLES.fullmatch(path.stem))})
     if len(dates) > 1:
-        latest = found[0].parent / f"samples_*_{dates[-1]}.jsonl"
+        latest = files[0].parent / f"samples_*_{dates[-1]}.jsonl"
         raise UsageError(f"{folder}: samples of {len(dates)} evaluations; give the files of one, such as {latest}")
-    return found
+    return files
 
 
 def _samples_in(folder: Path) -> list[Path]:

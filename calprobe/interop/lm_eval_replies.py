@@ -51,10 +51,10 @@ class GeneratedImport:
 
 def are_generated(files: Sequence[Path]) -> bool:
     """Whether these are samples of generated text. Raises UsageError where some are and some are not."""
-    found = {path: _is_generated(path) for path in files}
-    if len(set(found.values())) < 2:
-        return all(found.values())
-    texts, choices = ([path.name for path in files if found[path] is wanted] for wanted in (True, False))
+    generated = {path: _is_generated(path) for path in files}
+    if len(set(generated.values())) < 2:
+        return all(generated.values())
+    texts, choices = ([path.name for path in files if generated[path] is is_text] for is_text in (True, False))
     raise UsageError(
         f"{len(texts)} of these are of generated text ({', '.join(texts[:3])}), {len(choices)} of log-likelihoods "
         f"({', '.join(choices[:3])}); import the files of each kind by themselves"
@@ -92,9 +92,9 @@ def import_generated(
             notes.append(f"{name}: several replies a document, of which {metric} is one number; calprobe grades each")
             metric = None
         elif metric is not None and len(by_filter) > 1:
-            others = ", ".join(other for other in by_filter if other != filter_name)
-            notes.append(f"{name}: {metric} under the filter {filter_name}; --filter takes others ({others})")
-        by_doc = sorted(rows, key=lambda own: own[1]["doc_id"])
+            filters = ", ".join(other_filter for other_filter in by_filter if other_filter != filter_name)
+            notes.append(f"{name}: {metric} under the filter {filter_name}; --filter takes others ({filters})")
+        by_doc = sorted(rows, key=lambda item: item[1]["doc_id"])
         sets[name] = set_of_log(name, (_question(place, row) for place, row in by_doc))
         settings[name] = json.dumps(_settings(rows[0][1], metric, filter_name), sort_keys=True, default=str)
         lines += [line for place, row in rows for line in _lines(place, row, name, metric, chosen.correct_at)]
@@ -109,46 +109,46 @@ def _is_generated(path: Path) -> bool:
         _, row = next(iter(read_json_lines(path)))
     except CalprobeError:
         return False  # whoever reads the file next says what is wrong
-    first = _first_request(row)
-    return len(first) > 1 and isinstance(first[1], dict)
+    request = _first_request(row)
+    return len(request) > 1 and isinstance(request[1], dict)
 
 
 def _first_request(row: _Row) -> list[Any]:
     """Context and settings of a document's request, in either form that the harness has had."""
     arguments = row.get("arguments")
     if isinstance(arguments, dict):
-        first = arguments.get("gen_args_0")
-        return [first.get("arg_0"), first.get("arg_1")] if isinstance(first, dict) else []
-    first = arguments[0] if isinstance(arguments, list) and arguments else None
-    return list(first) if isinstance(first, list) else []
+        request = arguments.get("gen_args_0")
+        return [request.get("arg_0"), request.get("arg_1")] if isinstance(request, dict) else []
+    request = arguments[0] if isinstance(arguments, list) and arguments else None
+    return list(request) if isinstance(request, list) else []
 
 
 def _rows(path: Path) -> dict[str, list[tuple[str, _Row]]]:
     """The lines with their places, by filter, each document once under each."""
-    found: dict[str, list[tuple[str, _Row]]] = {}
+    by_filter: dict[str, list[tuple[str, _Row]]] = {}
     seen: dict[tuple[str, int], str] = {}
     for number, row in read_json_lines(path, _MEND):
         place, doc_id, name = f"{path}:{number}", row.get("doc_id"), str(row.get("filter", "none"))
         if type(doc_id) is not int or not 0 <= doc_id <= LARGEST_DOC:
             raise ProbeFormatError(f"{place}: doc_id {doc_id!r:.60} is not a number from 0; {_MEND}")
         if (name, doc_id) in seen:
-            what = f"doc_id {doc_id} again (filter {name}), as in {seen[name, doc_id]}"
-            raise ProbeFormatError(f"{place}: {what}; import each evaluation by itself")
+            fault = f"doc_id {doc_id} again (filter {name}), as in {seen[name, doc_id]}"
+            raise ProbeFormatError(f"{place}: {fault}; import each evaluation by itself")
         seen[name, doc_id] = place
-        found.setdefault(name, []).append((place, row))
-    return found
+        by_filter.setdefault(name, []).append((place, row))
+    return by_filter
 
 
-def _filter(path: Path, there: Mapping[str, Any], wanted: str | None) -> str:
-    if wanted is not None and wanted not in there:
-        raise UsageError(f"{path}: {no_such(wanted, there)}: --filter")
-    return next(iter(there)) if wanted is None else wanted
+def _filter(path: Path, filters: Mapping[str, Any], name: str | None) -> str:
+    if name is not None and name not in filters:
+        raise UsageError(f"{path}: {no_such(name, filters)}: --filter")
+    return next(iter(filters)) if name is None else name
 
 
 def _metric(path: Path, rows: Sequence[tuple[str, _Row]], grades: HarnessGrades) -> str | None:
     """The metric whose values are the grades; None where the samples have none."""
-    there = rows[0][1].get("metrics")
-    names = [str(name) for name in there] if isinstance(there, list) else []
+    metrics = rows[0][1].get("metrics")
+    names = [str(name) for name in metrics] if isinstance(metrics, list) else []
     if grades.metric is not None:
         if grades.metric not in names:
             raise UsageError(f"{path}: no metric {grades.metric!r}; there is {', '.join(names) or 'none'}")
@@ -162,13 +162,15 @@ def _metric(path: Path, rows: Sequence[tuple[str, _Row]], grades: HarnessGrades)
 
 def _question(place: str, row: _Row) -> Question:
     doc = row.get("doc")
-    known = doc if isinstance(doc, dict) else {}
+    fields = doc if isinstance(doc, dict) else {}
     key, prompt = str(row["doc_id"]), (*_first_request(row), None)[0]
-    asked = known.get("question")
-    text = asked if isinstance(asked, str) and asked.strip() else str(prompt or f"document {key}")
+    question = fields.get("question")
+    text = question if isinstance(question, str) and question.strip() else str(prompt or f"document {key}")
     targets = _targets(row.get("target"))
-    options: list[Any] = next((known[name] for name in ("options", "choices") if isinstance(known.get(name), list)), [])
-    if len(options) > 1 and all(isinstance(own, str) for own in options) and len(targets) == 1:
+    options: list[Any] = next(
+        (fields[name] for name in ("options", "choices") if isinstance(fields.get(name), list)), []
+    )
+    if len(options) > 1 and all(isinstance(entry, str) for entry in options) and len(targets) == 1:
         try:
             labels = letters(len(options))
             right = place_of(targets[0], options, labels)
@@ -188,8 +190,8 @@ def _targets(target: object) -> tuple[str, ...]:
             listed = ast.literal_eval(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             listed = None
-        if isinstance(listed, list) and listed and all(isinstance(own, str) for own in listed):
-            return tuple(dict.fromkeys(own.strip() for own in listed if own.strip()))
+        if isinstance(listed, list) and listed and all(isinstance(entry, str) for entry in listed):
+            return tuple(dict.fromkeys(entry.strip() for entry in listed if entry.strip()))
     return (text,) if text else ()
 
 
@@ -197,7 +199,7 @@ def _replies(row: _Row, place: str) -> list[str]:
     """The replies, without what filters make of them."""
     resps = row.get("resps")
     replies = resps[0] if isinstance(resps, list) and len(resps) == 1 else None
-    if not isinstance(replies, list) or not replies or not all(isinstance(own, str) for own in replies):
+    if not isinstance(replies, list) or not replies or not all(isinstance(reply, str) for reply in replies):
         raise ProbeFormatError(f"{place}: resps must be one list of texts; {_MEND}")
     return replies
 
@@ -226,8 +228,8 @@ def _grade(place: str, row: _Row, metric: str, correct_at: float | None) -> bool
     if correct_at is not None:
         return value >= correct_at
     if value not in (0, 1):
-        what = f"{metric} is {value!r:.30}, neither right (1) nor wrong (0)"
-        raise ProbeFormatError(f"{place}: {what}; give --correct-at Q: from Q on is right")
+        fault = f"{metric} is {value!r:.30}, neither right (1) nor wrong (0)"
+        raise ProbeFormatError(f"{place}: {fault}; give --correct-at Q: from Q on is right")
     return value == 1
 
 

@@ -54,12 +54,12 @@ def read_questions(path: Path) -> tuple[list[Question], list[int]]:
     for line, row in read_json_lines(path):
         question = _read_question(row, f"{path}:{line}")
         # A line for each filter of the task; filters change what is made of the log-likelihoods, not these.
-        known = questions.setdefault(question.doc_id, question)
-        if (repr(known.logprobs), known.target) != (repr(question.logprobs), question.target):
-            what = f"doc_id {question.doc_id} again, with other scores or target than {known.where}"
-            raise ProbeFormatError(f"{question.where}: {what}; import each evaluation by itself")
-    found = sorted(questions.values(), key=lambda question: question.doc_id)
-    return found, _answers(found)
+        earlier = questions.setdefault(question.doc_id, question)
+        if (repr(earlier.logprobs), earlier.target) != (repr(question.logprobs), question.target):
+            fault = f"doc_id {question.doc_id} again, with other scores or target than {earlier.where}"
+            raise ProbeFormatError(f"{question.where}: {fault}; import each evaluation by itself")
+    ordered = sorted(questions.values(), key=lambda question: question.doc_id)
+    return ordered, _answers(ordered)
 
 
 def refuse_other_file(path: Path) -> None:
@@ -110,10 +110,10 @@ def _logprobs(resps: object, where: str) -> Iterator[float]:
     if not isinstance(resps, list) or not resps:
         raise ProbeFormatError(f"{where}: resps must be a list of responses; {_MEND}")
     for repeats in resps:
-        first = repeats[0] if isinstance(repeats, list) and repeats else None
-        if not isinstance(first, list) or len(first) != 2:
+        pair = repeats[0] if isinstance(repeats, list) and repeats else None
+        if not isinstance(pair, list) or len(pair) != 2:
             raise ProbeFormatError(f"{where}: resps hold no (log-likelihood, greedy) pairs: {_OTHER_TASK}")
-        yield _number(first[0], where)
+        yield _number(pair[0], where)
 
 
 def _number(value: object, where: str) -> float:
@@ -146,8 +146,8 @@ def _n_conditional(requests: Sequence[tuple[object, str]]) -> int:
     For `acc_mutual_info` as many follow that score the same choices after nothing.
     """
     half = len(requests) // 2
-    given, alone = requests[:half], requests[half:]
-    is_doubled = given != alone and alone == [("", text) for _, text in given]
+    conditional, alone = requests[:half], requests[half:]
+    is_doubled = conditional != alone and alone == [("", text) for _, text in conditional]
     return half if is_doubled else len(requests)
 
 
@@ -159,8 +159,8 @@ def _answers(questions: Sequence[Question]) -> list[int]:
         raise ProbeFormatError(_why_none(questions, readings))
     for question, first, last in zip(questions, fitting[0], fitting[-1], strict=True):
         if first != last:
-            what = f"target {_shown(question.target)} may be a place or a choice's text, and no acc tells which"
-            raise ProbeFormatError(f"{question.where}: {what}; log the metric acc")
+            fault = f"target {_shown(question.target)} may be a place or a choice's text, and no acc tells which"
+            raise ProbeFormatError(f"{question.where}: {fault}; log the metric acc")
     return [answer for answer in fitting[0] if answer is not None]
 
 
@@ -197,8 +197,8 @@ def _why_none(questions: Sequence[Question], readings: Sequence[Sequence[int | N
     """The first question without a known right choice, and the reason."""
     for question, answers in zip(questions, zip(*readings, strict=True), strict=True):
         if not any(_fits(question, answer) for answer in answers):
-            known = next((answer for answer in answers if answer is not None), None)
-            return f"{question.where}: {_fault(question, known)}; calprobe takes tasks with one right choice"
+            place = next((answer for answer in answers if answer is not None), None)
+            return f"{question.where}: {_fault(question, place)}; calprobe takes tasks with one right choice"
     mixed = next(q for q, answer in zip(questions, readings[0], strict=True) if not _fits(q, answer))
     return f"{mixed.where}: target {_shown(mixed.target)} is a choice's text, other lines have places; give all alike"
 

@@ -48,8 +48,8 @@ def export_lm_pub_quiz(
     if not pieces:
         raise CalprobeError(f"{run.path}: no scores of template {number} yet; resume the run first")
     if odd := [piece.relation for piece in pieces if file_name(piece.relation) != piece.relation]:
-        what = f"lm-pub-quiz's form has a file named as the relation, and {odd[0]!r:.60} is not for every disk"
-        raise CalprobeError(f"{run.path}: {what}; export --what candidates")
+        fault = f"lm-pub-quiz's form has a file named as the relation, and {odd[0]!r:.60} is not for every disk"
+        raise CalprobeError(f"{run.path}: {fault}; export --what candidates")
     try:
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
         with atomic.replacing_folder(out, "export") as beside:
@@ -78,13 +78,13 @@ def check_form(run: Run) -> None:
         )
 
 
-def _template_number(manifest: Manifest, asked: int | None) -> int:
+def _template_number(manifest: Manifest, number: int | None) -> int:
     numbers = sorted(template.number for template in manifest.templates)
-    if asked is None:
+    if number is None:
         return min((t.number for t in manifest.templates if t.kind == "paraphrase"), default=numbers[0])
-    if asked not in numbers:
-        raise UsageError(f"--template {asked}: the run has {', '.join(map(str, numbers))}")
-    return asked
+    if number not in numbers:
+        raise UsageError(f"--template {number}: the run has {', '.join(map(str, numbers))}")
+    return number
 
 
 def _rows(run: Run, piece: PieceScores, reduction: Reduction, probe: Probe | None) -> Iterator[dict[str, Any]]:
@@ -134,11 +134,11 @@ def labels_of(run: Run, name: str | None) -> Probe | None:
         return load_probe(name)
     if run.manifest.probe.fingerprint is None:
         return None
-    known = run.manifest.probe.name
-    what = f"{run.path}: the labels are in the run's probe, {known}; give its folder with --probe DIR"
+    probe_name = run.manifest.probe.name
+    hint = f"{run.path}: the labels are in the run's probe, {probe_name}; give its folder with --probe DIR"
     try:
-        return load_probe(known)
+        return load_probe(probe_name)
     except UsageError as error:
-        raise UsageError(what) from error
+        raise UsageError(hint) from error
     except DataMissingError as error:  # or the name was that of a folder
-        raise DataMissingError(f"{what}, or run `calprobe fetch bear`") from error
+        raise DataMissingError(f"{hint}, or run `calprobe fetch bear`") from error

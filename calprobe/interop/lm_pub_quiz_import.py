@@ -106,8 +106,8 @@ def import_lm_pub_quiz(
     )
     run = RunFolder.write_whole(out, manifest, (piece for relation in published for piece in _pieces(relation, common)))
     labels = probe or _published_labels(common.dataset, published)
-    wanted = (probe is None or probe.open_licence) if save_labels is None else save_labels
-    if labels is not None and wanted:
+    saves_labels = (probe is None or probe.open_licence) if save_labels is None else save_labels
+    if labels is not None and saves_labels:
         write_labels(run.path, labels)
     return run
 
@@ -125,9 +125,9 @@ def _read_relation(metadata: JsonObject, name: str, common: Common, probe: Probe
     rows: dict[int, list[_Row]] = {number: [] for number in common.templates}
     for line, content in read_json_lines(path):
         where = f"{path}:{line}"
-        own = rows[_row_template(content, common, where)]
-        own.append(_read_row(content, n_candidates, relation, len(own), where))
-        n_candidates = len(own[-1].scores)
+        of_template = rows[_row_template(content, common, where)]
+        of_template.append(_read_row(content, n_candidates, relation, len(of_template), where))
+        n_candidates = len(of_template[-1].scores)
     first = _aligned(path, rows)
     answers = [row.answer_idx for row in first]
     record = RelationRecord(
@@ -138,7 +138,7 @@ def _read_relation(metadata: JsonObject, name: str, common: Common, probe: Probe
         domains=relation.domains if relation else domains(metadata, name),
         texts=wordings(metadata, name, common),
     )
-    scores = np.array([[row.scores for row in own] for own in rows.values()], np.float64)
+    scores = np.array([[row.scores for row in of_template] for of_template in rows.values()], np.float64)
     places = np.array([row.place for row in first], np.int32)
     return _Published(record, places, np.array(answers, np.int32), scores, _labels(name, labels, first))
 
@@ -158,20 +158,20 @@ def _have_fault(texts: Sequence[object]) -> bool:
 
 def _aligned(path: Path, rows: dict[int, list[_Row]]) -> list[_Row]:
     """Sort each template's rows by instance, and give those of the first, to which all others must be equal."""
-    for own in rows.values():
-        own.sort(key=lambda row: row.place)
-        for row, following in pairwise(own):
+    for of_template in rows.values():
+        of_template.sort(key=lambda row: row.place)
+        for row, following in pairwise(of_template):
             if row.place == following.place:
                 raise ProbeFormatError(f"{following.where}: the same subject and answer as an earlier line; remove one")
     number, first = next(iter(rows.items()))
-    for other, own in rows.items():
-        if len(own) != len(first):
-            what = f"{len(own)} rows of template {other}, {len(first)} of template {number}"
-            raise ProbeFormatError(f"{path}: {what}; save all instances under all templates")
-        for row, like in zip(own, first, strict=True):
+    for template, of_template in rows.items():
+        if len(of_template) != len(first):
+            fault = f"{len(of_template)} rows of template {template}, {len(first)} of template {number}"
+            raise ProbeFormatError(f"{path}: {fault}; save all instances under all templates")
+        for row, like in zip(of_template, first, strict=True):
             if (row.place, row.subject, row.answer_idx) != (like.place, like.subject, like.answer_idx):
-                what = f"another subject or answer than {like.where}, the same instance under template {number}"
-                raise ProbeFormatError(f"{row.where}: {what}; save all instances under all templates")
+                fault = f"another subject or answer than {like.where}, the same instance under template {number}"
+                raise ProbeFormatError(f"{row.where}: {fault}; save all instances under all templates")
     return first
 
 
@@ -179,8 +179,8 @@ def _row_template(row: dict[str, Any], common: Common, where: str) -> int:
     only = common.templates[0] if len(common.templates) == 1 else None
     number = row.get("template_index", only)
     if type(number) is not int or number not in common.templates:
-        known = ", ".join(map(str, common.templates))
-        raise ProbeFormatError(f"{where}: template_index {json.dumps(number)} is not one of {known}; correct it")
+        numbers = ", ".join(map(str, common.templates))
+        raise ProbeFormatError(f"{where}: template_index {json.dumps(number)} is not one of {numbers}; correct it")
     return number
 
 
@@ -197,13 +197,13 @@ def _relation_of(metadata: JsonObject, name: str, probe: Probe | None) -> Relati
     """The probe's relation, its answer space checked against the published one; None without a probe."""
     if probe is None:
         return None
-    found = [relation for relation in probe.relations if relation.name == name]
-    if not found:
+    relations = [relation for relation in probe.relations if relation.name == name]
+    if not relations:
         metadata.fail(f"{name}: not in probe {probe.name}; give the probe that was scored, or leave out --probe", name)
     labels = metadata.content[name].get("answer_space_labels")
-    if labels != list(found[0].candidates):
+    if labels != list(relations[0].candidates):
         metadata.fail(f"{name}: another answer space than in probe {probe.name}; give the probe that was scored", name)
-    return found[0]
+    return relations[0]
 
 
 def _row_scores(row: dict[str, Any], n_candidates: int | None, where: str) -> Sequence[float]:
@@ -233,12 +233,12 @@ def _row_answer(row: dict[str, Any], n_candidates: int, where: str) -> int:
 
 def _line_number(row: dict[str, Any], relation: Relation, where: str) -> int:
     key = (row.get("sub_id"), row.get("answer_idx"))
-    found = [i.index for i in relation.instances if i.subject_id is not None and (i.subject_id, i.answer_idx) == key]
-    if len(found) != 1:
-        number = "no instance" if not found else f"{len(found)} instances"
-        what = f"{number} of {relation.name} in the probe with sub_id {json.dumps(key[0])} and answer_idx {key[1]}"
-        raise ProbeFormatError(f"{where}: {what}; give the probe that was scored, or leave out --probe")
-    return found[0]
+    places = [i.index for i in relation.instances if i.subject_id is not None and (i.subject_id, i.answer_idx) == key]
+    if len(places) != 1:
+        number = "no instance" if not places else f"{len(places)} instances"
+        fault = f"{number} of {relation.name} in the probe with sub_id {json.dumps(key[0])} and answer_idx {key[1]}"
+        raise ProbeFormatError(f"{where}: {fault}; give the probe that was scored, or leave out --probe")
+    return places[0]
 
 
 def _templates(metadata: JsonObject, published: list[_Published], common: Common) -> Iterator[TemplateRecord]:
@@ -247,8 +247,8 @@ def _templates(metadata: JsonObject, published: list[_Published], common: Common
             kind_of(relation.record.texts[row]): relation.record.name for relation in published if relation.record.texts
         }
         if len(kinds) > 1:
-            said = ", ".join(f"{marker or kind} in {name}" for (kind, marker), name in kinds.items())
-            metadata.fail(f"template {number} differs in kind: {said}; import them one by one")
+            listing = ", ".join(f"{marker or kind} in {name}" for (kind, marker), name in kinds.items())
+            metadata.fail(f"template {number} differs in kind: {listing}; import them one by one")
         kind, marker = next(iter(kinds), ("paraphrase", None))
         yield TemplateRecord(number, kind, marker)
 

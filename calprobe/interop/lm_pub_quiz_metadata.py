@@ -34,11 +34,11 @@ def read_metadata(folder: Path) -> tuple[JsonObject, Common]:
     Raises ProbeFormatError if it is not what lm-pub-quiz saves, if relations differ in model, templates, reduction or
     metric, or if the entries are not those of the RELATION_results.jsonl beside it.
     """
-    found = [path for path in (folder / METADATA, folder / METADATA_AFTER_0_3) if path.is_file()]
-    if not found:
+    paths = [path for path in (folder / METADATA, folder / METADATA_AFTER_0_3) if path.is_file()]
+    if not paths:
         names = f"neither {METADATA} nor {METADATA_AFTER_0_3}"
         raise ProbeFormatError(f"{folder}: {names} in it; name the folder that lm-pub-quiz saved")
-    metadata = read_json_object(found[0])
+    metadata = read_json_object(paths[0])
     _check_files(folder, metadata)
     entries = [_common(metadata, name) for name in metadata.content]
     for name, entry in zip(metadata.content, entries, strict=True):
@@ -50,25 +50,25 @@ def read_metadata(folder: Path) -> tuple[JsonObject, Common]:
 def wordings(metadata: JsonObject, name: str, common: Common) -> tuple[str, ...]:
     """The texts of a relation's scored templates, one for each; empty where the metadata does not give them all."""
     texts = _templates(metadata.content[name])
-    found = [texts[number] for number in common.templates if number < len(texts)]
-    known = tuple(_checked(metadata, name, text) for text in found if isinstance(text, str))
-    return known if len(known) == len(common.templates) else ()
+    scored = [texts[number] for number in common.templates if number < len(texts)]
+    checked = tuple(_checked(metadata, name, text) for text in scored if isinstance(text, str))
+    return checked if len(checked) == len(common.templates) else ()
 
 
 def domains(metadata: JsonObject, name: str) -> tuple[str, ...]:
     """The domains of a relation; empty where the metadata does not give them."""
     info = metadata.content[name].get("relation_info")
-    found = info.get("domains") if isinstance(info, dict) else None
-    return tuple(_checked(metadata, name, str(domain)) for domain in found) if isinstance(found, list) else ()
+    listed = info.get("domains") if isinstance(info, dict) else None
+    return tuple(_checked(metadata, name, str(domain)) for domain in listed) if isinstance(listed, list) else ()
 
 
 def _check_files(folder: Path, metadata: JsonObject) -> None:
     if not metadata.content:
         metadata.fail("no relation in it; name the folder that lm-pub-quiz saved")
-    there = {path.name.removesuffix(RESULTS_SUFFIX) for path in folder.glob(f"*{RESULTS_SUFFIX}")}
-    if absent := [name for name in metadata.content if name not in there]:
+    names = {path.name.removesuffix(RESULTS_SUFFIX) for path in folder.glob(f"*{RESULTS_SUFFIX}")}
+    if absent := [name for name in metadata.content if name not in names]:
         metadata.fail(f"no file {absent[0]}{RESULTS_SUFFIX} beside it; add it, or remove the entry", absent[0])
-    if extra := sorted(there - set(metadata.content)):
+    if extra := sorted(names - set(metadata.content)):
         metadata.fail(f"no entry for {extra[0]}{RESULTS_SUFFIX}, which is there; add it, or remove the file")
 
 
@@ -93,11 +93,11 @@ def _common(metadata: JsonObject, name: str) -> Common:
 
 def _numbers(metadata: JsonObject, name: str, entry: dict[str, Any]) -> tuple[int, ...]:
     """The templates that were scored: one number, several, or, with null, all that the relation has."""
-    asked = entry.get("template_index")
-    numbers = range(len(_templates(entry))) if asked is None else asked if isinstance(asked, list) else [asked]
+    index = entry.get("template_index")
+    numbers = range(len(_templates(entry))) if index is None else index if isinstance(index, list) else [index]
     if not numbers or not all(type(number) is int and 0 <= number <= LARGEST_TEMPLATE for number in numbers):
-        what = "template_index must be a number or numbers from 0, or null and templates a list"
-        metadata.fail(f"{name}: {what}; correct the entry", name)
+        fault = "template_index must be a number or numbers from 0, or null and templates a list"
+        metadata.fail(f"{name}: {fault}; correct the entry", name)
     return tuple(sorted(set(numbers)))
 
 

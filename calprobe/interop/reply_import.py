@@ -70,8 +70,8 @@ def make_run(
 ) -> RecordFolder[AskManifest, PieceReplies]:
     """Make an asked run at `out` of replies, whole or not at all; see `import_replies`."""
     sets = _asked_sets(lines, questions)
-    known = {(own.name, question.id): question for own in sets for question in own.questions}
-    replies = [whole_texts(reply) for line in lines for reply in _replies(line, known[line.set, line.question])]
+    by_key = {(own.name, question.id): question for own in sets for question in own.questions}
+    replies = [whole_texts(reply) for line in lines for reply in _replies(line, by_key[line.set, line.question])]
     split = sum(own.reasoning is not None for own in replies)
     if split:
         without_end = sum(own.reasoning_is_open for own in replies)
@@ -85,7 +85,7 @@ def make_run(
     manifest = AskManifest(
         model=ModelRecord(model, id=model, revision=origin.revision),
         backend=BackendRecord(origin.tool, origin.versions, origin.settings, imported=True),
-        sets=tuple(kept.record for kept in stored),
+        sets=tuple(entry.record for entry in stored),
         prompts=_prompts(replies),
         asked=tuple(pieces),
         versions={"calprobe": __version__},
@@ -97,44 +97,44 @@ def make_run(
 
 def set_of_log(name: str, questions: Iterable[Question]) -> QuestionSet:
     """The questions that a log itself holds, as a set; what files cannot hold of their texts becomes U+FFFD."""
-    kept = tuple(
+    cleaned = tuple(
         replace(
-            each,
-            text=whole(each.text),
-            options=tuple(map(whole, each.options)),
-            accepted=tuple(map(whole, each.accepted)),
+            question,
+            text=whole(question.text),
+            options=tuple(map(whole, question.options)),
+            accepted=tuple(map(whole, question.accepted)),
         )
-        for each in questions
+        for question in questions
     )
-    fingerprint = hashlib.sha256(repr(kept).encode("utf-8", "backslashreplace")).hexdigest()
-    return QuestionSet(name, kept, SetSource(fingerprint, available=len(kept)))
+    fingerprint = hashlib.sha256(repr(cleaned).encode("utf-8", "backslashreplace")).hexdigest()
+    return QuestionSet(name, cleaned, SetSource(fingerprint, available=len(cleaned)))
 
 
-def _asked_sets(lines: Sequence[ReplyLine], given: Sequence[QuestionSet]) -> list[QuestionSet]:
+def _asked_sets(lines: Sequence[ReplyLine], sets: Sequence[QuestionSet]) -> list[QuestionSet]:
     """The sets with the questions that have replies; made of the lines where none are given."""
-    by_name = {own.name: own for own in given}
-    found: dict[str, dict[str, ReplyLine]] = {}
+    by_name = {own.name: own for own in sets}
+    by_set: dict[str, dict[str, ReplyLine]] = {}
     for line in lines:
-        if given and line.set not in by_name:
+        if sets and line.set not in by_name:
             hint = did_you_mean(line.set, by_name) or f"; --questions has {', '.join(by_name)}"
             line.fail(f"no question set {line.set!r}{hint}")
-        if not given and line.stage in ("answer", "label") and line.correct is None:
+        if not sets and line.stage in ("answer", "label") and line.correct is None:
             line.fail("no correct, and no --questions with the right answers; give one of them")
-        found.setdefault(line.set, {}).setdefault(line.question, line)
-    if not given:
+        by_set.setdefault(line.set, {}).setdefault(line.question, line)
+    if not sets:
         labels = _labels_of(lines)
         return [
-            _made_up(name, [_unknown(key, labels.get((name, key), ())) for key in own]) for name, own in found.items()
+            _made_up(name, [_unknown(key, labels.get((name, key), ())) for key in own]) for name, own in by_set.items()
         ]
-    return [_those_asked(by_name[name], own) for name, own in found.items()]
+    return [_those_asked(by_name[name], own) for name, own in by_set.items()]
 
 
 def _labels_of(lines: Iterable[ReplyLine]) -> dict[tuple[str, str], tuple[str, ...]]:
     """All labels that any line has of a question, in the order they come."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    labels: dict[tuple[str, str], dict[str, None]] = {}
     for line in lines:
-        found.setdefault((line.set, line.question), {}).update(dict.fromkeys(line.labels))
-    return {key: tuple(own) for key, own in found.items()}
+        labels.setdefault((line.set, line.question), {}).update(dict.fromkeys(line.labels))
+    return {key: tuple(names) for key, names in labels.items()}
 
 
 def _unknown(key: str, labels: tuple[str, ...]) -> Question:
@@ -147,18 +147,23 @@ def _made_up(name: str, questions: Sequence[Question]) -> QuestionSet:
     return QuestionSet(name, tuple(questions), SetSource(hashlib.sha256(ids.encode()).hexdigest()))
 
 
-def _those_asked(own: QuestionSet, lines: Mapping[str, ReplyLine]) -> QuestionSet:
-    known = {question.id for question in own.questions}
+def _those_asked(question_set: QuestionSet, lines: Mapping[str, ReplyLine]) -> QuestionSet:
+    ids = {question.id for question in question_set.questions}
     for key, line in lines.items():
-        if key not in known:
-            line.fail(f"{own.name} has no question {key!r}{did_you_mean(key, known) or ''}; check --questions")
-    kept = tuple(question for question in own.questions if question.id in lines)
-    if len(kept) == len(own.questions):
-        return QuestionSet(own.name, kept, own.source)
-    log.info("%s: %s of %s have replies", own.name, f"{len(kept):,}", counted(len(own.questions), "question"))
-    available = max(own.source.available, len(own.questions))
-    source = replace(own.source, available=available, rule=ANSWERED, seed=None, places=None)
-    return QuestionSet(own.name, kept, source)
+        if key not in ids:
+            line.fail(f"{question_set.name} has no question {key!r}{did_you_mean(key, ids) or ''}; check --questions")
+    answered = tuple(question for question in question_set.questions if question.id in lines)
+    if len(answered) == len(question_set.questions):
+        return QuestionSet(question_set.name, answered, question_set.source)
+    log.info(
+        "%s: %s of %s have replies",
+        question_set.name,
+        f"{len(answered):,}",
+        counted(len(question_set.questions), "question"),
+    )
+    available = max(question_set.source.available, len(question_set.questions))
+    source = replace(question_set.source, available=available, rule=ANSWERED, seed=None, places=None)
+    return QuestionSet(question_set.name, answered, source)
 
 
 def _replies(line: ReplyLine, question: Question) -> Iterator[Reply]:
@@ -169,9 +174,9 @@ def _replies(line: ReplyLine, question: Question) -> Iterator[Reply]:
 
 
 def _reply(line: ReplyLine, stage: str, text: str, question: Question | None) -> Reply:
-    own = question is not None
+    is_main = question is not None
     # What is given apart is apart: markers in the text are then words of the answer.
-    split = without_thought(text) if own and line.reasoning is None else Split(line.reasoning, text, False)
+    split = without_thought(text) if is_main and line.reasoning is None else Split(line.reasoning, text, False)
     return Reply(
         key=hashlib.sha256(repr((*line.key, stage, text)).encode("utf-8", "backslashreplace")).hexdigest(),
         set=line.set,
@@ -179,18 +184,18 @@ def _reply(line: ReplyLine, stage: str, text: str, question: Question | None) ->
         variant=line.variant,
         stage=stage,
         text=split.text,
-        finish=_finish(line) if own else "stop",
+        finish=_finish(line) if is_main else "stop",
         paraphrase=line.paraphrase,
         sample=line.sample,
-        prompt=line.prompt if own else "",
-        token_ids=line.tokens if own else None,
-        logprobs=line.logprobs if own else None,
-        reasoning=split.reasoning if own else None,
+        prompt=line.prompt if is_main else "",
+        token_ids=line.tokens if is_main else None,
+        logprobs=line.logprobs if is_main else None,
+        reasoning=split.reasoning if is_main else None,
         reasoning_is_open=split.is_open,
         label_scores=_scores(line, question) if question is not None else None,
-        correct=line.correct if own else None,
-        alternatives=_alternatives(line) if own else None,
-        error=line.error if own else "",
+        correct=line.correct if is_main else None,
+        alternatives=_alternatives(line) if is_main else None,
+        error=line.error if is_main else "",
     )
 
 
@@ -204,8 +209,10 @@ def _alternatives(line: ReplyLine) -> Alternatives | None:
     """Those of the line; entropies are the least that they allow."""
     if line.alternatives is None:
         return None
-    positions = [[(text, None, logprob) for text, logprob in own] for own in line.alternatives]
-    return Alternatives.of(positions, [least_entropy([p for *_, p in own]) for own in positions], complete=False)
+    positions = [[(text, None, logprob) for text, logprob in alternatives] for alternatives in line.alternatives]
+    return Alternatives.of(
+        positions, [least_entropy([p for *_, p in alternatives]) for alternatives in positions], complete=False
+    )
 
 
 def _scores(line: ReplyLine, question: Question) -> LabelScores | None:
@@ -236,23 +243,25 @@ def _prompts(replies: Sequence[Reply]) -> PromptSet:
 
 def _pieces(replies: Sequence[Reply]) -> Iterator[AskedPiece]:
     """What was asked under each variant and paraphrase: all stages and samples that any question has."""
-    found: dict[tuple[str, str, int], list[Reply]] = {}
+    by_piece: dict[tuple[str, str, int], list[Reply]] = {}
     for reply in replies:
-        found.setdefault((reply.set, reply.variant, reply.paraphrase), []).append(reply)
-    for place, own in found.items():
-        yield AskedPiece(*place, tuple(dict.fromkeys(reply.stage for reply in own)), 1 + max(r.sample for r in own))
+        by_piece.setdefault((reply.set, reply.variant, reply.paraphrase), []).append(reply)
+    for place, members in by_piece.items():
+        yield AskedPiece(
+            *place, tuple(dict.fromkeys(reply.stage for reply in members)), 1 + max(r.sample for r in members)
+        )
 
 
 def _record(piece: AskedPiece, replies: Sequence[Reply], sets: Sequence[QuestionSet]) -> PieceReplies:
     """The replies of a piece; what the file lacks is a failed request."""
     place = (piece.set, piece.variant, piece.paraphrase)
-    found = {(r.question, r.stage, r.sample): r for r in replies if (r.set, r.variant, r.paraphrase) == place}
+    by_key = {(r.question, r.stage, r.sample): r for r in replies if (r.set, r.variant, r.paraphrase) == place}
     questions = next(own for own in sets if own.name == piece.set).questions
-    wanted = [(q.id, stage, sample) for q in questions for stage, sample in piece.requests]
-    return PieceReplies.of(piece, (found.get(own) or _missing(piece, own) for own in wanted))
+    requests = [(q.id, stage, sample) for q in questions for stage, sample in piece.requests]
+    return PieceReplies.of(piece, (by_key.get(own) or _missing(piece, own) for own in requests))
 
 
-def _missing(piece: AskedPiece, wanted: tuple[str, str, int]) -> Reply:
-    question, stage, sample = wanted
-    key = hashlib.sha256(repr((piece.piece, wanted)).encode("utf-8", "backslashreplace")).hexdigest()
+def _missing(piece: AskedPiece, request: tuple[str, str, int]) -> Reply:
+    question, stage, sample = request
+    key = hashlib.sha256(repr((piece.piece, request)).encode("utf-8", "backslashreplace")).hexdigest()
     return Reply(key, piece.set, question, piece.variant, stage, "", "error", piece.paraphrase, sample, error=_MISSING)

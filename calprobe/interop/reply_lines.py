@@ -100,33 +100,35 @@ def _line(place: str, content: dict[str, Any]) -> ReplyLine:
         is_flag = isinstance(value, bool) and kinds is not bool
         if value is not None and (is_flag or not isinstance(value, kinds)):  # type: ignore[arg-type]  # types
             raise ProbeFormatError(f"{place}: {key} is {value!r:.60}; give {_FIXES.get(key, _named(kinds))}")
-    known = {key: value for key, value in content.items() if value is not None}
+    values = {key: value for key, value in content.items() if value is not None}
     for key in ("set", "question"):
-        if not known.get(key):
+        if not values.get(key):
             raise ProbeFormatError(f"{place}: no {key}; every line names its set and its question")
-    if "text" not in known and "labels" not in known:
+    if "text" not in values and "labels" not in values:
         raise ProbeFormatError(f"{place}: neither text nor labels; give the reply's text")
     for key in ("paraphrase", "sample"):
-        if not 0 <= known.get(key, 0) < 1_000_000:
-            raise ProbeFormatError(f"{place}: {key} is {known[key]}; give 0 to 999,999")
-    if known.get("finish", "stop") not in ("stop", "length"):
-        raise ProbeFormatError(f"{place}: finish is {known['finish']!r:.60}; give stop or length")
-    return ReplyLine(place=place, **_values(place, {"text": "", **known}))
+        if not 0 <= values.get(key, 0) < 1_000_000:
+            raise ProbeFormatError(f"{place}: {key} is {values[key]}; give 0 to 999,999")
+    if values.get("finish", "stop") not in ("stop", "length"):
+        raise ProbeFormatError(f"{place}: finish is {values['finish']!r:.60}; give stop or length")
+    return ReplyLine(place=place, **_values(place, {"text": "", **values}))
 
 
-def _values(place: str, known: dict[str, Any]) -> dict[str, Any]:
+def _values(place: str, fields: dict[str, Any]) -> dict[str, Any]:
     """The line's values as the fields have them."""
-    values = dict(known)
-    if (tokens := values.pop("tokens", None)) is not None and all(type(own) is int for own in tokens):
-        values["tokens"] = tuple(_token(place, own) for own in tokens)
+    values = dict(fields)
+    if (tokens := values.pop("tokens", None)) is not None and all(type(entry) is int for entry in tokens):
+        values["tokens"] = tuple(_token(place, entry) for entry in tokens)
     if "logprobs" in values:
-        values["logprobs"] = tuple(_finite(place, own) for own in values["logprobs"])
+        values["logprobs"] = tuple(_finite(place, entry) for entry in values["logprobs"])
     if "alternatives" in values:
-        values["alternatives"] = tuple(_alternatives(place, own) for own in values["alternatives"])
+        values["alternatives"] = tuple(_alternatives(place, entry) for entry in values["alternatives"])
         if len({len(values[name]) for name in ("alternatives", "logprobs") if name in values}) > 1:
             raise ProbeFormatError(f"{place}: alternatives and logprobs are of different numbers of tokens")
     if "labels" in values:
-        values["labels"] = {own: _logprob(place, f"labels {own}", value) for own, value in values["labels"].items()}
+        values["labels"] = {
+            entry: _logprob(place, f"labels {entry}", value) for entry, value in values["labels"].items()
+        }
     if "stated" in values:
         values["stated"] = _stated(place, values["stated"])
     return values
@@ -140,22 +142,22 @@ def _logprob(place: str, name: str, value: Any) -> float:
 
 def _finite(place: str, value: Any) -> float:
     """The log-probability of a token that was generated."""
-    if (found := _logprob(place, "logprobs", value)) == -np.inf:
+    if (logprob := _logprob(place, "logprobs", value)) == -np.inf:
         raise ProbeFormatError(f"{place}: logprobs is {value!r:.60}; a generated token has a probability above 0")
-    return found
+    return logprob
 
 
 def _alternatives(place: str, value: Any) -> tuple[tuple[str, float], ...]:
     """The alternatives of one token."""
-    are_pairs = isinstance(value, list) and all(isinstance(own, list) and len(own) == 2 for own in value)
+    are_pairs = isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value)
     if not are_pairs or not value or not all(isinstance(text, str) for text, _ in value):
         raise ProbeFormatError(
             f"{place}: alternatives has {value!r:.60}; give [[TEXT, LOGPROB], ..] for a token, the generated one first"
         )
-    found = tuple((text, _logprob(place, "alternatives", logprob)) for text, logprob in value)
-    if found[0][1] == -np.inf:
+    alternatives = tuple((text, _logprob(place, "alternatives", logprob)) for text, logprob in value)
+    if alternatives[0][1] == -np.inf:
         raise ProbeFormatError(f"{place}: alternatives gives a generated token no probability; it comes first")
-    return found
+    return alternatives
 
 
 def _token(place: str, value: int) -> int:

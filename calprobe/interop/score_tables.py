@@ -37,12 +37,12 @@ class ScoredAnswers:
         if self.groups is None:
             raise ValueError("groups must be given, got None")
         labels = np.array(self.groups, object)
-        found = {}
+        groups = {}
         for label in dict.fromkeys(self.groups):
             rows = labels == label
             scores = {name: values[rows] for name, values in self.scores.items()}
-            found[label] = ScoredAnswers(scores, self.correct[rows])
-        return found
+            groups[label] = ScoredAnswers(scores, self.correct[rows])
+        return groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +192,9 @@ def _place(path: Path, header: Sequence[str], name: str) -> int:
     if header.count(name) != 1:
         if not header:
             raise UsageError(f"{path}: empty, without a line of column names; give a table with a header")
-        known = ", ".join(header[:12]) + (", .." if len(header) > 12 else "")
-        found = "no column" if name not in header else "several columns"
-        raise UsageError(f"{path}: {found} {name!r}; its columns are {known}")
+        columns = ", ".join(header[:12]) + (", .." if len(header) > 12 else "")
+        fault = "no column" if name not in header else "several columns"
+        raise UsageError(f"{path}: {fault} {name!r}; its columns are {columns}")
     return header.index(name)
 
 

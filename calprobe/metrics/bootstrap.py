@@ -98,18 +98,18 @@ def bootstrap_many(
     chosen = tuple(metrics)
     drawn = draw_samples(chosen, samples, resampling, clusters)
     n_units = _units(len(np.asarray(next(iter(samples.values()))[0])) if samples else 0, clusters)
-    found = {}
+    estimates = {}
     for name, sample in samples.items():
         instances = sort_instances(*sample)
         groups = check_clusters(clusters, len(instances.order))
         units = None if groups is None else groups.sorted_by(instances.order)
-        found[name] = {
+        estimates[name] = {
             metric.name: _closed_form(metric, instances, units, resampling)
             if isinstance(metric, ClosedFormMetric)
             else _estimate(metric, drawn[name], n_units)
             for metric in chosen
         }
-    return found
+    return estimates
 
 
 def _estimate(metric: Metric, drawn: Mapping[str, Draws], n_units: int) -> Estimate:
@@ -138,20 +138,20 @@ def draw_samples(
     """
     chosen = tuple(metric for metric in metrics if is_resampled(metric))
     instances = {name: sort_instances(*sample) for name, sample in samples.items()}
-    sizes = {name: len(own.order) for name, own in instances.items()}
+    sizes = {name: len(rows.order) for name, rows in instances.items()}
     n_instances = next(iter(sizes.values()), 0)
-    if other := next((name for name, size in sizes.items() if size != n_instances), None):
+    if unlike := next((name for name, size in sizes.items() if size != n_instances), None):
         first = next(iter(sizes))
         raise ValueError(
-            f"samples must be of the same instances; {first!r} has {n_instances} of them, {other!r} {sizes[other]}"
+            f"samples must be of the same instances; {first!r} has {n_instances} of them, {unlike!r} {sizes[unlike]}"
         )
     biased = any(metric.biased for metric in chosen)
     drawn = check_clusters(clusters, n_instances)
     if drawn is not None and not drawn.fixed:  # samples of a question have few different confidences, or one
-        instances = {name: own.merged(drawn.of) for name, own in instances.items()}
-        n_instances = max((len(own.order) for own in instances.values()), default=0)
+        instances = {name: rows.merged(drawn.of) for name, rows in instances.items()}
+        n_instances = max((len(rows.order) for rows in instances.values()), default=0)
         drawn = Clusters(np.arange(drawn.number), drawn.number)
-    subjects = {name: _TopLabel(chosen, own) for name, own in instances.items()}
+    subjects = {name: _TopLabel(chosen, rows) for name, rows in instances.items()}
     return draw(subjects, n_instances, resampling, drawn, biased)
 
 
@@ -189,8 +189,8 @@ def draw_mean(values: Floats, resampling: Resampling, clusters: ClusterLabels | 
 
 def _units(n_instances: int, clusters: ClusterLabels | None) -> int:
     """How many instances or clusters are drawn independently."""
-    found = check_clusters(clusters, n_instances)
-    return n_instances if found is None or found.fixed else found.number
+    groups = check_clusters(clusters, n_instances)
+    return n_instances if groups is None or groups.fixed else groups.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,13 +262,14 @@ def draw(
         return [(subject.resampled(block.counts), subject.by_chance(block)) for subject in subjects.values()]
 
     drawn = of_blocks(of_block, n_instances, resampling, clusters, biased)
-    found = {}
-    for place, (key, own) in enumerate(values.items()):
+    draws = {}
+    for place, (key, metric_values) in enumerate(values.items()):
         resampled, by_chance = (_joined([block[place][kind] for block in drawn]) for kind in (0, 1))
-        found[key] = {
-            name: Draws(value, resampled.get(name, np.empty(0)), by_chance.get(name)) for name, value in own.items()
+        draws[key] = {
+            name: Draws(value, resampled.get(name, np.empty(0)), by_chance.get(name))
+            for name, value in metric_values.items()
         }
-    return found
+    return draws
 
 
 def _joined(blocks: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:

@@ -36,9 +36,9 @@ class CalibrationMap:
 
     def __post_init__(self) -> None:
         confidences, shares = [x for x, _ in self.knots], [y for _, y in self.knots]
-        known = self.form in PARAMETERS and set(self.parameters) == set(PARAMETERS[self.form])
+        is_form = self.form in PARAMETERS and set(self.parameters) == set(PARAMETERS[self.form])
         numbers = [*self.parameters.values(), *confidences, *shares]
-        if not known or not all(map(math.isfinite, numbers)) or (self.form == "isotonic") != bool(self.knots):
+        if not is_form or not all(map(math.isfinite, numbers)) or (self.form == "isotonic") != bool(self.knots):
             raise ValueError(f"not a map of the form {self.form!r}: {dict(self.parameters)}, {len(self.knots)} knots")
         if confidences != sorted(confidences) or shares != sorted(shares) or not all(0 <= y <= 1 for y in shares):
             raise ValueError("knots must ascend in confidence and in share, and shares lie within 0 and 1")
@@ -52,19 +52,19 @@ class CalibrationMap:
         >>> CalibrationMap("temperature", {"T": 2.0})(np.array([0.9])).round(6).tolist()
         [0.75]
         """
-        own = self.parameters
+        parameters = self.parameters
         if self.form == "isotonic":
             knots = np.array(self.knots)
-            found: Floats = np.interp(confidence, knots[:, 0], knots[:, 1])
-            return found
+            shares: Floats = np.interp(confidence, knots[:, 0], knots[:, 1])
+            return shares
         if self.form == "platt":
-            return sigmoid(own["a"] + own["b"] * logit(confidence))
+            return sigmoid(parameters["a"] + parameters["b"] * logit(confidence))
         if self.form == "temperature":
-            return sigmoid(logit(confidence) / own["T"])
+            return sigmoid(logit(confidence) / parameters["T"])
         if self.form == "beta":
             clipped = np.clip(confidence, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-            return sigmoid(own["a"] * np.log(clipped) - own["b"] * np.log1p(-clipped) + own["c"])
-        return np.full(np.shape(confidence), own["share"])
+            return sigmoid(parameters["a"] * np.log(clipped) - parameters["b"] * np.log1p(-clipped) + parameters["c"])
+        return np.full(np.shape(confidence), parameters["share"])
 
     @property
     def steps(self) -> int:

@@ -88,11 +88,11 @@ def _z(instances: SortedInstances, clusters: Clusters | None) -> float:
 
 def _cox(instances: SortedInstances, clusters: Clusters | None) -> CoxRecalibration | None:
     """The fit of these instances, made once for the intercept and the slope."""
-    known = instances.fits.get(COX)
-    if known is None or known[0] is not clusters:
-        known = instances.fits[COX] = (clusters, _fitted(instances, clusters))
-    found: CoxRecalibration | None = known[1]
-    return found
+    cached = instances.fits.get(COX)
+    if cached is None or cached[0] is not clusters:
+        cached = instances.fits[COX] = (clusters, _fitted(instances, clusters))
+    fit: CoxRecalibration | None = cached[1]
+    return fit
 
 
 def _fitted(instances: SortedInstances, clusters: Clusters | None) -> CoxRecalibration | None:
@@ -101,16 +101,16 @@ def _fitted(instances: SortedInstances, clusters: Clusters | None) -> CoxRecalib
     if right.all() or not right.any() or _separated(confidence[right], confidence[~right]):
         return None
     features = np.stack([np.ones(len(confidence)), logit(confidence)], axis=1)
-    found = fit_logistic(features, correct)
-    if found is None:
+    coefficients = fit_logistic(features, correct)
+    if coefficients is None:
         return None
-    share = sigmoid(features @ found)
+    share = sigmoid(features @ coefficients)
     bread = np.linalg.inv((features * (share * (1 - share))[:, None]).T @ features)
     scores = _sums(features * (correct - share)[:, None], clusters)
     meat = scores.T @ scores
     if (clusters is None or not clusters.fixed) and len(scores) > 1:
         meat *= len(scores) / (len(scores) - 1)  # residuals of what was fitted are too small (Cameron, Miller 2015)
-    return CoxRecalibration(float(found[0]), float(found[1]), bread @ meat @ bread)
+    return CoxRecalibration(float(coefficients[0]), float(coefficients[1]), bread @ meat @ bread)
 
 
 def _separated(right: Floats, wrong: Floats) -> bool:
@@ -133,8 +133,8 @@ def _sums(scores: Floats, clusters: Clusters | None) -> Floats:
 def logit(confidence: Floats) -> Floats:
     """log(f / (1 - f)) of confidences clipped to [1e-12, 1 - 1e-12]."""
     clipped = np.clip(confidence, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-    found: Floats = np.log(clipped) - np.log1p(-clipped)
-    return found
+    logits: Floats = np.log(clipped) - np.log1p(-clipped)
+    return logits
 
 
 def _z_value(instances: SortedInstances, clusters: Clusters | None) -> Value:
@@ -146,13 +146,13 @@ def _z_p_value(instances: SortedInstances, clusters: Clusters | None) -> Value:
 
 
 def _intercept(instances: SortedInstances, clusters: Clusters | None) -> Value:
-    found = _cox(instances, clusters)
-    return NOTHING if found is None else _wald(found.intercept, found.covariance[0, 0], clusters)
+    fit = _cox(instances, clusters)
+    return NOTHING if fit is None else _wald(fit.intercept, fit.covariance[0, 0], clusters)
 
 
 def _slope(instances: SortedInstances, clusters: Clusters | None) -> Value:
-    found = _cox(instances, clusters)
-    return NOTHING if found is None else _wald(found.slope, found.covariance[1, 1], clusters)
+    fit = _cox(instances, clusters)
+    return NOTHING if fit is None else _wald(fit.slope, fit.covariance[1, 1], clusters)
 
 
 def _wald(value: float, variance: float, clusters: Clusters | None) -> Value:

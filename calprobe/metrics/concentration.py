@@ -69,8 +69,8 @@ def largest_bin_entropy(accuracy: float, n_bins: int = BINS, least: float = 0.0)
         if not 0 <= value <= 1:
             raise ValueError(f"{name} must lie in [0, 1]; got {value}")
     edges = width_edges(n_bins)
-    there = edges[1:] > least if least < 1 else edges[1:] >= 1
-    lower, upper = edges[:-1][there], edges[1:][there]
+    reachable = edges[1:] > least if least < 1 else edges[1:] >= 1
+    lower, upper = edges[:-1][reachable], edges[1:][reachable]
     if lower.mean() <= accuracy <= upper.mean():
         return float(np.log(len(upper)) / np.log(n_bins))
     places = upper if accuracy > upper.mean() else lower
@@ -117,23 +117,23 @@ def _bins_of(confidence: npt.ArrayLike, n_bins: int) -> Bins:
 def _entropy_of(bins: Bins) -> Floats:
     with np.errstate(invalid="ignore"):
         shares = bins.count / bins.count.sum(axis=1, keepdims=True)
-    there = np.where(shares == 0, 1.0, shares)
-    found: Floats = -(there * np.log(there)).sum(axis=1) / np.log(bins.count.shape[1]) + 0.0
-    return found
+    positive = np.where(shares == 0, 1.0, shares)
+    entropy: Floats = -(positive * np.log(positive)).sum(axis=1) / np.log(bins.count.shape[1]) + 0.0
+    return entropy
 
 
 def _largest_share(bins: Bins) -> Floats:
     with np.errstate(invalid="ignore"):
-        found: Floats = bins.count.max(axis=1) / bins.count.sum(axis=1)
-    return found
+        share: Floats = bins.count.max(axis=1) / bins.count.sum(axis=1)
+    return share
 
 
 def _middle_error(bins: Bins) -> Floats:
     edges = width_edges(bins.count.shape[1])
     gaps = np.abs((edges[:-1] + edges[1:]) / 2 - bins.accuracy)
     with np.errstate(invalid="ignore"):
-        found: Floats = np.where(bins.count > 0, gaps * bins.count, 0.0).sum(axis=1) / bins.count.sum(axis=1)
-    return found
+        error: Floats = np.where(bins.count > 0, gaps * bins.count, 0.0).sum(axis=1) / bins.count.sum(axis=1)
+    return error
 
 
 def _centred_error(sample: Sample, n_bins: int = BINS) -> Floats:
@@ -143,8 +143,8 @@ def _centred_error(sample: Sample, n_bins: int = BINS) -> Floats:
         [(sample.right - sample.weights * at)[:, of == place].sum(axis=1) for place, at in enumerate(centres)]
     )
     with np.errstate(invalid="ignore"):
-        found: Floats = np.abs(beyond).sum(axis=0) / sample.sizes
-    return found
+        error: Floats = np.abs(beyond).sum(axis=0) / sample.sizes
+    return error
 
 
 CENTRED_ECE = SampleMetric(
@@ -187,8 +187,8 @@ def place_metrics() -> tuple[Metric, ...]:
 
 
 def _entropy(shares: Floats, n_bins: int | None = None) -> float:
-    there = shares[shares > 0]
-    return float(-(there * np.log(there)).sum() / np.log(n_bins or len(shares))) + 0.0
+    positive = shares[shares > 0]
+    return float(-(positive * np.log(positive)).sum() / np.log(n_bins or len(shares))) + 0.0
 
 
 def _tilted(places: Floats, mean: float) -> Floats:
@@ -197,8 +197,8 @@ def _tilted(places: Floats, mean: float) -> Floats:
 
     def shares(t: float) -> Floats:
         raised = np.exp(t * places - (t * places).max())
-        found: Floats = raised / raised.sum()
-        return found
+        tilted: Floats = raised / raised.sum()
+        return tilted
 
     limit = 2e3 * len(places)
     return shares(float(brentq(lambda t: float(shares(t) @ places) - mean, -limit, limit)))

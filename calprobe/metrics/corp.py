@@ -74,42 +74,42 @@ def corp_log(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> CorpDecomposi
 
 def _terms(confidence: npt.ArrayLike, correct: npt.ArrayLike, parts: Sequence[Part]) -> CorpDecomposition:
     sample = sort_instances(confidence, correct).sample()
-    found = fit_isotonic(sample)
-    return CorpDecomposition(*(float(part(sample, found)[0]) for part in parts))
+    fit = fit_isotonic(sample)
+    return CorpDecomposition(*(float(part(sample, fit)[0]) for part in parts))
 
 
 # From resamples and their isotonic regression to [resamples]; NaN where a resample is empty.
 
 
-def _brier_miscalibration(sample: Sample, found: Isotonic) -> Floats:
+def _brier_miscalibration(sample: Sample, fit: Isotonic) -> Floats:
     # A recalibrated block of size w with r correct has the squared error r - r^2 / w. Where clusters are turned round,
     # correctness is any number, and its square another.
     squares = sample.accuracy if sample.correct.ndim == 1 else sample.mean(sample.correct**2)
-    return sample.squared_error - squares + _mean(sample, found.sums(found.right**2 / found.size))
+    return sample.squared_error - squares + _mean(sample, fit.sums(fit.right**2 / fit.size))
 
 
-def _brier_discrimination(sample: Sample, found: Isotonic) -> Floats:
-    return _mean(sample, found.sums(found.right**2 / found.size)) - sample.accuracy**2
+def _brier_discrimination(sample: Sample, fit: Isotonic) -> Floats:
+    return _mean(sample, fit.sums(fit.right**2 / fit.size)) - sample.accuracy**2
 
 
 def _brier_uncertainty(sample: Sample, _found: Isotonic) -> Floats:
     return sample.accuracy * (1 - sample.accuracy)
 
 
-def _log_miscalibration(sample: Sample, found: Isotonic) -> Floats:
-    return nll_of(sample) - _recalibrated_loss(sample, found)
+def _log_miscalibration(sample: Sample, fit: Isotonic) -> Floats:
+    return nll_of(sample) - _recalibrated_loss(sample, fit)
 
 
-def _log_discrimination(sample: Sample, found: Isotonic) -> Floats:
-    return _entropy(sample.accuracy) - _recalibrated_loss(sample, found)
+def _log_discrimination(sample: Sample, fit: Isotonic) -> Floats:
+    return _entropy(sample.accuracy) - _recalibrated_loss(sample, fit)
 
 
 def _log_uncertainty(sample: Sample, _found: Isotonic) -> Floats:
     return _entropy(sample.accuracy)
 
 
-def _recalibrated_loss(sample: Sample, found: Isotonic) -> Floats:
-    return _mean(sample, found.sums(found.size * _entropy(found.mean)))
+def _recalibrated_loss(sample: Sample, fit: Isotonic) -> Floats:
+    return _mean(sample, fit.sums(fit.size * _entropy(fit.mean)))
 
 
 def _entropy(share: Floats) -> Floats:

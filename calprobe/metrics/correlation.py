@@ -66,10 +66,10 @@ def correlation(
     kept = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
     pairs = _Pairs.of(first[kept], second[kept])
     once = pairs.both(np.ones((1, len(kept)), np.int64))
-    found = of_blocks(
+    by_block = of_blocks(
         lambda block: pairs.both(_counts(block, kept)), len(first), resampling, check_clusters(clusters, len(first))
     )
-    drawn = np.concatenate(found, axis=1) if found else np.empty((2, 0))
+    drawn = np.concatenate(by_block, axis=1) if by_block else np.empty((2, 0))
     linear, ranked = (Draws(float(once[which, 0]), drawn[which]) for which in (0, 1))
     return Correlation(len(kept), linear, ranked)
 
@@ -91,9 +91,9 @@ class _Pairs:
     def of(cls, x: Floats, y: Floats) -> _Pairs:
         x, y = _without_rounding(x), _without_rounding(y)
         order = np.lexsort((y, x))
-        first = np.ones(len(order), np.bool_)
-        first[1:] = (np.diff(x[order]) != 0) | (np.diff(y[order]) != 0)
-        starts = np.flatnonzero(first)
+        begins = np.ones(len(order), np.bool_)
+        begins[1:] = (np.diff(x[order]) != 0) | (np.diff(y[order]) != 0)
+        starts = np.flatnonzero(begins)
         return cls(order, starts, x[order][starts], y[order][starts])
 
     def both(self, counts: Ints) -> Floats:
@@ -111,9 +111,9 @@ def _without_rounding(values: Floats) -> Floats:
     """Each value as the least of those that lie within rounding of each other."""
     if not len(values):
         return values
-    known, of = np.unique(values, return_inverse=True)
-    new = np.diff(known, prepend=-np.inf) > SAME
-    least: Floats = known[new][np.cumsum(new) - 1][of.reshape(-1)]
+    distinct, of = np.unique(values, return_inverse=True)
+    new = np.diff(distinct, prepend=-np.inf) > SAME
+    least: Floats = distinct[new][np.cumsum(new) - 1][of.reshape(-1)]
     return least
 
 
@@ -123,9 +123,9 @@ def _pearson(weights: Floats, x: Floats, y: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         from_x, from_y = x - (weights * x).sum(axis=1, keepdims=True) / total, y - _mean(weights, y, total)
         xx, yy, xy = ((weights * a * b).sum(axis=1) for a, b in ((from_x, from_x), (from_y, from_y), (from_x, from_y)))
-        found = np.clip(xy / np.sqrt(xx * yy), -1, 1)
+        ratios = np.clip(xy / np.sqrt(xx * yy), -1, 1)
     varies = _varies(weights, x) & _varies(weights, y)
-    correlations: Floats = np.where(varies, found, np.nan)
+    correlations: Floats = np.where(varies, ratios, np.nan)
     return correlations
 
 

@@ -55,9 +55,9 @@ def check_forecasts(probabilities: npt.ArrayLike, offsets: npt.ArrayLike, answer
     of_kept = np.repeat(kept, widths)
     refuse("probabilities", "must lie in [0, 1] and not be NaN", values, of_kept & ~((values >= 0) & (values <= 1)))
     starts = np.cumsum(widths[kept]) - widths[kept]
-    found = Forecasts(values[of_kept], hit[of_kept], starts, widths[kept], np.flatnonzero(kept), len(widths))
-    totals = found.sums(found.probabilities)
+    forecasts = Forecasts(values[of_kept], hit[of_kept], starts, widths[kept], np.flatnonzero(kept), len(widths))
+    totals = forecasts.sums(forecasts.probabilities)
     if (bad := np.abs(totals - 1) > SUM_TOLERANCE).any():
         at = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"probabilities must sum to 1; those of instance {found.place[at]} sum to {totals[at]}")
-    return found
+        raise ValueError(f"probabilities must sum to 1; those of instance {forecasts.place[at]} sum to {totals[at]}")
+    return forecasts

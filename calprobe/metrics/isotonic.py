@@ -96,6 +96,6 @@ def isotonic_confidence(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> tu
     ([0.1, 0.4, 0.9], [0.0, 0.5, 1.0])
     """
     instances = sort_instances(confidence, correct)
-    found = fit_isotonic(instances.sample())
-    first = np.cumsum(found.size) - found.size
-    return instances.confidence[first.astype(np.int64)], found.mean
+    fit = fit_isotonic(instances.sample())
+    starts = np.cumsum(fit.size) - fit.size
+    return instances.confidence[starts.astype(np.int64)], fit.mean

@@ -33,17 +33,17 @@ def known_mean(
     >>> known_mean([[0.0, 1.0, float("nan")], [0.5, 0.5, 0.8]]).value
     0.55
     """
-    found = check_numbers("values", values)
-    if found.ndim != 2 or np.isinf(found).any():
-        raise ValueError(f"values must be finite or NaN, in two dimensions; got shape {found.shape}")
-    if not found.size:
+    numbers = check_numbers("values", values)
+    if numbers.ndim != 2 or np.isinf(numbers).any():
+        raise ValueError(f"values must be finite or NaN, in two dimensions; got shape {numbers.shape}")
+    if not numbers.size:
         return NOTHING
-    known = ~np.isnan(found)
-    filled, there = np.where(known, found, 0.0), known.astype(np.float64)
+    known = ~np.isnan(numbers)
+    filled, weights = np.where(known, numbers, 0.0), known.astype(np.float64)
 
     def of_counts(counts: Floats | Ints) -> Floats:
         sums = (counts[:, None, :] * filled).sum(axis=2)
-        sizes = (counts[:, None, :] * there).sum(axis=2)
+        sizes = (counts[:, None, :] * weights).sum(axis=2)
         with np.errstate(invalid="ignore", divide="ignore"):
             means: Floats = (sums / sizes).mean(axis=1)
         return means
@@ -51,8 +51,8 @@ def known_mean(
     def of_block(block: Block) -> Floats:
         return of_counts(block.counts)
 
-    drawn = of_blocks(of_block, found.shape[1], resampling, check_clusters(clusters, found.shape[1]))
-    value = float(of_counts(np.ones((1, found.shape[1])))[0])
+    drawn = of_blocks(of_block, numbers.shape[1], resampling, check_clusters(clusters, numbers.shape[1]))
+    value = float(of_counts(np.ones((1, numbers.shape[1])))[0])
     return Draws(value, np.concatenate(drawn) if drawn else np.empty(0))
 
 
@@ -72,13 +72,13 @@ def mean_over_sets(several: Sequence[Draws], seed: int = 0) -> Draws:
     """
     if not several:
         return NOTHING
-    value = float(np.mean([own.value for own in several]))
-    if any(len(own.resampled) != len(several[0].resampled) for own in several):
+    value = float(np.mean([draws.value for draws in several]))
+    if any(len(draws.resampled) != len(several[0].resampled) for draws in several):
         return Draws(value, np.empty(0))
     rng = np.random.default_rng([seed, 3])
-    orders = [rng.permutation(len(own.resampled)) for own in several]
-    resampled = np.mean([own.resampled[order] for own, order in zip(several, orders, strict=True)], axis=0)
-    by_chance = [own.by_chance for own in several if own.by_chance is not None]
+    orders = [rng.permutation(len(draws.resampled)) for draws in several]
+    resampled = np.mean([draws.resampled[order] for draws, order in zip(several, orders, strict=True)], axis=0)
+    by_chance = [draws.by_chance for draws in several if draws.by_chance is not None]
     if len(by_chance) < len(several):
         return Draws(value, resampled)
-    return Draws(value, resampled, np.mean([own[rng.permutation(len(own))] for own in by_chance], axis=0))
+    return Draws(value, resampled, np.mean([draws[rng.permutation(len(draws))] for draws in by_chance], axis=0))

@@ -25,8 +25,8 @@ def fit_logistic(features: Floats, correct: Ints | Floats) -> Floats | None:
         [features]. None where no finite coefficients are the best, as where confidence separates right from wrong, or
         where several are equally good, as where a feature is constant.
     """
-    found = np.zeros(features.shape[1])
-    loss, share = _loss(features, correct, found)
+    coefficients = np.zeros(features.shape[1])
+    loss, share = _loss(features, correct, coefficients)
     for _ in range(MAX_STEPS):
         information = (features * (share * (1 - share))[:, None]).T @ features
         scale = np.sqrt(np.diag(information))
@@ -34,15 +34,15 @@ def fit_logistic(features: Floats, correct: Ints | Floats) -> Floats | None:
             return None
         step = np.linalg.solve(information, features.T @ (correct - share))
         for _ in range(HALVINGS):
-            tried_loss, tried_share = _loss(features, correct, found + step)
+            tried_loss, tried_share = _loss(features, correct, coefficients + step)
             if tried_loss <= loss + ROUNDING * abs(loss):
                 break
             step /= 2
-        found, loss, share = found + step, tried_loss, tried_share
-        if np.abs(found).max() > LARGEST:
+        coefficients, loss, share = coefficients + step, tried_loss, tried_share
+        if np.abs(coefficients).max() > LARGEST:
             return None
-        if np.abs(step).max() <= CLOSE * (1 + np.abs(found).max()):
-            return found
+        if np.abs(step).max() <= CLOSE * (1 + np.abs(coefficients).max()):
+            return coefficients
     return None
 
 

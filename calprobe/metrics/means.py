@@ -142,8 +142,8 @@ def _draws(values: Floats, statistic: Statistic, resampling: Resampling, cluster
         sums = (block.counts[:, None, :] * values).sum(axis=2)
         return statistic(sums / block.counts.sum(axis=1)[:, None])
 
-    found = of_blocks(of_block, values.shape[1], resampling, clusters)
-    return Draws(value, np.concatenate(found) if found else np.empty(0))
+    by_block = of_blocks(of_block, values.shape[1], resampling, clusters)
+    return Draws(value, np.concatenate(by_block) if by_block else np.empty(0))
 
 
 def _swapped(values: Floats, resampling: Resampling, clusters: Clusters | None) -> Floats:
@@ -152,16 +152,16 @@ def _swapped(values: Floats, resampling: Resampling, clusters: Clusters | None) 
     of = np.arange(values.shape[1]) if clusters is None else clusters.of
     number = values.shape[1] if clusters is None else clusters.number
     rows = max(1, BLOCK_ENTRIES // (len(values) * number))
-    found = []
+    spreads = []
     for done in range(0, resampling.n_resamples, rows):
         drawn = rng.random((min(rows, resampling.n_resamples - done), number, len(values)))
         order = drawn.argsort(axis=2).take(of, axis=1)
-        found.append(np.ptp(np.take_along_axis(values.T[None], order, axis=2).mean(axis=1), axis=1))
-    return np.concatenate(found)
+        spreads.append(np.ptp(np.take_along_axis(values.T[None], order, axis=2).mean(axis=1), axis=1))
+    return np.concatenate(spreads)
 
 
 def _checked(values: npt.ArrayLike) -> Floats:
-    found = check_numbers("values", values)
-    if found.ndim != 2 or not np.isfinite(found).all():
-        raise ValueError(f"values must be finite numbers in two dimensions; got shape {found.shape}")
-    return found
+    numbers = check_numbers("values", values)
+    if numbers.ndim != 2 or not np.isfinite(numbers).all():
+        raise ValueError(f"values must be finite numbers in two dimensions; got shape {numbers.shape}")
+    return numbers

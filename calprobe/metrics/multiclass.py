@@ -269,9 +269,9 @@ class _Distributions:
     def of(cls, metrics: Sequence[MultiClassMetric], forecasts: Forecasts) -> _Distributions:
         """All contributions, computed once for all resamples."""
 
-        def spread(own: Floats) -> Floats:
-            among_all = np.zeros((*own.shape[:-1], forecasts.n_all))
-            among_all[..., forecasts.place] = own
+        def spread(values: Floats) -> Floats:
+            among_all = np.zeros((*values.shape[:-1], forecasts.n_all))
+            among_all[..., forecasts.place] = values
             return among_all
 
         parts = {}
@@ -282,7 +282,7 @@ class _Distributions:
 
     def values(self) -> dict[str, float]:
         sums = {name: part.contributions.sum(axis=1)[None] for name, part in self.parts.items()}
-        return {name: float(value_of(own, self.parts[name].weights.sum())[0]) for name, own in sums.items()}
+        return {name: float(value_of(total, self.parts[name].weights.sum())[0]) for name, total in sums.items()}
 
     def resampled(self, counts: Ints) -> dict[str, Floats]:
         times = counts.astype(np.float64)
@@ -297,4 +297,4 @@ class _Distributions:
                 sums[name] = part.redraw(block.uniform.take(self.place, axis=1))
             elif block.signs is not None:  # a turned deviation from the answer turns its contribution
                 sums[name] = part.sums(block.signs)
-        return {name: value_of(own, self.parts[name].weights.sum()) for name, own in sums.items()}
+        return {name: value_of(total, self.parts[name].weights.sum()) for name, total in sums.items()}

@@ -75,7 +75,7 @@ def paired_differences(
     0.267
     """
     drawn = paired_draws(metrics, samples, pairs, resampling, clusters)
-    return {pair: {name: draws.difference() for name, draws in own.items()} for pair, own in drawn.items()}
+    return {pair: {name: draws.difference() for name, draws in by_metric.items()} for pair, by_metric in drawn.items()}
 
 
 def paired_draws(
@@ -94,10 +94,10 @@ def paired_draws(
     >>> paired_draws([ACCURACY], samples, [("a", "b")])["a", "b"]["accuracy"].difference().value
     0.5
     """
-    wanted = list(pairs)
-    if unknown := next((name for pair in wanted for name in pair if name not in samples), None):
+    pair_list = list(pairs)
+    if unknown := next((name for pair in pair_list for name in pair if name not in samples), None):
         raise ValueError(f"pairs must name samples, {', '.join(map(repr, samples))}; got {unknown!r}")
-    named = {name: samples[name] for pair in wanted for name in pair}
+    named = {name: samples[name] for pair in pair_list for name in pair}
     chosen = tuple(metric for metric in metrics if is_resampled(metric))
     drawn = draw_samples(chosen, named, resampling, clusters) if named else {}
     return {
@@ -105,7 +105,7 @@ def paired_draws(
             metric.name: PairedDraws.of(drawn[first][metric.name], drawn[second][metric.name], metric)
             for metric in chosen
         }
-        for first, second in wanted
+        for first, second in pair_list
     }
 
 
@@ -185,8 +185,8 @@ class PairedDraws:
     @property
     def statistic(self) -> float:
         """Size of the difference, minus what chance may have added to it, in standard deviations of the d*; >= 0."""
-        own, other = self.excess or (0.0, 0.0)
-        size = max(self.value - own, -self.value - other, 0.0)
+        above, below = self.excess or (0.0, 0.0)
+        size = max(self.value - above, -self.value - below, 0.0)
         if np.isnan(self.value) or not len(self._defined):
             return float("nan")
         spread = self._spread

@@ -88,9 +88,9 @@ class _Known:
         held = np.broadcast_to(sample.sizes > 0, resamples)
         if held.all():
             return evaluate(chosen, sample)
-        found = {metric.name: np.full(resamples, np.nan) for metric in chosen}
+        results = {metric.name: np.full(resamples, np.nan) for metric in chosen}
         if held.any():  # then each has its own counts: those without any hold nothing, with the same correctness
-            some = evaluate(chosen, Sample(sample.confidence, sample.correct, sample.counts[held]))
-            for name, values in some.items():
-                found[name][held] = values
-        return found
+            of_held = evaluate(chosen, Sample(sample.confidence, sample.correct, sample.counts[held]))
+            for name, values in of_held.items():
+                results[name][held] = values
+        return results

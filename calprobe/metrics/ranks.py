@@ -68,11 +68,11 @@ def harmonic_numbers(last: int) -> Floats:
     """`H_k = 1 + 1/2 + .. + 1/k` for k = 0..last."""
     # scipy.special.digamma has them too, but every report would have to import it.
     # Running sums gather rounding errors. Euler and Maclaurin's series has none, and is exact to 1e-17 by then.
-    first = np.cumsum(1 / np.arange(1.0, min(last, EXACT_SUMS) + 1))
+    sums = np.cumsum(1 / np.arange(1.0, min(last, EXACT_SUMS) + 1))
     k = np.arange(EXACT_SUMS + 1.0, last + 1)
     square = k**-2
-    rest = np.log(k) + np.euler_gamma + 1 / (2 * k) - square / 12 * (1 - square / 10 * (1 - square * 10 / 21))
-    return np.concatenate([[0.0], first, rest])
+    series = np.log(k) + np.euler_gamma + 1 / (2 * k) - square / 12 * (1 - square / 10 * (1 - square * 10 / 21))
+    return np.concatenate([[0.0], sums, series])
 
 
 def tied_starts(confidence: Floats) -> npt.NDArray[np.intp]:

@@ -81,8 +81,8 @@ def fit_folds(
         raise ValueError(f"method must be one of {', '.join(get_args(Recalibration))}; got {method!r}")
     maps: list[CalibrationMap] = []
 
-    def fit(given: Floats, own: Floats) -> Map:
-        maps.append(fit_map(given, own, method))
+    def fit(inputs: Floats, outcomes: Floats) -> Map:
+        maps.append(fit_map(inputs, outcomes, method))
         return maps[-1]
 
     return _by_folds(values, right, groups, fit, (n_folds, seed)), tuple(maps)
@@ -135,22 +135,22 @@ def fit_uncertainty(
     sure = (top - values) / spread if spread else np.zeros(len(values))
     folds: list[UncertaintyMap] = []
 
-    def fit(given: Floats, own: Floats) -> Map:
-        found = _fit_uncertainty(given, own, method)
-        folds.append(_in_unit(found, top, spread))
-        return found
+    def fit(inputs: Floats, outcomes: Floats) -> Map:
+        fitted = _fit_uncertainty(inputs, outcomes, method)
+        folds.append(_in_unit(fitted, top, spread))
+        return fitted
 
-    made = _by_folds(sure, right, groups, fit, (FOLDS, SEED))
-    return made, UncertaintyMaps(_in_unit(_fit_uncertainty(sure, right, method), top, spread), tuple(folds))
+    confidences = _by_folds(sure, right, groups, fit, (FOLDS, SEED))
+    return confidences, UncertaintyMaps(_in_unit(_fit_uncertainty(sure, right, method), top, spread), tuple(folds))
 
 
-def _in_unit(found: CalibrationMap | _Logistic, top: float, spread: float) -> UncertaintyMap:
+def _in_unit(fit: CalibrationMap | _Logistic, top: float, spread: float) -> UncertaintyMap:
     """A map of `(top - U) / spread` as one of U."""
-    if isinstance(found, _Logistic):
-        return UncertaintyMap("logistic", {"a": found.a + found.b * top / spread, "b": -found.b / spread})
-    if found.form == "isotonic":
-        return UncertaintyMap("isotonic", knots=tuple((top - spread * at, share) for at, share in found.knots[::-1]))
-    return UncertaintyMap("constant", dict(found.parameters))
+    if isinstance(fit, _Logistic):
+        return UncertaintyMap("logistic", {"a": fit.a + fit.b * top / spread, "b": -fit.b / spread})
+    if fit.form == "isotonic":
+        return UncertaintyMap("isotonic", knots=tuple((top - spread * at, share) for at, share in fit.knots[::-1]))
+    return UncertaintyMap("constant", dict(fit.parameters))
 
 
 def _fit_uncertainty(sure: Floats, correct: Floats, method: Calibrate) -> CalibrationMap | _Logistic:
@@ -159,14 +159,14 @@ def _fit_uncertainty(sure: Floats, correct: Floats, method: Calibrate) -> Calibr
     share = float(correct.mean())
     right = float(correct.sum())
     targets = np.where(correct > 0, (right + 1) / (right + 2), 1 / (len(correct) - right + 2))
-    found = None if share in (0.0, 1.0) else fit_logistic(_with_intercept(sure), targets)
-    if found is None:
+    coefficients = None if share in (0.0, 1.0) else fit_logistic(_with_intercept(sure), targets)
+    if coefficients is None:
         return CalibrationMap("constant", {"share": share})
-    return _Logistic(float(found[0]), float(found[1]))
+    return _Logistic(float(coefficients[0]), float(coefficients[1]))
 
 
-def _with_intercept(given: Floats) -> Floats:
-    return np.stack([np.ones(len(given)), given], axis=1)
+def _with_intercept(values: Floats) -> Floats:
+    return np.stack([np.ones(len(values)), values], axis=1)
 
 
 def _by_folds(
@@ -181,11 +181,11 @@ def _by_folds(
             f"must be 2 or more; got {len(of)} labels of {len(names)} groups and n_folds {n_folds}"
         )
     fold = (np.random.default_rng(seed).permutation(len(names)) % n_folds)[of.reshape(-1)]
-    found = np.empty(len(values))
+    mapped = np.empty(len(values))
     for held in np.unique(fold):
-        own = fold == held
-        found[own] = fit(values[~own], right[~own])(values[own])
-    return found
+        is_held = fold == held
+        mapped[is_held] = fit(values[~is_held], right[~is_held])(values[is_held])
+    return mapped
 
 
 def fit_map(confidence: Floats, correct: Floats, method: Recalibration) -> CalibrationMap:
@@ -211,8 +211,8 @@ def _platt(confidence: Floats, correct: Floats) -> CalibrationMap | None:
 
 def _temperature(confidence: Floats, correct: Floats) -> CalibrationMap | None:
     """As a temperature; None where confidence says nothing, whose temperature would be infinite."""
-    found = fit_logistic(logit(confidence)[:, None], correct)
-    return None if found is None or found[0] == 0 else _of("temperature", ("T",), 1 / found)
+    coefficients = fit_logistic(logit(confidence)[:, None], correct)
+    return None if coefficients is None or coefficients[0] == 0 else _of("temperature", ("T",), 1 / coefficients)
 
 
 def _beta(confidence: Floats, correct: Floats) -> CalibrationMap | None:
@@ -220,14 +220,14 @@ def _beta(confidence: Floats, correct: Floats) -> CalibrationMap | None:
     clipped = np.clip(confidence, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     features = np.stack([np.log(clipped), -np.log1p(-clipped), np.ones(len(confidence))], axis=1)
     columns = [0, 1, 2]
-    found = fit_logistic(features, correct)
-    if found is not None and (found[:2] < 0).any():
-        columns = [1, 2] if found[0] < 0 else [0, 2]
-        found = fit_logistic(features[:, columns], correct)
-    if found is None or (found[:-1] < 0).any():
+    coefficients = fit_logistic(features, correct)
+    if coefficients is not None and (coefficients[:2] < 0).any():
+        columns = [1, 2] if coefficients[0] < 0 else [0, 2]
+        coefficients = fit_logistic(features[:, columns], correct)
+    if coefficients is None or (coefficients[:-1] < 0).any():
         return None
     complete = np.zeros(3)
-    complete[columns] = found
+    complete[columns] = coefficients
     return _of("beta", ("a", "b", "c"), complete)
 
 

@@ -177,10 +177,10 @@ def accuracy_at_coverage(sample: Sample, coverage: npt.ArrayLike) -> Floats:
     )
     # One line over all resamples laid end to end. Within each, numbers of correct ones are linear in numbers kept.
     begins = np.arange(len(kept))[:, None] * (kept.max(initial=0) + 1)
-    wanted = shares * kept[:, -1:]
-    expected = np.interp((begins + wanted).ravel(), (begins + kept).ravel(), correct.ravel()).reshape(wanted.shape)
+    sizes = shares * kept[:, -1:]
+    expected = np.interp((begins + sizes).ravel(), (begins + kept).ravel(), correct.ravel()).reshape(sizes.shape)
     with np.errstate(invalid="ignore"):
-        accuracy: Floats = expected / wanted
+        accuracy: Floats = expected / sizes
     return accuracy
 
 
@@ -289,11 +289,11 @@ def accuracy_bands(
         return [curve(block.counts) for curve in curves.values()]
 
     drawn = of_blocks(of_block, n_instances, resampling, groups)
-    found = {}
+    bands = {}
     for place, (name, accuracy) in enumerate(values.items()):
         resampled = np.concatenate([np.empty((0, len(accuracy))), *(block[place] for block in drawn)])
-        found[name] = AccuracyBand(accuracy, *_ends(accuracy, resampled), *simultaneous_band(accuracy, resampled))
-    return found
+        bands[name] = AccuracyBand(accuracy, *_ends(accuracy, resampled), *simultaneous_band(accuracy, resampled))
+    return bands
 
 
 def _ends(accuracy: Floats, resampled: Floats) -> tuple[Floats, Floats]:

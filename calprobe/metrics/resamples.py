@@ -167,7 +167,7 @@ def blocks(n_instances: int, resampling: Resampling, clusters: Clusters | None, 
     if clusters is None or clusters.fixed:
         return map(Block, counts, uniform_numbers(n_instances, resampling))
     signs = cluster_signs(n_instances, resampling, clusters)
-    return (Block(block, signs=own) for block, own in zip(counts, signs, strict=True))
+    return (Block(block, signs=sign_block) for block, sign_block in zip(counts, signs, strict=True))
 
 
 def _blocks(n_instances: int, resampling: Resampling) -> Iterator[int]:
@@ -197,9 +197,9 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> l
     here, once those under way are done.
     """
     remaining = iter(items)
-    first = list(islice(remaining, 2))
-    n_threads = thread_count() if len(first) == 2 else 1  # a thread for a single item would be one for nothing
-    items = chain(first, remaining)
+    head = list(islice(remaining, 2))
+    n_threads = thread_count() if len(head) == 2 else 1  # a thread for a single item would be one for nothing
+    items = chain(head, remaining)
     if n_threads == 1:
         return [function(item) for item in items]
     done: list[Result] = []
@@ -216,5 +216,5 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> l
 def thread_count() -> int:
     """Processors that this process may run on, but no more than OMP_NUM_THREADS where that is a positive number."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return min(available, int(wanted)) if wanted.isdecimal() and int(wanted) > 0 else available
+    setting = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return min(available, int(setting)) if setting.isdecimal() and int(setting) > 0 else available

@@ -136,13 +136,13 @@ class SortedInstances:
         Args:
             unit: [instances in the caller's order], the number of what is drawn: a cluster.
         """
-        own = unit[self.order]
-        order = np.lexsort((own, self.correct, self.confidence))
-        confidence, correct, own = self.confidence[order], self.correct[order], own[order]
-        differs = (np.diff(confidence) != 0) | (np.diff(correct) != 0) | (np.diff(own) != 0)
+        units = unit[self.order]
+        order = np.lexsort((units, self.correct, self.confidence))
+        confidence, correct, units = self.confidence[order], self.correct[order], units[order]
+        differs = (np.diff(confidence) != 0) | (np.diff(correct) != 0) | (np.diff(units) != 0)
         starts = np.flatnonzero(np.concatenate([[True], differs]))[: len(order)]
         sizes = np.diff(starts, append=len(order))
-        return SortedInstances(confidence[starts], correct[starts], own[starts], sizes=sizes)
+        return SortedInstances(confidence[starts], correct[starts], units[starts], sizes=sizes)
 
     def sample(self) -> Sample:
         """The sample as it stands: one resample, every instance once."""
@@ -150,8 +150,8 @@ class SortedInstances:
 
     def resampled(self, counts: Ints) -> Sample:
         """Resamples with these counts [resamples, instances], columns in the caller's order of instances, or units."""
-        own = counts.take(self.order, axis=1)
-        return self._sample(self.correct, own if self.sizes is None else own * self.sizes)
+        ordered = counts.take(self.order, axis=1)
+        return self._sample(self.correct, ordered if self.sizes is None else ordered * self.sizes)
 
     def redrawn(self, uniform: Floats) -> Sample:
         """The instances as perfect calibration would have them: each is correct with its confidence as probability.

@@ -40,11 +40,11 @@ def simultaneous_band(curve: Floats, resampled: Floats, level: float = LEVEL) ->
     defined = (~np.isnan(values)).sum(axis=0)
     extreme = np.full(len(values), len(values))
     for place, column in enumerate(ascending.T):
-        own, n = values[:, place], int(defined[place])
-        below, up_to = (np.searchsorted(column[:n], own, side=side) for side in ("left", "right"))
+        draws, n = values[:, place], int(defined[place])
+        below, up_to = (np.searchsorted(column[:n], draws, side=side) for side in ("left", "right"))
         # Ranks from both ends, each as mild as its ties allow; scaled to all resamples where some are undefined.
         rank = np.minimum(up_to, n - below) * (len(values) / n)
-        extreme = np.minimum(extreme, np.where(np.isnan(own), len(values), rank))
+        extreme = np.minimum(extreme, np.where(np.isnan(draws), len(values), rank))
     kept = math.ceil(level * len(values))
     share = max(1.0, float(np.sort(extreme)[::-1][kept - 1])) / len(values)
     at = np.maximum(np.floor(share * defined + 1e-9).astype(int), 1)

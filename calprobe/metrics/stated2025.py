@@ -87,22 +87,22 @@ def _relplot10(sample: Sample) -> Floats:
         return np.full(len(sample.counts), np.nan)
     residual = np.broadcast_to(sample.mass - sample.right, (len(sample.sizes), len(sample.confidence)))
     sizes = np.maximum(sample.sizes, 1)
-    found = [_at_its_width(sample.confidence, own / size) for own, size in zip(residual, sizes, strict=True)]
-    return np.where(sample.sizes > 0, found, np.nan)
+    errors = [_at_its_width(sample.confidence, row / size) for row, size in zip(residual, sizes, strict=True)]
+    return np.where(sample.sizes > 0, errors, np.nan)
 
 
 def _at_its_width(confidence: Floats, residual: Floats) -> float:
     """The mean smoothed residual at the width that equals it, of one resample; residuals are shares of its size."""
     low, high = 0.0, 1.0
-    found = {1.0: _error(confidence, residual, 1.0)}
-    for _ in range(HALVINGS if found[1.0] <= 1.0 else 0):
+    errors = {1.0: _error(confidence, residual, 1.0)}
+    for _ in range(HALVINGS if errors[1.0] <= 1.0 else 0):
         width = (low + high) / 2
-        found[width] = _error(confidence, residual, width)
-        if width < LEAST or width < found[width]:
+        errors[width] = _error(confidence, residual, width)
+        if width < LEAST or width < errors[width]:
             low = width
         else:
             high = width
-    return found[high]
+    return errors[high]
 
 
 def _error(confidence: Floats, residual: Floats, width: float) -> float:

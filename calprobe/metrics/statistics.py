@@ -33,15 +33,15 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03, float("nan")]).round(10).tolist()
     [0.03, 0.06, 0.06, nan]
     """
-    given = check_numbers("p_values", p_values)
-    flat = given.ravel()
+    values = check_numbers("p_values", p_values)
+    flat = values.ravel()
     refuse("p_values", "must lie in [0, 1] or be NaN", flat, (flat < 0) | (flat > 1))
     tests = np.flatnonzero(~np.isnan(flat))
     ascending = tests[np.argsort(flat[tests], kind="stable")]
     adjusted = np.full(len(flat), np.nan)
     scaled = flat[ascending] * np.arange(len(ascending), 0, -1)
     adjusted[ascending] = np.minimum(np.maximum.accumulate(scaled), 1.0)
-    return adjusted.reshape(given.shape)
+    return adjusted.reshape(values.shape)
 
 
 def max_t(statistics: npt.ArrayLike, null: npt.ArrayLike) -> Floats:
@@ -62,16 +62,16 @@ def max_t(statistics: npt.ArrayLike, null: npt.ArrayLike) -> Floats:
     >>> max_t([3.0, 1.0], [[0.5, 1.5, 0.1], [0.5, 0.2, 2.0]]).tolist()
     [0.25, 0.5]
     """
-    given, drawn = check_vector("statistics", statistics), np.asarray(null, dtype=np.float64)
-    if drawn.ndim != 2 or len(drawn) != len(given):
-        raise ValueError(f"null must have a row for each of {len(given)} tests; got shape {drawn.shape}")
-    tests = np.flatnonzero(~np.isnan(given))
+    observed, drawn = check_vector("statistics", statistics), np.asarray(null, dtype=np.float64)
+    if drawn.ndim != 2 or len(drawn) != len(observed):
+        raise ValueError(f"null must have a row for each of {len(observed)} tests; got shape {drawn.shape}")
+    tests = np.flatnonzero(~np.isnan(observed))
     if np.isnan(drawn[tests]).any():
         raise ValueError("null must not be NaN")
-    descending = tests[np.argsort(-given[tests], kind="stable")]
+    descending = tests[np.argsort(-observed[tests], kind="stable")]
     largest = np.maximum.accumulate(drawn[descending][::-1], axis=0)[::-1]  # of this test and of those after it
-    reached = (largest >= given[descending][:, None]).sum(axis=1)
-    adjusted = np.full(len(given), np.nan)
+    reached = (largest >= observed[descending][:, None]).sum(axis=1)
+    adjusted = np.full(len(observed), np.nan)
     adjusted[descending] = np.maximum.accumulate((1 + reached) / (1 + drawn.shape[1]))
     return adjusted
 

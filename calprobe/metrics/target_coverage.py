@@ -70,7 +70,7 @@ def coverage_at_accuracy(
     >>> found.observed.coverage, found.observed.threshold, found.guaranteed.coverage
     (1.0, 0.6, 0.0)
     """
-    wanted, error = check_confidence([target], name="target")[0], 1 - check_confidence([level], name="level")[0]
+    accuracy, error = check_confidence([target], name="target")[0], 1 - check_confidence([level], name="level")[0]
     curve = reject_by_rank(confidence, correct)
     ranks = _searched_ranks(int(curve.kept.max(initial=0)))
     # A rank keeps the ties that end at it or before. Whatever the highest confidence that it rejects, those above are
@@ -81,8 +81,8 @@ def coverage_at_accuracy(
     bounds = np.full(len(curve.kept), np.nan)
     bounds[searched] = _lower_bounds(curve.correct[searched], curve.kept[searched], error_each)
     return TargetCoverage(
-        observed=_largest(curve, curve.accuracy >= wanted, error),
-        guaranteed=_largest(curve, bounds >= wanted, error_each),
+        observed=_largest(curve, curve.accuracy >= accuracy, error),
+        guaranteed=_largest(curve, bounds >= accuracy, error_each),
     )
 
 

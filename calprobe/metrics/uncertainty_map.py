@@ -32,8 +32,8 @@ class UncertaintyMap:
         """
         if self.form == "isotonic":
             knots = np.array(self.knots)
-            found: Floats = np.interp(uncertainty, knots[:, 0], knots[:, 1])
-            return found
+            shares: Floats = np.interp(uncertainty, knots[:, 0], knots[:, 1])
+            return shares
         if self.form == "logistic":
             return sigmoid(self.parameters["a"] + self.parameters["b"] * np.asarray(uncertainty, np.float64))
         return np.full(np.shape(uncertainty), self.parameters["share"])
@@ -62,4 +62,4 @@ class UncertaintyMaps:
 
     def to_json(self) -> dict[str, Any]:
         """One estimator's object under `maps`."""
-        return {"all": self.all.to_json(), "folds": [own.to_json() for own in self.folds]}
+        return {"all": self.all.to_json(), "folds": [fold.to_json() for fold in self.folds]}

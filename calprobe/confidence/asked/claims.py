@@ -28,7 +28,7 @@ def _claim(set_name: str, row: Row, meanings: Meanings | None, way: WayToRead) -
         return None, EMPTY
     tokens = reply.alternatives.tokens(way.alternatives)
     pairs = ccp_pairs(tokens, way.claims)
-    said = None if meanings is None else meanings.claimed(set_name, row.question.id, pairs, way.claims)
-    if said is None:
+    probabilities = None if meanings is None else meanings.claimed(set_name, row.question.id, pairs, way.claims)
+    if probabilities is None:
         return None, NOT_JUDGED
-    return ccp(tokens, lambda asked: said, way.claims), OK
+    return ccp(tokens, lambda claims: probabilities, way.claims), OK

@@ -41,17 +41,19 @@ def closed_readings(table: ReplyTable, name: str, way: WayToRead, condition: str
     """
     stage = f"{STATED}{name}" + (f"@{condition}" if condition else "")
     values: dict[tuple[str, ...], Floats] = {}
-    found = [_reading(row, stage, name, way, values) for row in table.rows]
-    numbers = np.array([own for own, _ in found], np.float64).reshape(len(found), 4)
+    readings = [_reading(row, stage, name, way, values) for row in table.rows]
+    numbers = np.array([reading for reading, _ in readings], np.float64).reshape(len(readings), 4)
     expected, mode, spread, mass = numbers.T
-    return ClosedReadings(expected, mode, spread, mass, np.array([status for _, status in found], np.str_))
+    return ClosedReadings(expected, mode, spread, mass, np.array([status for _, status in readings], np.str_))
 
 
 def expected_confidence(table: ReplyTable, name: str, answers: Answers, way: WayToRead) -> Confidence:
     """The expected value of what the model would state, with the correctness of its answer."""
-    found = closed_readings(table, name, way)
-    more = {MODE: found.mode, SPREAD: found.spread}
-    return Confidence(answers.prediction, found.expected, answers.correct, found.status, mass=found.mass, more=more)
+    readings = closed_readings(table, name, way)
+    more = {MODE: readings.mode, SPREAD: readings.spread}
+    return Confidence(
+        answers.prediction, readings.expected, answers.correct, readings.status, mass=readings.mass, more=more
+    )
 
 
 def has_closed(table: ReplyTable, name: str) -> bool:

@@ -32,7 +32,7 @@ def evidence_of(read: Read) -> frozenset[str]:
     """What a cell has of what estimators may need, by the words of `Estimator.needs`."""
     table, meanings = read.table, read.meanings
     is_closed = all(row.question.kind != "open" for row in table.rows)
-    known = {
+    evidence = {
         "labels": _any(table, "label_scores", LABEL, ANSWER),
         "places of labels": _knows_places(table),
         "final labels": _any(table, "label_scores", FINAL),
@@ -50,7 +50,7 @@ def evidence_of(read: Read) -> frozenset[str]:
         "embeddings": meanings is not None and meanings.has_embeddings,
         "logprobs": any(not np.isnan(mean_logprob(row)[0]) for row in table.rows),
     }
-    return frozenset(word for word, is_there in known.items() if is_there)
+    return frozenset(word for word, is_there in evidence.items() if is_there)
 
 
 def asked_estimators(read: Read, wanted: Collection[str] = ()) -> dict[str, Estimator]:
@@ -81,8 +81,8 @@ def _any(table: ReplyTable, field: str, *stages: str) -> bool:
 def _knows_places(table: ReplyTable) -> bool:
     """Whether any reply says at which of its tokens its label probabilities are."""
     replies = (row.replies.get(ANSWER) for row in table.rows)
-    known = ((reply.token_ids, reply.label_scores) for reply in replies if reply is not None)
-    return any(scores is not None and (ids is not None or scores.starts is not None) for ids, scores in known)
+    pairs = ((reply.token_ids, reply.label_scores) for reply in replies if reply is not None)
+    return any(scores is not None and (ids is not None or scores.starts is not None) for ids, scores in pairs)
 
 
 def _first(read: Read, *, normalised: bool) -> Confidence:

@@ -37,8 +37,8 @@ class LabelMasses:
     @property
     def known(self) -> npt.NDArray[np.bool_]:
         """Whether any label was seen, [rows]."""
-        known: npt.NDArray[np.bool_] = np.asarray(self.seen.any(axis=1))
-        return known
+        mask: npt.NDArray[np.bool_] = np.asarray(self.seen.any(axis=1))
+        return mask
 
     @property
     def largest(self) -> Ints:
@@ -52,8 +52,8 @@ class LabelMasses:
         """The mass of one label of each row, [rows]; 0 for NO_PREDICTION and for one that was not seen."""
         if not self.mass.shape[1]:
             return np.zeros(len(self.mass))
-        found = self.mass[np.arange(len(places)), np.maximum(places, 0)]
-        return np.where(places >= 0, found, 0.0)
+        mass = self.mass[np.arange(len(places)), np.maximum(places, 0)]
+        return np.where(places >= 0, mass, 0.0)
 
     @property
     def covered(self) -> npt.NDArray[np.bool_]:
@@ -64,8 +64,8 @@ class LabelMasses:
 
 def first_masses(table: ReplyTable, window: int | None = None) -> LabelMasses:
     """At the first position that was generated."""
-    found = [_of_stage(row, LABEL if LABEL in row.replies else ANSWER) for row in table.rows]
-    return _masses(table, [_place_of_first(*own) for own in found], window)
+    stages = [_of_stage(row, LABEL if LABEL in row.replies else ANSWER) for row in table.rows]
+    return _masses(table, [_place_of_first(*stage) for stage in stages], window)
 
 
 def answer_masses(table: ReplyTable, answers: Answers, window: int | None = None) -> LabelMasses:
@@ -147,16 +147,16 @@ def _place_of_first(reply: Reply | None, status: str) -> _Place:
 def _masses(table: ReplyTable, places: Sequence[_Place], window: int | None) -> LabelMasses:
     width = max((len(row.question.labels) for row in table.rows), default=0)
     mass, seen = np.zeros((len(table), width)), np.zeros((len(table), width), np.bool_)
-    status = [own for _, _, own in places]
+    status = [word for _, _, word in places]
     for at, (scores, place, _) in enumerate(places):
         if scores is None:
             continue
-        there = scores.covered[place]
+        covered = scores.covered[place]
         if window is not None and scores.ranks is not None:  # -1: not counted
-            there = there & (scores.ranks[place] < window)
-        seen[at, : len(there)] = there
-        mass[at, : len(there)] = np.where(there, np.exp(scores.logprobs[place]), 0.0)
-        if not there.any():
+            covered = covered & (scores.ranks[place] < window)
+        seen[at, : len(covered)] = covered
+        mass[at, : len(covered)] = np.where(covered, np.exp(scores.logprobs[place]), 0.0)
+        if not covered.any():
             status[at] = NO_LABEL
     counts = np.array([len(row.question.labels) for row in table.rows], np.int64)
     return LabelMasses(np.minimum(mass, 1.0), seen, np.array(status, np.str_), counts)
@@ -167,8 +167,8 @@ def off_label_mass(masses: LabelMasses) -> Floats:
 
     NaN where label probabilities were not asked for. With a window it holds the mass of labels that were not seen too.
     """
-    known = np.isin(masses.status, [OK, NO_LABEL])
-    return np.where(known, np.clip(1.0 - masses.total, 0.0, 1.0), np.nan)
+    has_mass = np.isin(masses.status, [OK, NO_LABEL])
+    return np.where(has_mass, np.clip(1.0 - masses.total, 0.0, 1.0), np.nan)
 
 
 def own_confidence(table: ReplyTable, masses: LabelMasses, normalised: bool) -> Confidence:
@@ -183,21 +183,21 @@ def paper_confidence(table: ReplyTable, masses: LabelMasses, answers: Answers, n
     A letter that is not in the window has confidence 0. A row without any label in the window has confidence 0 too, and
     is incorrect. Where no letter was read, the most probable label gives the confidence; the answer stays incorrect.
     """
-    there = answers.prediction != NO_PREDICTION
-    prediction = np.where(there, answers.prediction, masses.largest)
-    found = _confidence(masses, prediction, answers.correct, normalised)
-    asked = np.isin(masses.status, [OK, NO_LABEL])
-    unseen = asked & (masses.at(prediction) == 0)
+    is_read = answers.prediction != NO_PREDICTION
+    prediction = np.where(is_read, answers.prediction, masses.largest)
+    estimate = _confidence(masses, prediction, answers.correct, normalised)
+    has_mass = np.isin(masses.status, [OK, NO_LABEL])
+    unseen = has_mass & (masses.at(prediction) == 0)
     status = np.where(unseen & (masses.status == OK), NOT_SEEN, masses.status)
     correct = answers.correct & (masses.status != NO_LABEL)
-    return Confidence(prediction, np.where(unseen, 0.0, found.confidence), correct, status)
+    return Confidence(prediction, np.where(unseen, 0.0, estimate.confidence), correct, status)
 
 
 def _confidence(masses: LabelMasses, prediction: Ints, correct: npt.NDArray[np.bool_], normalised: bool) -> Confidence:
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = masses.at(prediction) / (masses.total if normalised else 1.0)
+        share = masses.at(prediction) / (masses.total if normalised else 1.0)
     read = masses.known & (prediction != NO_PREDICTION)
-    confidence = np.where(read, np.clip(found, 0.0, 1.0), np.nan)
+    confidence = np.where(read, np.clip(share, 0.0, 1.0), np.nan)
     return Confidence(prediction, confidence, correct & (prediction != NO_PREDICTION), masses.status)
 
 

@@ -35,14 +35,14 @@ def of_option(compute: Compute) -> Compute:
     """
 
     def computed(read: Read) -> Confidence:
-        found = compute(read)
+        estimate = compute(read)
         rejects = np.array([reading.value == row.question.labels[1] for reading, row in _pairs(read)], np.bool_)
-        turned = replace(found, confidence=np.where(rejects, 1 - found.confidence, found.confidence))
-        if LOW not in found.more:
+        turned = replace(estimate, confidence=np.where(rejects, 1 - estimate.confidence, estimate.confidence))
+        if LOW not in estimate.more:
             return turned
-        ends = found.more[LOW], found.more[HIGH]
-        low, high = (np.where(rejects, 1 - other, own) for own, other in (ends, ends[::-1]))
-        return replace(turned, more={**found.more, LOW: low, HIGH: high})
+        ends = estimate.more[LOW], estimate.more[HIGH]
+        low, high = (np.where(rejects, 1 - opposite, end) for end, opposite in (ends, ends[::-1]))
+        return replace(turned, more={**estimate.more, LOW: low, HIGH: high})
 
     return computed
 
@@ -52,17 +52,17 @@ def _pairs(read: Read) -> Iterator[tuple[Reading, Row]]:
 
 
 def _of(read: Read, *, normalised: bool) -> Confidence:
-    found = [_reading(row, normalised) for row in read.table.rows]
+    readings = [_reading(row, normalised) for row in read.table.rows]
     return read.answers.of_asked(
         Confidence(
             read.answers.prediction,
-            np.array([own.value for own in found], np.float64),
+            np.array([reading.value for reading in readings], np.float64),
             read.answers.correct,
-            np.array([own.status for own in found], np.str_),
-            mass=np.array([own.both for own in found], np.float64) if normalised else None,
+            np.array([reading.status for reading in readings], np.str_),
+            mass=np.array([reading.both for reading in readings], np.float64) if normalised else None,
             more={
-                LOW: np.array([own.low for own in found], np.float64),
-                HIGH: np.array([own.high for own in found], np.float64),
+                LOW: np.array([reading.low for reading in readings], np.float64),
+                HIGH: np.array([reading.high for reading in readings], np.float64),
             },
         )
     )
@@ -89,13 +89,13 @@ def _reading(row: Row, normalised: bool) -> _True:
         return _True(status=NOT_SEEN)
     # A reply that the window lacks has at most the probability of the least probable token there, and is taken to.
     most = np.maximum(seen, np.exp(reply.label_scores.least[place]))
-    both = min(float(most.sum()), 1.0)
+    mass = min(float(most.sum()), 1.0)
 
     def share(yes: float, no: float) -> float:
         return float(np.clip(yes / (yes + no) if normalised else yes, 0.0, 1.0))
 
     status = OK if (most == seen).all() else BOUND
-    return _True(share(*most), both, share(seen[0], most[1]), share(most[0], seen[1]), status)
+    return _True(share(*most), mass, share(seen[0], most[1]), share(most[0], seen[1]), status)
 
 
 def _place(reply: Reply) -> int:

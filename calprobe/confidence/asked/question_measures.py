@@ -50,66 +50,72 @@ def _uncertainty(name: str, definition: str, measure: Measure, source: str = "",
 
 
 def _entropy(of: Classes, entropy: Callable[[Ints], float] = answer_entropy) -> Measure:
-    def measure(own: SampledQuestion) -> float:
-        classes = of(own)
+    def measure(question: SampledQuestion) -> float:
+        classes = of(question)
         return NAN if classes is None else entropy(class_counts(apart(classes)))
 
     return measure
 
 
 def _number(of: Classes) -> Measure:
-    def measure(own: SampledQuestion) -> float:
-        classes = of(own)
+    def measure(question: SampledQuestion) -> float:
+        classes = of(question)
         return NAN if classes is None else float(len(class_counts(apart(classes))))
 
     return measure
 
 
-def _likelihood(own: SampledQuestion) -> float:
-    return NAN if own.meaning is None else likelihood_entropy(apart(own.meaning), own.replies, own.logprobs)
+def _likelihood(question: SampledQuestion) -> float:
+    return (
+        NAN
+        if question.meaning is None
+        else likelihood_entropy(apart(question.meaning), question.replies, question.logprobs)
+    )
 
 
 def _graph(of: Callable[[Spectrum], float]) -> Measure:
     """Of all samples."""
-    return lambda own: NAN if own.spectrum is None else of(own.spectrum)
+    return lambda question: NAN if question.spectrum is None else of(question.spectrum)
 
 
-def _degree(own: SampledQuestion) -> float:
-    if own.affinity is None:
+def _degree(question: SampledQuestion) -> float:
+    if question.affinity is None:
         return NAN
-    return degree(own.strings.with_unread(own.affinity), own.strings.copies)
+    return degree(question.strings.with_unread(question.affinity), question.strings.copies)
 
 
 def _spectral(threshold: float = COX_THRESHOLD, weights: Weights = "cut") -> Points:
-    def points(own: SampledQuestion) -> Floats | None:
-        return None if own.spectrum is None else own.spectrum.points(threshold, weights)[own.strings.places]
+    def points(question: SampledQuestion) -> Floats | None:
+        return (
+            None if question.spectrum is None else question.spectrum.points(threshold, weights)[question.strings.places]
+        )
 
     return points
 
 
-def _corners(own: SampledQuestion) -> Floats | None:
-    return one_hot(apart(own.classes))
+def _corners(question: SampledQuestion) -> Floats | None:
+    return one_hot(apart(question.classes))
 
 
-def _sentences(own: SampledQuestion) -> Floats | None:
-    if own.embeddings is None:
+def _sentences(question: SampledQuestion) -> Floats | None:
+    if question.embeddings is None:
         return None
-    there = own.strings.of >= 0
-    points = own.embeddings[own.strings.of[there]]
-    found = np.zeros((len(there), points.shape[1] + len(there) - len(points)))
-    found[there, : points.shape[1]] = points / np.linalg.norm(points, axis=1, keepdims=True)
-    found[~there, points.shape[1] :] = np.eye(len(there) - len(points))  # at right angles to all others
-    return found
+    answered = question.strings.of >= 0
+    points = question.embeddings[question.strings.of[answered]]
+    vectors = np.zeros((len(answered), points.shape[1] + len(answered) - len(points)))
+    vectors[answered, : points.shape[1]] = points / np.linalg.norm(points, axis=1, keepdims=True)
+    vectors[~answered, points.shape[1] :] = np.eye(len(answered) - len(points))  # at right angles to all others
+    return vectors
 
 
 # How answers become points for the share of the wording; None where a pair was not judged.
 POINTS: Mapping[str, Points] = {"laplacian": _spectral(), "one_hot": _corners}
 
 
-def _variance(part: str, of: Points) -> Measure:
-    def measure(own: SampledQuestion) -> float:
-        points = of(own)
-        return NAN if points is None else float(getattr(split_variance(points, own.wordings), part))
+def _variance(name: str, of: Points) -> Measure:
+    def measure(question: SampledQuestion) -> float:
+        points = of(question)
+        return NAN if points is None else float(getattr(split_variance(points, question.wordings), name))
 
     return measure
 
@@ -121,42 +127,44 @@ _OF_PARTS: Mapping[str, frozenset[str]] = {  # within wordings of one sample eac
 }
 
 
-def _variances(form: str, what: str, of: Points, *needs: str) -> tuple[Entry, ...]:
+def _variances(form: str, meaning: str, of: Points, *needs: str) -> tuple[Entry, ...]:
     end = f".{form}" if form else ""
-    parts = (("total", ""), ("within", ", within wordings"), ("between", ", between wordings"))
+    names = (("total", ""), ("within", ", within wordings"), ("between", ", between wordings"))
     return tuple(
         _uncertainty(
-            f"variance_{part}{end}",
-            f"variance of the answers as {what}{said}",
-            _variance(part, of),
+            f"variance_{name}{end}",
+            f"variance of the answers as {meaning}{ending}",
+            _variance(name, of),
             COX,
-            frozenset(needs) | _OF_PARTS[part],
+            frozenset(needs) | _OF_PARTS[name],
         )
-        for part, said in parts
+        for name, ending in names
     )
 
 
 _PAIRS, _POINTS = frozenset(("relations",)), frozenset(("embeddings",))
 _EQUAL = "equal answers (labels, numbers, texts but for case, articles and punctuation)"
 MEASURES: tuple[Entry, ...] = (
-    _uncertainty("answer_entropy", f"entropy of {_EQUAL}", _entropy(lambda own: own.classes), COX),
-    _uncertainty("answer_entropy.exact", "entropy of identical strings", _entropy(lambda own: own.exact), COX),
+    _uncertainty("answer_entropy", f"entropy of {_EQUAL}", _entropy(lambda question: question.classes), COX),
+    _uncertainty(
+        "answer_entropy.exact", "entropy of identical strings", _entropy(lambda question: question.exact), COX
+    ),
     _uncertainty(
         "answer_entropy.miller_madow",
         "answer_entropy corrected for few samples",
-        _entropy(lambda own: own.classes, miller_madow_entropy),
+        _entropy(lambda question: question.classes, miller_madow_entropy),
     ),
     _uncertainty(
         "semantic_entropy",
         "entropy of classes of answers that entail each other, counted",
-        _entropy(lambda own: own.meaning),
+        _entropy(lambda question: question.meaning),
         KUHN,
         _PAIRS,
     ),
     _uncertainty(
         "semantic_entropy.miller_madow",
         "semantic_entropy corrected for few samples",
-        _entropy(lambda own: own.meaning, miller_madow_entropy),
+        _entropy(lambda question: question.meaning, miller_madow_entropy),
         needs=_PAIRS,
     ),
     _uncertainty(
@@ -169,29 +177,29 @@ MEASURES: tuple[Entry, ...] = (
     _uncertainty(
         "semantic_entropy.no_contradiction",
         "entropy of classes of answers that do not contradict each other",
-        _entropy(lambda own: own.lenient_meaning),
+        _entropy(lambda question: question.lenient_meaning),
         LIN,
         _PAIRS | {"contradictions"},
     ),
     _uncertainty(
         "semantic_entropy.embed",
         "entropy of classes of answers with close sentence embeddings",
-        _entropy(lambda own: own.near),
+        _entropy(lambda question: question.near),
         needs=_POINTS,
     ),
     _uncertainty(
         "num_classes",
         "number of classes of answers that entail each other",
-        _number(lambda own: own.meaning),
+        _number(lambda question: question.meaning),
         LIN,
         _PAIRS,
     ),
-    _uncertainty("num_classes.equal", f"number of {_EQUAL}", _number(lambda own: own.classes)),
+    _uncertainty("num_classes.equal", f"number of {_EQUAL}", _number(lambda question: question.classes)),
     _uncertainty("eigv", "sum of 1 - eigenvalue of the affinity's Laplacian", _graph(Spectrum.eigv), LIN, _PAIRS),
     _uncertainty(
         "eigv.unique",
         "eigv of the different strings, whatever their counts",
-        lambda own: NAN if own.affinity is None else eigv(own.affinity),
+        lambda question: NAN if question.affinity is None else eigv(question.affinity),
         COX,
         _PAIRS,
     ),
@@ -206,13 +214,13 @@ MEASURES: tuple[Entry, ...] = (
     _uncertainty(
         "lexsim",
         "minus the mean ROUGE-L of all pairs of samples",
-        lambda own: lexsim(own.strings.with_unread(own.common_words), own.strings.copies),
+        lambda question: lexsim(question.strings.with_unread(question.common_words), question.strings.copies),
         LIN,
     ),
     _uncertainty(
         "lexsim.unique",
         "minus the mean ROUGE-L of pairs of different strings",
-        lambda own: lexsim(own.common_words),
+        lambda question: lexsim(question.common_words),
         LIN,
     ),
     *_variances("", "eigenvectors of the Laplacian with eigenvalues below 0.5", _spectral(), "relations"),

@@ -51,49 +51,49 @@ class Answers:
 
     def at(self, places: Sequence[int]) -> Answers:
         """The answers in the rows at these places alone, in that order."""
-        own = list(places)
+        rows = list(places)
         return Answers(
             self.reader,
-            tuple(self.readings[place] for place in own),
-            self.prediction[own],
-            self.correct[own],
-            tuple(self.grades[place] for place in own) if self.grades else (),
+            tuple(self.readings[place] for place in rows),
+            self.prediction[rows],
+            self.correct[rows],
+            tuple(self.grades[place] for place in rows) if self.grades else (),
         )
 
     def of_asked(self, found: Confidence) -> Confidence:
         """Confidences that go by these answers, without those of rows that this reader has no reply of."""
-        status = np.array([own.status for own in self.readings], np.str_)
+        status = np.array([reading.status for reading in self.readings], np.str_)
         return found.known_where(self.asked, status)
 
     @cached_property
     def abstained(self) -> npt.NDArray[np.bool_]:
         """Whether the reply says that the model does not know, [rows]; such an answer is wrong."""
-        return np.array([own.abstained for own in self.grades], np.bool_)
+        return np.array([verdict.abstained for verdict in self.grades], np.bool_)
 
     @property
     def decided(self) -> dict[str, tuple[int, int]]:
         """How many rows each rule decided, and how many of them are right; most first."""
-        asked = [own for own, reading in zip(self.grades, self.readings, strict=True) if _was_asked(reading)]
-        counts = Counter(own.rule for own in asked)
-        right = Counter(own.rule for own in asked if own.correct)
+        grades = [verdict for verdict, reading in zip(self.grades, self.readings, strict=True) if _was_asked(reading)]
+        counts = Counter(verdict.rule for verdict in grades)
+        right = Counter(verdict.rule for verdict in grades if verdict.correct)
         return {rule: (number, right[rule]) for rule, number in counts.most_common()}
 
     @property
     def reasons(self) -> dict[str, int]:
         """How many of the rows asked have no answer, by reason."""
-        unread = (own.status for own in self.readings if _was_asked(own) and not _was_read(own))
+        unread = (reading.status for reading in self.readings if _was_asked(reading) and not _was_read(reading))
         return dict(sorted(Counter(unread).items()))
 
     @property
     def flags(self) -> dict[str, int]:
         """How many rows have an answer of a status other than ok: of a reply that was cut, for one."""
-        flagged = (own.status for own in self.readings if _was_read(own) and own.status != OK)
+        flagged = (reading.status for reading in self.readings if _was_read(reading) and reading.status != OK)
         return dict(sorted(Counter(flagged).items()))
 
     @property
     def rules(self) -> dict[str, int]:
         """How many answers each rule has found, most first."""
-        return dict(Counter(own.rule for own in self.readings if _was_read(own)).most_common())
+        return dict(Counter(reading.rule for reading in self.readings if _was_read(reading)).most_common())
 
 
 def read_answers(table: ReplyTable, reader: str, rules: GradeRules | None = None) -> Answers:

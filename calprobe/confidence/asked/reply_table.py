@@ -77,8 +77,8 @@ class ReplyTable:
     def stated(self) -> tuple[str, ...]:
         """Names of the prompts that asked for a confidence in the reply itself, sorted."""
         stages = {stage for row in self.rows for stage in (*row.replies, *row.failed)}
-        found = (stated_stage(stage) for stage in stages)
-        return tuple(sorted(each.prompt for each in found if each is not None and not each.condition))
+        prompts = (stated_stage(stage) for stage in stages)
+        return tuple(sorted(prompt.prompt for prompt in prompts if prompt is not None and not prompt.condition))
 
     def at(self, places: Sequence[int]) -> ReplyTable:
         """The cell with the rows at these places alone."""
@@ -102,29 +102,31 @@ def reply_tables(
     Raises ValueError for a reply to a question that no set has.
     """
     sets = tuple(sets)
-    found: dict[tuple[str, str], dict[tuple[str, int, int], dict[str, Reply]]] = {}
+    cells: dict[tuple[str, str], dict[tuple[str, int, int], dict[str, Reply]]] = {}
     for reply in replies:
-        rows = found.setdefault((reply.set, reply.variant), {})
+        rows = cells.setdefault((reply.set, reply.variant), {})
         rows.setdefault((reply.question, reply.paraphrase, reply.sample), {})[reply.stage] = reply
-    known = {own.name: {question.id: (place, question) for place, question in enumerate(own.questions)} for own in sets}
-    for name, variant in found:
-        for question, _, _ in found[name, variant]:
-            if name not in known or question not in known[name]:
+    questions = {
+        own.name: {question.id: (place, question) for place, question in enumerate(own.questions)} for own in sets
+    }
+    for name, variant in cells:
+        for question, _, _ in cells[name, variant]:
+            if name not in questions or question not in questions[name]:
                 raise ValueError(f"a reply is to question {question!r} of {name!r}, which the run does not have")
     tables: dict[str, dict[str, ReplyTable]] = {own.name: {} for own in sets}
-    for (name, variant), rows in found.items():
-        own = known[name]
+    for (name, variant), rows in cells.items():
+        own = questions[name]
         if turns.get(variant):
             own = {key: (place, turned(question, turns[variant])) for key, (place, question) in own.items()}
         tables[name][variant] = _table(name, variant, rows, own, grades, plain=variant in plain)
     for name, found_cells in tables.items():
         for joint, members in perturbations.items():
-            _join(found_cells, joint, [member for member in members if member in found_cells], known[name])
+            _join(found_cells, joint, [member for member in members if member in found_cells], questions[name])
     return {name: own for name, own in tables.items() if own}
 
 
 def _join(
-    tables: dict[str, ReplyTable], name: str, members: Sequence[str], known: Mapping[str, tuple[int, Question]]
+    tables: dict[str, ReplyTable], name: str, members: Sequence[str], questions: Mapping[str, tuple[int, Question]]
 ) -> None:
     """Put one cell in the place of some, each of which stands for wordings of its own."""
     if len(members) < 2:
@@ -136,7 +138,7 @@ def _join(
         for place, table in enumerate(taken)
         for row in table.rows
     ]
-    rows.sort(key=lambda row: (known[row.question.id][0], row.paraphrase, row.sample))
+    rows.sort(key=lambda row: (questions[row.question.id][0], row.paraphrase, row.sample))
     failures, reasons = Counter[str](), Counter[str]()
     for table in taken:
         failures.update(table.failures)
@@ -149,18 +151,18 @@ def _table(
     name: str,
     variant: str,
     rows: Mapping[tuple[str, int, int], Mapping[str, Reply]],
-    known: Mapping[str, tuple[int, Question]],
+    questions: Mapping[str, tuple[int, Question]],
     grades: Mapping[str, StoredGrade],
     *,
     plain: bool,
 ) -> ReplyTable:
-    ordered = sorted(rows, key=lambda key: (known[key[0]][0], key[1], key[2]))
-    made = [_row(known[key[0]][1], key, rows[key], grades, plain=plain) for key in ordered]
-    there = tuple(row for row in made if ANSWER in row.replies or LABEL in row.replies)
-    failures = Counter(stage for row in made for stage in row.failed)
-    reasons = Counter(reply.reason for row in made for reply in row.failed.values())
-    lost = [row for row in made if ANSWER in row.failed or LABEL in row.failed]
-    return ReplyTable(name, variant, there, len(lost), failures, dict(reasons.most_common()))
+    ordered = sorted(rows, key=lambda key: (questions[key[0]][0], key[1], key[2]))
+    all_rows = [_row(questions[key[0]][1], key, rows[key], grades, plain=plain) for key in ordered]
+    answered = tuple(row for row in all_rows if ANSWER in row.replies or LABEL in row.replies)
+    failures = Counter(stage for row in all_rows for stage in row.failed)
+    reasons = Counter(reply.reason for row in all_rows for reply in row.failed.values())
+    lost = [row for row in all_rows if ANSWER in row.failed or LABEL in row.failed]
+    return ReplyTable(name, variant, answered, len(lost), failures, dict(reasons.most_common()))
 
 
 def _row(
@@ -173,5 +175,5 @@ def _row(
 ) -> Row:
     failed = {stage: reply for stage, reply in replies.items() if reply.finish == "error"}
     graded = {stage: grades[reply.key] for stage, reply in replies.items() if reply.key in grades}
-    kept = {stage: reply for stage, reply in replies.items() if stage not in failed}
-    return Row(question, key[1], key[2], kept, failed, graded, plain)
+    arrived = {stage: reply for stage, reply in replies.items() if stage not in failed}
+    return Row(question, key[1], key[2], arrived, failed, graded, plain)

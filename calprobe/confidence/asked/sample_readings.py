@@ -38,19 +38,19 @@ READINGS = ("", MAJORITY, GREEDY_READING)
 
 def frequency(read: Read) -> Confidence:
     """The share of the samples that give the same answer, each sample with its own correctness."""
-    return _frequency(read, lambda own: own.classes)
+    return _frequency(read, lambda question: question.classes)
 
 
 def exact_frequency(read: Read) -> Confidence:
     """The share of the samples that give the same string."""
-    return _frequency(read, lambda own: own.exact)
+    return _frequency(read, lambda question: question.exact)
 
 
 def _frequency(read: Read, of: Callable[[SampledQuestion], Ints]) -> Confidence:
     values = np.full(len(read.table), np.nan)
-    for own in read.samples:
-        classes = of(own)
-        values[own.rows] = np.where(classes >= 0, frequencies(classes, len(classes)), np.nan)
+    for question in read.samples:
+        classes = of(question)
+        values[question.rows] = np.where(classes >= 0, frequencies(classes, len(classes)), np.nan)
     return of_rows(read, values, [OK if value == value else NO_ANSWER for value in values.tolist()])
 
 
@@ -59,11 +59,11 @@ def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
 
     def compute(read: Read) -> Confidence:
         values, status = np.full(len(read.table), np.nan), [OK] * len(read.table)
-        for own in read.samples:
+        for question in read.samples:
             # Equal up to rounding is a tie: eigenvalues of c perfect clusters add up to c, and to its neighbours.
-            values[own.rows] = value = round(measure(own), DECIMALS) + 0.0 if own.read else np.nan
-            for place in own.rows.tolist() if np.isnan(value) else ():
-                status[place] = NOT_JUDGED if own.read else NO_ANSWER
+            values[question.rows] = value = round(measure(question), DECIMALS) + 0.0 if question.read else np.nan
+            for place in question.rows.tolist() if np.isnan(value) else ():
+                status[place] = NOT_JUDGED if question.read else NO_ANSWER
         return of_rows(read, values, status)
 
     return compute
@@ -76,17 +76,17 @@ def of_majority(compute: Compute) -> Compute:
     """
 
     def reading(read: Read) -> Confidence:
-        found, rows = read.once(compute), _Rows.of(read)
-        for own in read.samples:
-            first, place = int(own.rows[0]), representative(own)
+        estimate, rows = read.once(compute), _Rows.of(read)
+        for question in read.samples:
+            start, place = int(question.rows[0]), representative(question)
             if place is None:
-                rows.status[first] = NO_ANSWER
+                rows.status[start] = NO_ANSWER
                 continue
-            members = own.rows[own.classes == own.majority]
-            known = members[~np.isnan(found.confidence[members])]
-            rows.prediction[first], rows.correct[first] = found.prediction[place], found.correct[place]
-            rows.status[first] = OK if len(known) else str(found.status[place])
-            rows.values[first] = _mean(found.confidence[known])
+            members = question.rows[question.classes == question.majority]
+            measured = members[~np.isnan(estimate.confidence[members])]
+            rows.prediction[start], rows.correct[start] = estimate.prediction[place], estimate.correct[place]
+            rows.status[start] = OK if len(measured) else str(estimate.status[place])
+            rows.values[start] = _mean(estimate.confidence[measured])
         return rows.confidence()
 
     return reading
@@ -132,12 +132,12 @@ def of_greedy(compute: Compute) -> Compute:
     """
 
     def reading(read: Read) -> Confidence:
-        found, rows = read.once(compute), _Rows.of(read)
+        estimate, rows = read.once(compute), _Rows.of(read)
         for place, row in enumerate(read.table.rows):
             right = read.greedy_is_right[place]
             if right is not None:
-                rows.values[place], rows.correct[place] = found.confidence[place], right
-                rows.status[place] = str(found.status[place])
+                rows.values[place], rows.correct[place] = estimate.confidence[place], right
+                rows.status[place] = str(estimate.status[place])
             elif any(stage in row.failed for stage in (GREEDY, GREEDY_FINAL)):
                 rows.status[place] = REQUEST
         return rows.confidence()
@@ -161,8 +161,8 @@ def of_questions(entry: Entry, read: Read) -> Iterator[Estimator]:
 
 
 def _readings(entry: Entry, readings: Sequence[tuple[str, str, Callable[[Compute], Compute]]]) -> Iterator[Estimator]:
-    own = entry.estimator
-    yield replace(own, compute=partial(Read.once, compute=own.compute))
+    estimator = entry.estimator
+    yield replace(estimator, compute=partial(Read.once, compute=estimator.compute))
     for end, meaning, reading in readings:
-        definition = f"{own.definition}, {meaning}"
-        yield replace(own, name=own.name + end, definition=definition, compute=reading(own.compute))
+        definition = f"{estimator.definition}, {meaning}"
+        yield replace(estimator, name=estimator.name + end, definition=definition, compute=reading(estimator.compute))

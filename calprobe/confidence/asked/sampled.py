@@ -79,15 +79,15 @@ class SampledQuestion:
 
     def at(self, samples: Sequence[int], rows: Sequence[int]) -> SampledQuestion:
         """Some of the samples, in that order, as they stand in these rows of another cell."""
-        own = list(samples)
-        texts = [None if place < 0 else self.strings.texts[place] for place in self.strings.of[own].tolist()]
+        places = list(samples)
+        texts = [None if place < 0 else self.strings.texts[place] for place in self.strings.of[places].tolist()]
         return replace(
             self,
             rows=np.array(rows, np.int64),
-            wordings=self.wordings[own],
+            wordings=self.wordings[places],
             strings=different_strings(texts),
-            replies=self.replies[own],
-            logprobs=self.logprobs[own],
+            replies=self.replies[places],
+            logprobs=self.logprobs[places],
             drawn_from=self,
         )
 
@@ -108,7 +108,7 @@ class SampledQuestion:
         tied = most_frequent(self.classes).tolist()
         if len(tied) < 2:
             return tied[0] if tied else -1
-        texts = [min(self.strings.texts[place] for place in set(self.exact[self.classes == own])) for own in tied]
+        texts = [min(self.strings.texts[place] for place in set(self.exact[self.classes == number])) for number in tied]
         return int(tied[draw_name(texts, self.set, self.question.id)])
 
     @property
@@ -189,8 +189,8 @@ class SampledQuestion:
         """The strings among those of the samples that these were drawn from, as an index of matrices."""
         assert self.drawn_from is not None
         place = {text: at for at, text in enumerate(self.drawn_from.strings.texts)}
-        own = [place[text] for text in self.strings.texts]
-        return np.ix_(own, own)
+        places = [place[text] for text in self.strings.texts]
+        return np.ix_(places, places)
 
     @cached_property
     def _equal(self) -> Ints:
@@ -213,17 +213,17 @@ def sampled_questions(table: ReplyTable, answers: Answers, meanings: Meanings | 
     places: dict[str, list[int]] = {}
     for place in np.flatnonzero(answers.asked).tolist():
         places.setdefault(table.rows[place].question.id, []).append(place)
-    return tuple(_sampled(table, answers, own, meanings) for own in places.values())
+    return tuple(_sampled(table, answers, members, meanings) for members in places.values())
 
 
-def _sampled(table: ReplyTable, answers: Answers, own: Sequence[int], meanings: Meanings | None) -> SampledQuestion:
-    rows = [table.rows[place] for place in own]
-    texts = [said(row.first, row.question, answers.readings[place]) for row, place in zip(rows, own, strict=True)]
+def _sampled(table: ReplyTable, answers: Answers, places: Sequence[int], meanings: Meanings | None) -> SampledQuestion:
+    rows = [table.rows[place] for place in places]
+    texts = [said(row.first, row.question, answers.readings[place]) for row, place in zip(rows, places, strict=True)]
     question = rows[0].question
     return SampledQuestion(
         table.set,
         question,
-        np.array(own, np.int64),
+        np.array(places, np.int64),
         np.array([row.paraphrase for row in rows], np.int64),
         different_strings(texts),
         classes_of_keys([row.first.text for row in rows]),
@@ -239,5 +239,5 @@ def mean_logprob(row: Row) -> tuple[float, str]:
         return float("nan"), NO_LOGPROBS
     if reply.reasoning and not reply.thought_tokens:  # they stand among those of the reply
         return float("nan"), THOUGHT
-    own = reply.logprobs[reply.thought_tokens :]
-    return (float(np.mean(own)), "ok") if own else (float("nan"), EMPTY)
+    logprobs = reply.logprobs[reply.thought_tokens :]
+    return (float(np.mean(logprobs)), "ok") if logprobs else (float("nan"), EMPTY)

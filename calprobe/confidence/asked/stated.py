@@ -22,12 +22,12 @@ def stated_confidence(table: ReplyTable, name: str, answers: Answers, way: WayTo
     A statement that cannot be read is no wrong answer: the row has no confidence, and its status says why.
     """
     readings = stated_readings(table, name, way)
-    values = [np.nan if own.value is None else float(own.value) for own in readings]
+    values = [np.nan if reading.value is None else float(reading.value) for reading in readings]
     return Confidence(
         answers.prediction,
         np.array(values, np.float64),
         answers.correct,
-        np.array([own.status for own in readings], np.str_),
+        np.array([reading.status for reading in readings], np.str_),
     )
 
 

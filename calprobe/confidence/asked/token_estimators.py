@@ -34,18 +34,18 @@ def perplexity(read: Read) -> Confidence:
 
 def token_entropy(read: Read) -> Confidence:
     """The mean entropy of each reply's positions; of windows the least that it can be."""
-    found = [_entropy(read.table, place) for place in range(len(read.table))]
-    return of_rows(read, [value for value, _ in found], [status for _, status in found])
+    entropies = [_entropy(read.table, place) for place in range(len(read.table))]
+    return of_rows(read, [value for value, _ in entropies], [status for _, status in entropies])
 
 
 def ccp(read: Read) -> Confidence:
     """The product over each reply's tokens: falls with their number."""
-    return _claims(read, lambda own: own.product)
+    return _claims(read, lambda claim: claim.product)
 
 
 def ccp_mean(read: Read) -> Confidence:
     """The geometric mean over each reply's tokens."""
-    return _claims(read, lambda own: own.mean)
+    return _claims(read, lambda claim: claim.mean)
 
 
 def of_rows(read: Read, values: Sequence[float] | Floats, status: Sequence[str]) -> Confidence:
@@ -56,8 +56,8 @@ def of_rows(read: Read, values: Sequence[float] | Floats, status: Sequence[str])
 
 
 def _mean_logprobs(read: Read) -> Known:
-    found = [mean_logprob(row) for row in read.table.rows]
-    return [value for value, _ in found], [status for _, status in found]
+    means = [mean_logprob(row) for row in read.table.rows]
+    return [value for value, _ in means], [status for _, status in means]
 
 
 def _entropy(table: ReplyTable, place: int) -> tuple[float, str]:
@@ -67,11 +67,11 @@ def _entropy(table: ReplyTable, place: int) -> tuple[float, str]:
         return float("nan"), REQUEST if ANSWER in row.failed else NOT_ASKED
     if reply.alternatives is None:
         return float("nan"), NO_ALTERNATIVES
-    own = reply.alternatives.entropies
-    return (float(own.astype(np.float64).mean()), OK) if len(own) else (float("nan"), EMPTY)
+    entropies = reply.alternatives.entropies
+    return (float(entropies.astype(np.float64).mean()), OK) if len(entropies) else (float("nan"), EMPTY)
 
 
 def _claims(read: Read, value: Callable[[ClaimProbability], float]) -> Confidence:
-    found = read.claims
-    values = [np.nan if own is None else value(own) for own, _ in found]
-    return of_rows(read, values, [status for _, status in found])
+    claims = read.claims
+    values = [np.nan if claim is None else value(claim) for claim, _ in claims]
+    return of_rows(read, values, [status for _, status in claims])

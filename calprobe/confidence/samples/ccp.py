@@ -43,13 +43,13 @@ def ccp_token(logprobs: npt.ArrayLike, relations: npt.ArrayLike) -> float:
     >>> round(ccp_token(np.log([0.6, 0.3, 0.1]), [0, 2, 1]), 4)  # 0.6 / 0.9
     0.6667
     """
-    own, said = check_vector("logprobs", logprobs, "alternatives"), np.asarray(relations)
-    refuse("logprobs", "must be 0 or less and not NaN", own, ~(own <= 1e-6))
-    if not len(own) or said.shape != own.shape:
-        raise ValueError(f"relations must have an entry for each of 1 alternative or more; got {said.shape}")
-    p = np.exp(own - own.max())
-    same = p[np.append(True, said[1:] == ENTAILS)].sum()
-    return float(same / (same + p[1:][said[1:] == CONTRADICTS].sum()))
+    logs, labels = check_vector("logprobs", logprobs, "alternatives"), np.asarray(relations)
+    refuse("logprobs", "must be 0 or less and not NaN", logs, ~(logs <= 1e-6))
+    if not len(logs) or labels.shape != logs.shape:
+        raise ValueError(f"relations must have an entry for each of 1 alternative or more; got {labels.shape}")
+    p = np.exp(logs - logs.max())
+    same = p[np.append(True, labels[1:] == ENTAILS)].sum()
+    return float(same / (same + p[1:][labels[1:] == CONTRADICTS].sum()))
 
 
 def combined_relation(forward: npt.ArrayLike, backward: npt.ArrayLike) -> Ints:
@@ -60,11 +60,13 @@ def combined_relation(forward: npt.ArrayLike, backward: npt.ArrayLike) -> Ints:
     >>> combined_relation([[0.8, 0.1, 0.1], [0.9, 0.1, 0.0]], [[0.1, 0.8, 0.1], [0.0, 0.1, 0.9]]).tolist()
     [0, 1]
     """
-    one, other = (np.asarray(own, np.float64).reshape(-1, 3).argmax(axis=1) for own in (forward, backward))
-    sharper = np.where(one == NEUTRAL, other, one)
-    opposed = (np.minimum(one, other) == ENTAILS) & (np.maximum(one, other) == CONTRADICTS)
-    found: Ints = np.where(opposed, NEUTRAL, sharper).astype(np.int64)
-    return found
+    ahead, back = (
+        np.asarray(probabilities, np.float64).reshape(-1, 3).argmax(axis=1) for probabilities in (forward, backward)
+    )
+    sharper = np.where(ahead == NEUTRAL, back, ahead)
+    opposed = (np.minimum(ahead, back) == ENTAILS) & (np.maximum(ahead, back) == CONTRADICTS)
+    relation: Ints = np.where(opposed, NEUTRAL, sharper).astype(np.int64)
+    return relation
 
 
 def ccp(tokens: Sequence[Alternatives], judge: Judge, context: Context = "sentence") -> ClaimProbability:
@@ -85,14 +87,14 @@ def ccp(tokens: Sequence[Alternatives], judge: Judge, context: Context = "senten
     (0.75, 0.866, 0.75)
     """
     pairs = ccp_pairs(tokens, context)
-    said = np.asarray(judge(pairs), np.float64) if pairs else np.zeros((0, 3))
-    if said.shape != (len(pairs), 3):
-        raise ValueError(f"judge must give 3 probabilities for each of {len(pairs)} pairs; got {said.shape}")
-    known = dict(zip(pairs, combined_relation(said, said[_turned(pairs)]).tolist(), strict=True))
+    probabilities = np.asarray(judge(pairs), np.float64) if pairs else np.zeros((0, 3))
+    if probabilities.shape != (len(pairs), 3):
+        raise ValueError(f"judge must give 3 probabilities for each of {len(pairs)} pairs; got {probabilities.shape}")
+    labels = dict(zip(pairs, combined_relation(probabilities, probabilities[_turned(pairs)]).tolist(), strict=True))
     values = np.array(
         [
-            ccp_token([logprob for _, logprob in own], [known.get(pair, ENTAILS) for pair in texts])
-            for own, texts in zip(tokens, compared(tokens, context), strict=True)
+            ccp_token([logprob for _, logprob in alternatives], [labels.get(pair, ENTAILS) for pair in texts])
+            for alternatives, texts in zip(tokens, compared(tokens, context), strict=True)
         ]
     )
     if not len(values):
@@ -104,4 +106,4 @@ def ccp(tokens: Sequence[Alternatives], judge: Judge, context: Context = "senten
 def _turned(pairs: Sequence[tuple[str, str]]) -> Ints:
     """The place of each pair in the other direction."""
     place = {pair: number for number, pair in enumerate(pairs)}
-    return np.array([place[other, one] for one, other in pairs], np.int64)
+    return np.array([place[second, first] for first, second in pairs], np.int64)

@@ -28,9 +28,9 @@ class Strings:
 
     def classes(self, of_strings: npt.ArrayLike) -> Ints:
         """The classes of the samples, [samples], from those of the strings [strings]; -1: no answer."""
-        own = np.append(np.asarray(of_strings, np.int64), -1)
-        found: Ints = own[self.of]
-        return found
+        numbers = np.append(np.asarray(of_strings, np.int64), -1)
+        classes: Ints = numbers[self.of]
+        return classes
 
     @property
     def places(self) -> Ints:
@@ -47,18 +47,18 @@ class Strings:
 
         A sample without an answer is like itself alone: 1 on the diagonal, 0 beside it.
         """
-        own = check_square("matrix", matrix)
-        found = np.eye(len(own) + int((self.of < 0).sum()))
-        found[: len(own), : len(own)] = own
-        return found
+        block = check_square("matrix", matrix)
+        square = np.eye(len(block) + int((self.of < 0).sum()))
+        square[: len(block), : len(block)] = block
+        return square
 
     def expand(self, matrix: npt.ArrayLike) -> Floats:
         """A matrix of the strings [strings, strings] as one of the samples, copies as rows.
 
         Samples without an answer differ from each other, and are like themselves alone.
         """
-        found: Floats = self.with_unread(matrix)[np.ix_(self.places, self.places)]
-        return found
+        square: Floats = self.with_unread(matrix)[np.ix_(self.places, self.places)]
+        return square
 
 
 def different_strings(texts: Sequence[str | None]) -> Strings:
@@ -80,10 +80,10 @@ def apart(classes: npt.ArrayLike) -> Ints:
     >>> apart([0, -1, 1, -1]).tolist()
     [0, 2, 1, 3]
     """
-    own = np.array(classes, np.int64)
-    lacking = own < 0
-    own[lacking] = own.max(initial=-1) + 1 + np.arange(int(lacking.sum()))
-    return own
+    numbers = np.array(classes, np.int64)
+    lacking = numbers < 0
+    numbers[lacking] = numbers.max(initial=-1) + 1 + np.arange(int(lacking.sum()))
+    return numbers
 
 
 def classes_of_keys(keys: Sequence[str]) -> Ints:
@@ -112,17 +112,17 @@ def greedy_classes(equal: npt.ArrayLike) -> Ints:
     >>> greedy_classes([[1, 1, 0], [1, 1, 1], [0, 1, 1]]).tolist()  # the third equals the second, not the first
     [0, 0, 1]
     """
-    own = check_square("equal", equal).astype(np.bool_)
-    if not np.array_equal(own, own.T):
+    matrix = check_square("equal", equal).astype(np.bool_)
+    if not np.array_equal(matrix, matrix.T):
         raise ValueError("equal must be symmetric; got a matrix that differs from its transpose")
     firsts: list[int] = []
-    found = np.zeros(len(own), np.int64)
-    for place in range(len(own)):
-        joined = next((number for number, first in enumerate(firsts) if own[place, first]), len(firsts))
+    classes = np.zeros(len(matrix), np.int64)
+    for place in range(len(matrix)):
+        joined = next((number for number, first in enumerate(firsts) if matrix[place, first]), len(firsts))
         if joined == len(firsts):
             firsts.append(place)
-        found[place] = joined
-    return found
+        classes[place] = joined
+    return classes
 
 
 def both_entail(probabilities: npt.ArrayLike) -> Matrix:
@@ -135,8 +135,8 @@ def both_entail(probabilities: npt.ArrayLike) -> Matrix:
     >>> both_entail([[[1, 0, 0], [0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1], [1, 0, 0]]]).tolist()
     [[True, False], [False, True]]
     """
-    said = _largest(probabilities) == 0
-    return _with_diagonal(said & said.T)
+    entails = _largest(probabilities) == 0
+    return _with_diagonal(entails & entails.T)
 
 
 def no_contradiction(probabilities: npt.ArrayLike) -> Matrix:
@@ -147,8 +147,8 @@ def no_contradiction(probabilities: npt.ArrayLike) -> Matrix:
     >>> no_contradiction([[[1, 0, 0], [0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1], [1, 0, 0]]]).tolist()
     [[True, True], [True, True]]
     """
-    said = _largest(probabilities) != 2
-    return _with_diagonal(said & said.T)
+    agrees = _largest(probabilities) != 2
+    return _with_diagonal(agrees & agrees.T)
 
 
 def close(embeddings: npt.ArrayLike, threshold: float) -> Matrix:
@@ -174,32 +174,32 @@ def cosines(embeddings: npt.ArrayLike) -> Floats:
     >>> cosines([[1.0, 0.0], [3.0, 4.0]]).tolist()
     [[1.0, 0.6], [0.6, 1.0]]
     """
-    own = check_numbers("embeddings", embeddings)
-    lengths = np.linalg.norm(own, axis=-1)
+    points = check_numbers("embeddings", embeddings)
+    lengths = np.linalg.norm(points, axis=-1)
     refuse("embeddings", "must not have length 0", lengths, lengths == 0)
-    unit = own / lengths[:, None]
-    found: Floats = unit @ unit.T
-    return found
+    unit = points / lengths[:, None]
+    matrix: Floats = unit @ unit.T
+    return matrix
 
 
 def check_square(name: str, matrix: npt.ArrayLike) -> Floats:
     """The numbers as float64 [n, n]; ValueError unless square and without NaN."""
-    own = check_numbers(name, matrix)
-    if own.ndim != 2 or own.shape[0] != own.shape[1]:
-        raise ValueError(f"{name} must be square, [n, n]; got shape {own.shape}")
-    refuse(name, "must not be NaN", own.ravel(), np.isnan(own.ravel()))
-    return own
+    square = check_numbers(name, matrix)
+    if square.ndim != 2 or square.shape[0] != square.shape[1]:
+        raise ValueError(f"{name} must be square, [n, n]; got shape {square.shape}")
+    refuse(name, "must not be NaN", square.ravel(), np.isnan(square.ravel()))
+    return square
 
 
 def _largest(probabilities: npt.ArrayLike) -> Ints:
-    own = check_numbers("probabilities", probabilities)
-    if own.ndim != 3 or own.shape[0] != own.shape[1] or own.shape[2] != 3:
-        raise ValueError(f"probabilities must have shape [strings, strings, 3]; got {own.shape}")
-    off = ~np.eye(len(own), dtype=np.bool_)
-    if np.isnan(own[off]).any():
+    numbers = check_numbers("probabilities", probabilities)
+    if numbers.ndim != 3 or numbers.shape[0] != numbers.shape[1] or numbers.shape[2] != 3:
+        raise ValueError(f"probabilities must have shape [strings, strings, 3]; got {numbers.shape}")
+    off = ~np.eye(len(numbers), dtype=np.bool_)
+    if np.isnan(numbers[off]).any():
         raise ValueError("probabilities must be known for each pair of different strings; got NaN")
-    found: Ints = own.argmax(axis=2).astype(np.int64)
-    return found
+    places: Ints = numbers.argmax(axis=2).astype(np.int64)
+    return places
 
 
 def _with_diagonal(equal: npt.NDArray[np.bool_]) -> Matrix:

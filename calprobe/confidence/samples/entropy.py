@@ -21,16 +21,16 @@ def class_counts(classes: npt.ArrayLike) -> Ints:
     >>> class_counts([0, 2, 0, -1]).tolist()
     [2, 1]
     """
-    own = check_classes(classes)
-    counts = np.bincount(own[own >= 0])
+    numbers = check_classes(classes)
+    counts = np.bincount(numbers[numbers >= 0])
     return counts[counts > 0].astype(np.int64)
 
 
 def check_classes(classes: npt.ArrayLike) -> Ints:
     """The numbers of classes as int64 [samples]; ValueError unless whole and at least -1."""
-    own = check_whole("classes", classes, "samples")
-    refuse("classes", "must be -1 (no answer) or more", own, own < -1)
-    return own
+    numbers = check_whole("classes", classes, "samples")
+    refuse("classes", "must be -1 (no answer) or more", numbers, numbers < -1)
+    return numbers
 
 
 def answer_entropy(counts: npt.ArrayLike) -> float:
@@ -64,8 +64,8 @@ def miller_madow_entropy(counts: npt.ArrayLike) -> float:
     >>> round(miller_madow_entropy([2, 2]), 4)  # ln 2 + 1/8
     0.8181
     """
-    own = _counts(counts)
-    return answer_entropy(own) + (len(own) - 1) / (2 * int(own.sum())) if len(own) else float("nan")
+    numbers = _counts(counts)
+    return answer_entropy(numbers) + (len(numbers) - 1) / (2 * int(numbers.sum())) if len(numbers) else float("nan")
 
 
 def likelihood_entropy(classes: npt.ArrayLike, strings: npt.ArrayLike, logprobs: npt.ArrayLike) -> float:
@@ -89,14 +89,14 @@ def likelihood_entropy(classes: npt.ArrayLike, strings: npt.ArrayLike, logprobs:
     >>> round(likelihood_entropy([0, 0, 1], [0, 0, 1], [log(0.3), log(0.3), log(0.1)]), 4)  # of 3/4 and 1/4
     0.5623
     """
-    own, of, logs = _weighted(classes, strings, logprobs)
-    if not len(own) or np.isnan(logs).any():
+    numbers, of, logs = _weighted(classes, strings, logprobs)
+    if not len(numbers) or np.isnan(logs).any():
         return float("nan")
     names, first, place = np.unique(of, return_index=True, return_inverse=True)
     largest = np.full(len(names), -np.inf)
     np.maximum.at(largest, place, logs)
     weights = np.exp(largest - largest.max())
-    p = np.bincount(own[first], weights) / weights.sum()
+    p = np.bincount(numbers[first], weights) / weights.sum()
     p = p[p > 0]
     return float(-(p * np.log(p)).sum()) + 0.0
 
@@ -119,33 +119,33 @@ def monte_carlo_entropy(classes: npt.ArrayLike, logprobs: npt.ArrayLike) -> floa
     >>> round(monte_carlo_entropy([0, 0, 1], [log(0.25), log(0.25), log(0.5)]), 4)
     0.6931
     """
-    own, _, logs = _weighted(classes, classes, logprobs)
-    if not len(own) or np.isnan(logs).any():
+    numbers, _, logs = _weighted(classes, classes, logprobs)
+    if not len(numbers) or np.isnan(logs).any():
         return float("nan")
-    summed = np.full(own.max() + 1, -np.inf)
-    np.logaddexp.at(summed, own, logs)
-    return float(-summed[own].mean())
+    summed = np.full(numbers.max() + 1, -np.inf)
+    np.logaddexp.at(summed, numbers, logs)
+    return float(-summed[numbers].mean())
 
 
 def _weighted(classes: npt.ArrayLike, strings: npt.ArrayLike, logprobs: npt.ArrayLike) -> tuple[Ints, Ints, Floats]:
     """The three of the samples that have a class."""
-    own, of = check_classes(classes), check_whole("strings", strings, "samples")
+    numbers, of = check_classes(classes), check_whole("strings", strings, "samples")
     logs = check_vector("logprobs", logprobs, "samples")
-    if not len(own) == len(of) == len(logs):
-        lengths = f"{len(own)}, {len(of)}, {len(logs)}"
+    if not len(numbers) == len(of) == len(logs):
+        lengths = f"{len(numbers)}, {len(of)}, {len(logs)}"
         raise ValueError(f"classes, strings and logprobs must be of the same samples; got {lengths}")
     refuse("logprobs", "must be 0 or less", logs, logs > 0)
-    there = own >= 0
-    return own[there], of[there], logs[there]
+    answered = numbers >= 0
+    return numbers[answered], of[answered], logs[answered]
 
 
 def _shares(counts: npt.ArrayLike) -> Floats:
-    own = _counts(counts)
-    return own / own.sum() if len(own) else own.astype(np.float64)
+    numbers = _counts(counts)
+    return numbers / numbers.sum() if len(numbers) else numbers.astype(np.float64)
 
 
 def _counts(counts: npt.ArrayLike) -> Ints:
     """Those above 0."""
-    own = check_whole("counts", counts, "classes")
-    refuse("counts", "must be 0 or more", own, own < 0)
-    return own[own > 0]
+    numbers = check_whole("counts", counts, "classes")
+    refuse("counts", "must be 0 or more", numbers, numbers < 0)
+    return numbers[numbers > 0]

@@ -26,11 +26,11 @@ def frequencies(classes: npt.ArrayLike, asked: int) -> Floats:
     >>> frequencies([0, 0, 1, -1], asked=5).tolist()
     [0.4, 0.4, 0.2, 0.0]
     """
-    own = check_classes(classes)
-    check_count("asked", asked, max(1, len(own)))
-    counts = np.bincount(own[own >= 0], minlength=1)
-    found: Floats = np.where(own >= 0, counts[np.maximum(own, 0)], 0) / asked
-    return found
+    numbers = check_classes(classes)
+    check_count("asked", asked, max(1, len(numbers)))
+    counts = np.bincount(numbers[numbers >= 0], minlength=1)
+    shares: Floats = np.where(numbers >= 0, counts[np.maximum(numbers, 0)], 0) / asked
+    return shares
 
 
 def most_frequent(classes: npt.ArrayLike) -> Ints:
@@ -39,10 +39,10 @@ def most_frequent(classes: npt.ArrayLike) -> Ints:
     >>> most_frequent([1, 0, 1, 0, 2]).tolist(), most_frequent([-1]).tolist()
     ([0, 1], [])
     """
-    own = check_classes(classes)
-    there = own[own >= 0]
-    if not len(there):
-        return there
-    counts = np.bincount(there)
-    found: Ints = np.flatnonzero(counts == counts.max())
-    return found
+    numbers = check_classes(classes)
+    answered = numbers[numbers >= 0]
+    if not len(answered):
+        return answered
+    counts = np.bincount(answered)
+    tied: Ints = np.flatnonzero(counts == counts.max())
+    return tied

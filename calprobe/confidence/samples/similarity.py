@@ -18,11 +18,11 @@ def rouge_matrix(texts: Sequence[str]) -> Floats:
     >>> rouge_matrix(["the city of Paris", "Paris"]).tolist()
     [[1.0, 0.4], [0.4, 1.0]]
     """
-    found = np.eye(len(texts))
-    for one in range(len(texts)):
-        for other in range(one):
-            found[one, other] = found[other, one] = rouge_l(texts[one], texts[other])
-    return found
+    matrix = np.eye(len(texts))
+    for row in range(len(texts)):
+        for column in range(row):
+            matrix[row, column] = matrix[column, row] = rouge_l(texts[row], texts[column])
+    return matrix
 
 
 def lexsim(similarity: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> float:
@@ -42,17 +42,17 @@ def lexsim(similarity: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> fl
     >>> lexsim([[1, 0.5, 0], [0.5, 1, 1], [0, 1, 1]])
     -0.5
     """
-    own = check_square("similarity", similarity)
-    refuse("similarity", "must lie in [0, 1]", own.ravel(), (own.ravel() < 0) | (own.ravel() > 1))
-    if not len(own):
+    matrix = check_square("similarity", similarity)
+    refuse("similarity", "must lie in [0, 1]", matrix.ravel(), (matrix.ravel() < 0) | (matrix.ravel() > 1))
+    if not len(matrix):
         return float("nan")
-    copies = np.ones(len(own)) if counts is None else np.asarray(counts, np.float64)
-    one, other = np.triu_indices(len(own), 1)
+    copies = np.ones(len(matrix)) if counts is None else np.asarray(counts, np.float64)
+    rows, columns = np.triu_indices(len(matrix), 1)
     m = copies.sum()
     if m < 2:
         return -1.0
-    found = (copies[one] * copies[other] * own[one, other]).sum() + (copies * (copies - 1)).sum() / 2
-    return 0.0 - float(found / (m * (m - 1) / 2))
+    total = (copies[rows] * copies[columns] * matrix[rows, columns]).sum() + (copies * (copies - 1)).sum() / 2
+    return 0.0 - float(total / (m * (m - 1) / 2))
 
 
 def affinity(entail: npt.ArrayLike) -> Floats:
@@ -70,9 +70,9 @@ def affinity(entail: npt.ArrayLike) -> Floats:
     >>> affinity([[0.2, 0.9], [0.5, 0.1]]).tolist()
     [[1.0, 0.7], [0.7, 1.0]]
     """
-    own = np.array(entail, np.float64)
-    if own.ndim == 2 and own.shape[0] == own.shape[1]:
-        np.fill_diagonal(own, 1.0)
-    own = check_square("entail", own)
-    refuse("entail", "must lie in [0, 1]", own.ravel(), (own.ravel() < 0) | (own.ravel() > 1))
-    return (own + own.T) / 2
+    matrix = np.array(entail, np.float64)
+    if matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]:
+        np.fill_diagonal(matrix, 1.0)
+    matrix = check_square("entail", matrix)
+    refuse("entail", "must lie in [0, 1]", matrix.ravel(), (matrix.ravel() < 0) | (matrix.ravel() > 1))
+    return (matrix + matrix.T) / 2

@@ -27,21 +27,21 @@ def laplacian(affinity: npt.ArrayLike) -> Floats:
     >>> laplacian([[1, 0], [0, 1]]).tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    own = check_affinity(affinity)
-    scale = 1 / np.sqrt(own.sum(axis=1))
-    found: Floats = np.eye(len(own)) - scale[:, None] * own * scale
-    return found
+    weights = check_affinity(affinity)
+    scale = 1 / np.sqrt(weights.sum(axis=1))
+    matrix: Floats = np.eye(len(weights)) - scale[:, None] * weights * scale
+    return matrix
 
 
 def check_affinity(affinity: npt.ArrayLike) -> Floats:
     """The affinity as float64; ValueError as `laplacian`."""
-    own = check_square("affinity", affinity)
-    flat = own.ravel()
+    weights = check_square("affinity", affinity)
+    flat = weights.ravel()
     refuse("affinity", "must lie in [0, 1]", flat, (flat < 0) | (flat > 1))
-    if not np.allclose(own, own.T, rtol=0, atol=1e-9):
+    if not np.allclose(weights, weights.T, rtol=0, atol=1e-9):
         raise ValueError("affinity must be symmetric; got a matrix that differs from its transpose")
-    refuse("affinity", "must be 1 on the diagonal", np.diag(own), np.diag(own) != 1)
-    return own
+    refuse("affinity", "must be 1 on the diagonal", np.diag(weights), np.diag(weights) != 1)
+    return weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class Spectrum:
     @classmethod
     def of(cls, affinity: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> Spectrum:
         """That of strings with these numbers of copies; None: one each. Errors are those of `laplacian`."""
-        own = check_affinity(affinity)
-        copies = np.ones(len(own), np.int64) if counts is None else np.asarray(counts, np.int64)
-        scale = np.sqrt(copies / (own @ copies))
-        values, vectors = np.linalg.eigh(np.eye(len(own)) - scale[:, None] * own * scale)
+        weights = check_affinity(affinity)
+        copies = np.ones(len(weights), np.int64) if counts is None else np.asarray(counts, np.int64)
+        scale = np.sqrt(copies / (weights @ copies))
+        values, vectors = np.linalg.eigh(np.eye(len(weights)) - scale[:, None] * weights * scale)
         return cls(values, vectors / np.sqrt(copies)[:, None], copies)
 
     def eigv(self) -> float:
@@ -115,11 +115,11 @@ def degree(affinity: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> floa
     >>> degree([[1, 0], [0, 1]])
     0.5
     """
-    own = check_affinity(affinity)
-    if not len(own):
+    weights = check_affinity(affinity)
+    if not len(weights):
         return float("nan")
-    copies = np.ones(len(own)) if counts is None else np.asarray(counts, np.float64)
-    return float(1 - copies @ own @ copies / copies.sum() ** 2)
+    copies = np.ones(len(weights)) if counts is None else np.asarray(counts, np.float64)
+    return float(1 - copies @ weights @ copies / copies.sum() ** 2)
 
 
 def eccentricity(affinity: npt.ArrayLike, threshold: float = LIN_THRESHOLD) -> float:

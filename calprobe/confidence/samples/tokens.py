@@ -24,8 +24,8 @@ def sequence_probability(logprobs: npt.ArrayLike) -> float:
     >>> round(sequence_probability(np.log([0.5, 0.125])), 6)
     0.25
     """
-    own = _logprobs(logprobs)
-    return float(np.exp(own.mean())) if len(own) else float("nan")
+    logs = _logprobs(logprobs)
+    return float(np.exp(logs.mean())) if len(logs) else float("nan")
 
 
 def perplexity(logprobs: npt.ArrayLike) -> float:
@@ -36,8 +36,8 @@ def perplexity(logprobs: npt.ArrayLike) -> float:
     >>> round(perplexity(np.log([0.5, 0.125])), 6)
     4.0
     """
-    own = _logprobs(logprobs)
-    return float(np.exp(-own.mean())) if len(own) else float("nan")
+    logs = _logprobs(logprobs)
+    return float(np.exp(-logs.mean())) if len(logs) else float("nan")
 
 
 def token_entropy(logprobs: npt.ArrayLike) -> float:
@@ -56,16 +56,16 @@ def token_entropy(logprobs: npt.ArrayLike) -> float:
     >>> round(token_entropy(np.log([0.5, 0.25, 0.25])), 4), round(token_entropy(np.log([0.5, 0.25])), 4)
     (1.0397, 1.0397)
     """
-    own = check_vector("logprobs", logprobs, "tokens")
-    refuse("logprobs", "must be 0 or less and not NaN", own, ~(own <= 1e-6))
-    if not len(own):
+    logs = check_vector("logprobs", logprobs, "tokens")
+    refuse("logprobs", "must be 0 or less and not NaN", logs, ~(logs <= 1e-6))
+    if not len(logs):
         return float("nan")
-    if (mass := float(np.exp(own).sum())) > 1 + 1e-3:
+    if (mass := float(np.exp(logs).sum())) > 1 + 1e-3:
         raise ValueError(f"logprobs must have a mass of at most 1; got {mass:.4f}")
-    return least_entropy(own)
+    return least_entropy(logs)
 
 
 def _logprobs(logprobs: npt.ArrayLike) -> Floats:
-    own = check_vector("logprobs", logprobs, "tokens")
-    refuse("logprobs", "must be 0 or less and not NaN", own, ~(own <= 0))
-    return own
+    logs = check_vector("logprobs", logprobs, "tokens")
+    refuse("logprobs", "must be 0 or less and not NaN", logs, ~(logs <= 0))
+    return logs

@@ -48,13 +48,13 @@ def split_variance(points: npt.ArrayLike, groups: npt.ArrayLike) -> VarianceSpli
     >>> split_variance([[0.0], [0.0], [1.0], [1.0]], ["a", "a", "b", "b"])
     VarianceSplit(total=0.25, within=0.0, between=0.25, answers=4, groups=2, group_size=2.0)
     """
-    own, of = check_points(points, groups)
-    m = len(own)
+    vectors, of = check_points(points, groups)
+    m = len(vectors)
     if not m:
         return VarianceSplit(float("nan"), float("nan"), float("nan"), 0, 0, 0.0)
-    centred = own - own.mean(axis=0)
+    centred = vectors - vectors.mean(axis=0)
     sizes = np.bincount(of)
-    means = np.zeros((len(sizes), own.shape[1]))
+    means = np.zeros((len(sizes), vectors.shape[1]))
     np.add.at(means, of, centred)
     means /= sizes[:, None]
     between = float((sizes * (means**2).sum(axis=1)).sum() / m)
@@ -65,15 +65,15 @@ def split_variance(points: npt.ArrayLike, groups: npt.ArrayLike) -> VarianceSpli
 
 def check_points(points: npt.ArrayLike, groups: npt.ArrayLike) -> tuple[Floats, Ints]:
     """The points, and a number from 0 on for each one's group. Raises ValueError as `split_variance`."""
-    own, labels = check_numbers("points", points), np.asarray(groups)
-    if own.ndim != 2 or labels.shape != own.shape[:1]:
+    vectors, labels = check_numbers("points", points), np.asarray(groups)
+    if vectors.ndim != 2 or labels.shape != vectors.shape[:1]:
         raise ValueError(
-            f"points must have shape [samples, axes] and groups a label for each sample; got {own.shape}, "
+            f"points must have shape [samples, axes] and groups a label for each sample; got {vectors.shape}, "
             f"{labels.shape}"
         )
-    if np.isnan(own).any():
+    if np.isnan(vectors).any():
         raise ValueError("points must not be NaN")
-    return own, np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return vectors, np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def one_hot(classes: npt.ArrayLike) -> Floats:
@@ -90,7 +90,7 @@ def one_hot(classes: npt.ArrayLike) -> Floats:
     >>> one_hot([0, 1, 0]).tolist()
     [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
     """
-    own = check_classes(classes)
-    if (own < 0).any():
+    numbers = check_classes(classes)
+    if (numbers < 0).any():
         raise ValueError("classes must be 0 or more here; leave samples without an answer out")
-    return np.eye(int(own.max()) + 1 if len(own) else 0)[own]
+    return np.eye(int(numbers.max()) + 1 if len(numbers) else 0)[numbers]

@@ -52,21 +52,21 @@ def wording_share(splits: Sequence[VarianceSplit], settled: float = SETTLED) -> 
     >>> share.ratio_of_sums, round(share.by_chance, 4), round(share.unbiased, 4)
     (0.5, 0.3333, 0.3333)
     """
-    own = [split for split in splits if split.answers]
-    if not own:
+    answered = [split for split in splits if split.answers]
+    if not answered:
         return WordingShare(*(float("nan"),) * 6, 0)
-    total, between = (np.array([getattr(s, name) for s in own]) for name in ("total", "between"))
+    total, between = (np.array([getattr(s, name) for s in answered]) for name in ("total", "between"))
     is_settled = total < settled
     rho = (between + RHO_EPSILON) / (total + 2 * RHO_EPSILON)
-    chance = np.array([0.0 if split.answers < 2 else split.by_chance for split in own])
+    chance = np.array([0.0 if split.answers < 2 else split.by_chance for split in answered])
     return WordingShare(
         rho=float(rho.mean()),
         rho_unsettled=float(rho[~is_settled].mean()) if (~is_settled).any() else float("nan"),
         ratio_of_sums=_ratio(between.sum(), total.sum()),
         by_chance=_ratio((chance * total).sum(), total.sum()),
-        unbiased=_unbiased(own),
+        unbiased=_unbiased(answered),
         settled=float(is_settled.mean()),
-        questions=len(own),
+        questions=len(answered),
     )
 
 
@@ -90,13 +90,13 @@ def exact_wording_share(questions: Sequence[npt.ArrayLike], settled: float = SET
     >>> round(share.ratio_of_sums, 2), round(share.unbiased, 2), share.by_chance
     (0.64, 0.78, 0.0)
     """
-    own = [_distributions(each) for each in questions]
-    if not own:
+    tables = [_distributions(question) for question in questions]
+    if not tables:
         return WordingShare(*(float("nan"),) * 6, 0)
-    total = np.array([1 - (p.mean(axis=0) ** 2).sum() for p in own])
-    within = np.array([1 - (p**2).sum(axis=1).mean() for p in own])
+    total = np.array([1 - (p.mean(axis=0) ** 2).sum() for p in tables])
+    within = np.array([1 - (p**2).sum(axis=1).mean() for p in tables])
     between = np.maximum(total - within, 0.0)
-    extra = between * np.array([len(p) / (len(p) - 1) for p in own])
+    extra = between * np.array([len(p) / (len(p) - 1) for p in tables])
     is_settled = total < settled
     rho = (between + RHO_EPSILON) / (total + 2 * RHO_EPSILON)
     return WordingShare(
@@ -106,17 +106,17 @@ def exact_wording_share(questions: Sequence[npt.ArrayLike], settled: float = SET
         by_chance=0.0,
         unbiased=_ratio(extra.sum(), (extra + within).sum()),
         settled=float(is_settled.mean()),
-        questions=len(own),
+        questions=len(tables),
     )
 
 
-def _distributions(given: npt.ArrayLike) -> Floats:
-    own = check_numbers("questions", given)
-    if own.ndim != 2 or len(own) < 2 or (own < 0).any() or (own.sum(axis=1) > 1 + _ROUNDING).any():
+def _distributions(question: npt.ArrayLike) -> Floats:
+    table = check_numbers("questions", question)
+    if table.ndim != 2 or len(table) < 2 or (table < 0).any() or (table.sum(axis=1) > 1 + _ROUNDING).any():
         raise ValueError(
-            f"questions must be probabilities [2 wordings or more, answers], sums up to 1; got {own.shape}"
+            f"questions must be probabilities [2 wordings or more, answers], sums up to 1; got {table.shape}"
         )
-    return own
+    return table
 
 
 def _unbiased(splits: Sequence[VarianceSplit]) -> float:
@@ -130,8 +130,8 @@ def _unbiased(splits: Sequence[VarianceSplit]) -> float:
     return _ratio(extra, extra + within)
 
 
-def _ratio(part: float, of: float) -> float:
-    return float(part / of) if of else float("nan")
+def _ratio(amount: float, of: float) -> float:
+    return float(amount / of) if of else float("nan")
 
 
 def wording_p_value(questions: Sequence[Points], permutations: int = 999, seed: int = 0) -> float:
@@ -156,9 +156,9 @@ def wording_p_value(questions: Sequence[Points], permutations: int = 999, seed: 
     rng = np.random.default_rng(seed)
     observed, drawn = 0.0, np.zeros(permutations)
     for points, groups in questions:
-        own, of = check_points(points, groups)
-        if len(own):
-            centred = own - own.mean(axis=0)
+        vectors, of = check_points(points, groups)
+        if len(vectors):
+            centred = vectors - vectors.mean(axis=0)
             observed += float(_between(centred, of[None])[0])
             drawn += _between(centred, rng.permuted(np.tile(of, (permutations, 1)), axis=1))
     # As large up to rounding: sums over other orders of the same numbers differ in their last digits.
@@ -168,9 +168,9 @@ def wording_p_value(questions: Sequence[Points], permutations: int = 999, seed: 
 
 def _between(centred: Floats, groups: Ints) -> Floats:
     """`U_e` of centred points [samples, axes] under several ways to group them [ways, samples], [ways]."""
-    found = np.zeros(len(groups))
+    between = np.zeros(len(groups))
     for group in range(int(groups[0].max()) + 1):
-        there = groups == group
-        sums = there @ centred
-        found += (sums**2).sum(axis=1) / there.sum(axis=1)
-    return found / len(centred)
+        members = groups == group
+        sums = members @ centred
+        between += (sums**2).sum(axis=1) / members.sum(axis=1)
+    return between / len(centred)
