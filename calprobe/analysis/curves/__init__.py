@@ -135,6 +135,6 @@ def plot(result: Curves, width: float | None = None, look: Look = DEFAULT_LOOK) 
             f"{result.kind}: a figure needs {kind.fewest_runs} runs or more, got {len(runs)}; name more, or write the"
             " numbers with --out F.csv"
         )
-    wanted = look if width is None else replace(look, width=width)
+    drawn_look = look if width is None else replace(look, width=width)
     with drawing(look.style):
-        return kind.draw(result, wanted)
+        return kind.draw(result, drawn_look)

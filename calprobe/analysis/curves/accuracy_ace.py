@@ -85,14 +85,14 @@ class AccuracyAce(Curves):
     accuracy_of: AccuracyOf = "own"
 
     def _parts(self) -> Iterable[Columns]:
-        rho = {(found.estimator, found.probe): found.rho for found in self.correlations}
+        rho = {(correlation.estimator, correlation.probe): correlation.rho for correlation in self.correlations}
         for point in self.points:
-            own = estimate_columns("accuracy", point.accuracy) | estimate_columns("ace", point.ace)
+            columns = estimate_columns("accuracy", point.accuracy) | estimate_columns("ace", point.ace)
             of = {"model_kind": point.model_kind or "", "accuracy_of": self.accuracy_of, "probe": point.probe}
             options = math.nan if point.options is None else point.options
             yield {
                 **point.lead,
-                **own,
+                **columns,
                 **estimate_columns("spearman", rho[point.estimator, point.probe]),
                 **of,
                 "options": options,
@@ -132,21 +132,21 @@ def accuracy_ace(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> A
             chosen_estimators(run, CurveOptions(estimators=(BASE,)), ())
         names = [estimator.name for estimator in chosen]
         if options.among is not None and (few := among_options(run, options.among, names, options.scores)) is not None:
-            points += [replace(_point(run, own, few, "own"), options=options.among) for own in chosen]
+            points += [replace(_point(run, estimator, few, "own"), options=options.among) for estimator in chosen]
             continue
-        asked = [BASE, *names] if options.accuracy == "base" else names
-        samples = predictions(run.confidences(list(dict.fromkeys(asked))))
+        needed = [BASE, *names] if options.accuracy == "base" else names
+        samples = predictions(run.confidences(list(dict.fromkeys(needed))))
         values = bootstrap_many(metrics, samples, options.scores.resampling, run.clusters)
         points += [_point(run, estimator, values, options.accuracy) for estimator in chosen]
     return correlated(points, options.accuracy)
 
 
 def _point(run: ScoredRun, estimator: Estimator, values: Values, accuracy: AccuracyOf) -> AccuracyAcePoint:
-    own = estimator.name if accuracy == "own" else BASE
+    source = estimator.name if accuracy == "own" else BASE
     kind = None if run.recorded is None else run.manifest.model.kind
     return AccuracyAcePoint(
         *lead_of(run, estimator),
-        values[own]["accuracy"],
+        values[source]["accuracy"],
         values[estimator.name]["ace"],
         model_kind=kind,
         probe="" if run.recorded is None else run.manifest.probe.name,
@@ -160,26 +160,26 @@ def correlated(points: Sequence[AccuracyAcePoint], accuracy: AccuracyOf = "own")
 
 
 def _correlation(estimator: str, probe: str, points: Sequence[AccuracyAcePoint]) -> RankCorrelation:
-    both = [
+    pairs = [
         (point.accuracy.value, point.ace.value)
         for point in points
         if (point.estimator, point.probe) == (estimator, probe)
         and not math.isnan(point.accuracy.value + point.ace.value)
     ]
-    accuracies, errors = zip(*both, strict=True) if both else ((), ())
-    return RankCorrelation(estimator, len(both), spearman(accuracies, errors), probe)
+    accuracies, errors = zip(*pairs, strict=True) if pairs else ((), ())
+    return RankCorrelation(estimator, len(pairs), spearman(accuracies, errors), probe)
 
 
 def reported_accuracy_ace(found: Reported) -> AccuracyAce:
     """The points of a run of a report, those of the paper's estimators."""
     run, values = found.run, found.values
     chosen = [run.estimators[name] for name in headline(Headline.PAPER) if name in values]
-    return correlated([_point(run, own, values, "own") for own in chosen])
+    return correlated([_point(run, estimator, values, "own") for estimator in chosen])
 
 
 def join_accuracy_ace(several: Sequence[AccuracyAce]) -> AccuracyAce:
     """The points of several runs with their rank correlations."""
-    return correlated([point for found in several for point in found.points])
+    return correlated([point for result in several for point in result.points])
 
 
 FEWEST_RUNS = 4  # a rank correlation of fewer is undefined, and the figure nearly empty
@@ -199,19 +199,25 @@ def draw_accuracy_ace(result: AccuracyAce, look: Look = DEFAULT_LOOK) -> Figure:
     several probes, the points of the first are filled, and those of the others hollow, each with lines of its own.
     """
     size = (LEAST_INCHES, PANEL_INCHES)
-    estimators = list(dict.fromkeys(found.estimator for found in result.correlations))
+    estimators = list(dict.fromkeys(correlation.estimator for correlation in result.correlations))
     figure, panels, columns = frame.panel_figure(len(estimators), look, size, 0.4)
     names, runs = run_names(result.points, look), _looks(result.points)
     labelled: list[tuple[Axes, list[Label]]] = []
     for axes, estimator in zip(panels, estimators, strict=False):
-        points = [own for own in result.points if own.estimator == estimator]
-        points = [own for own in points if math.isfinite(own.accuracy.value) and math.isfinite(own.ace.value)]
+        points = [point for point in result.points if point.estimator == estimator]
+        points = [point for point in points if math.isfinite(point.accuracy.value) and math.isfinite(point.ace.value)]
         _draw_points(axes, points, runs)
         name = "Spearman's ρ" if look.width / columns > SPELLED_INCHES else "ρ ="
-        correlations = [found for found in result.correlations if found.estimator == estimator]
+        correlations = [correlation for correlation in result.correlations if correlation.estimator == estimator]
         frame.title_panel(axes, estimator, _of_probes(correlations, name))
         labelled.append(
-            (axes, [Label(names[own.run], own.accuracy.value, own.ace.value, runs[own.run].color) for own in points])
+            (
+                axes,
+                [
+                    Label(names[point.run], point.accuracy.value, point.ace.value, runs[point.run].color)
+                    for point in points
+                ],
+            )
         )
     accuracy = "Accuracy" if result.accuracy_of == "own" else "Accuracy of base"
     frame.outer_labels(panels, columns, f"{accuracy} (higher is better)", "ACE (lower is better)")
@@ -230,46 +236,51 @@ class _Look:
     fill: str = "full"  # as matplotlib names it: by probe
 
     def dots(self) -> dict[str, Any]:
-        own = {"color": self.color, "marker": self.marker, "linestyle": "none", "markersize": 4.5}
+        style = {"color": self.color, "marker": self.marker, "linestyle": "none", "markersize": 4.5}
         if self.fill == "full":
-            return own
-        return own | {"fillstyle": self.fill, "markerfacecoloralt": "white", "markeredgewidth": 1.1}
+            return style
+        return style | {"fillstyle": self.fill, "markerfacecoloralt": "white", "markeredgewidth": 1.1}
 
 
 def _looks(points: Sequence[AccuracyAcePoint]) -> dict[str, _Look]:
     """A colour for each family, ink for models without one; a marker for each kind of model, a fill for each probe."""
-    others = [color for color in COLOURS if color != BLACK]
+    palette = [color for color in COLOURS if color != BLACK]
     joined = {run for family in _family_runs(points) for run in family}
-    called = {own.run: family_of(own.model) for own in points if own.run in joined}
+    called = {point.run: family_of(point.model) for point in points if point.run in joined}
     places = {family: at for at, family in enumerate(dict.fromkeys(called.values()))}
-    colors = {run: others[places[family] % len(others)] for run, family in called.items()}
+    colors = {run: palette[places[family] % len(palette)] for run, family in called.items()}
     fills = dict(zip(_probes(points), cycle(FILLS), strict=False))
-    return {own.run: _Look(colors.get(own.run, INK), KIND_MARKERS[own.model_kind], fills[own.probe]) for own in points}
+    return {
+        point.run: _Look(colors.get(point.run, INK), KIND_MARKERS[point.model_kind], fills[point.probe])
+        for point in points
+    }
 
 
 def _probes(points: Sequence[AccuracyAcePoint]) -> list[str]:
-    return list(dict.fromkeys(own.probe for own in points))
+    return list(dict.fromkeys(point.probe for point in points))
 
 
 def _family_runs(points: Sequence[AccuracyAcePoint]) -> list[list[str]]:
     """The runs of each family and probe, smaller models first. A model of two runs is in none: no order joins these."""
-    found = []
+    groups = []
     for probe in _probes(points):
         runs: dict[str, list[str]] = {}
-        for own in {own.run: own for own in points if own.probe == probe}.values():
-            runs.setdefault(own.model, []).append(own.run)
-        several = families(runs)
-        found += [[runs[model][0] for model in own] for own in several if all(len(runs[model]) == 1 for model in own)]
-    return found
+        for point in {point.run: point for point in points if point.probe == probe}.values():
+            runs.setdefault(point.model, []).append(point.run)
+        ordered = families(runs)
+        groups += [
+            [runs[model][0] for model in models] for models in ordered if all(len(runs[model]) == 1 for model in models)
+        ]
+    return groups
 
 
 def _kind_samples(points: Sequence[AccuracyAcePoint], runs: Mapping[str, _Look]) -> dict[str, Artist]:
-    kinds = dict.fromkeys(own.model_kind for own in points)
+    kinds = dict.fromkeys(point.model_kind for point in points)
     names = {"causal": "causal model", "masked": "masked model", None: "kind not known"}
     samples: dict[str, Artist] = {
         names[kind]: frame.sample(**_Look(INK, KIND_MARKERS[kind]).dots()) for kind in kinds if len(kinds) > 1
     }
-    probes = {own.probe: (own.options, runs[own.run].fill) for own in points}
+    probes = {point.probe: (point.options, runs[point.run].fill) for point in points}
     for probe, (options, fill) in probes.items():
         if len(probes) > 1 or options is not None:
             among = "" if options is None else f" among {options} options"
@@ -282,13 +293,13 @@ def _kind_samples(points: Sequence[AccuracyAcePoint], runs: Mapping[str, _Look])
 def _draw_points(axes: Axes, points: Sequence[AccuracyAcePoint], runs: Mapping[str, _Look]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    by_run = {own.run: own for own in points}
-    for x, y in ((own.accuracy, own.ace) for own in points):
+    by_run = {point.run: point for point in points}
+    for x, y in ((point.accuracy, point.ace) for point in points):
         axes.plot([x.value, x.value], [y.low, y.high], color=BAR, linewidth=0.6, zorder=1.2)
         axes.plot([x.low, x.high], [y.value, y.value], color=BAR, linewidth=0.6, zorder=1.2)
     for family in _family_runs(points):
-        own = [by_run[run] for run in family]
-        path = [point.accuracy.value for point in own], [point.ace.value for point in own]
+        members = [by_run[run] for run in family]
+        path = [point.accuracy.value for point in members], [point.ace.value for point in members]
         axes.plot(*path, color=runs[family[0]].color, linewidth=0.8, alpha=0.7, zorder=1.6)
     for point in points:
         axes.plot([point.accuracy.value], [point.ace.value], **runs[point.run].dots())
@@ -304,18 +315,21 @@ def _in_shares(limits: tuple[float, float]) -> tuple[float, float]:
     return max(limits[0], -frame.MARGIN), min(limits[1], 1 + frame.MARGIN)
 
 
-def _of_probes(several: Sequence[RankCorrelation], name: str) -> str:
+def _of_probes(correlations: Sequence[RankCorrelation], name: str) -> str:
     """The correlation; of several probes the value of each: BEAR −0.41, n = 16; factor −0.52, n = 10."""
-    if len(several) == 1:
-        return _spelled(several[0], name)
-    values = [f"{own.probe} {_signed(replace(own.rho, low=math.nan))}, n = {own.runs}" for own in several]
+    if len(correlations) == 1:
+        return _spelled(correlations[0], name)
+    values = [
+        f"{correlation.probe} {_signed(replace(correlation.rho, low=math.nan))}, n = {correlation.runs}"
+        for correlation in correlations
+    ]
     return f"ρ: {'; '.join(values)}".replace("nan", "none")
 
 
-def _spelled(found: RankCorrelation, name: str) -> str:
-    if math.isnan(found.rho.value):
-        return f"{counted(found.runs, 'run')}: no correlation"
-    return f"{name} {_signed(found.rho)}, n = {found.runs}"
+def _spelled(correlation: RankCorrelation, name: str) -> str:
+    if math.isnan(correlation.rho.value):
+        return f"{counted(correlation.runs, 'run')}: no correlation"
+    return f"{name} {_signed(correlation.rho)}, n = {correlation.runs}"
 
 
 def _signed(rho: Estimate) -> str:

@@ -139,9 +139,11 @@ def accuracy_rejection(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS
     lines: list[RejectionLine] = []
     votes: list[VoteLine] = []
     for run in read_runs(runs, options.scores):
-        found = rejection_of(run, chosen_estimators(run, options, headline(Headline.PAPER)), options.scores.resampling)
-        lines += found.lines
-        votes += found.votes
+        rejection = rejection_of(
+            run, chosen_estimators(run, options, headline(Headline.PAPER)), options.scores.resampling
+        )
+        lines += rejection.lines
+        votes += rejection.votes
     return AccuracyRejection(tuple(lines), tuple(votes))
 
 
@@ -166,16 +168,16 @@ def rejection_of(run: ScoredRun, estimators: Sequence[Estimator], resampling: Re
 
 def _voters(run: ScoredRun) -> dict[int, Estimator]:
     """For each k = 2 .. T an estimator that fails where the vote of k does."""
-    averages = (own for own in run.estimators.values() if own.name.startswith(AVERAGES))
-    return {own.votes: own for own in averages if own.votes is not None}
+    averages = (estimator for estimator in run.estimators.values() if estimator.name.startswith(AVERAGES))
+    return {estimator.votes: estimator for estimator in averages if estimator.votes is not None}
 
 
 def _curves(estimators: Sequence[Estimator], confidences: dict[str, Confidence]) -> dict[str, AccuracyCurve]:
     """The two curves of each estimator that get a band."""
     curves: dict[str, AccuracyCurve] = {}
     for estimator in estimators:
-        found = confidences[estimator.name]
-        instances = sort_instances(found.confidence, found.correct)
+        confidence = confidences[estimator.name]
+        instances = sort_instances(confidence.confidence, confidence.correct)
         curves[f"threshold {estimator.name}"] = AtThresholds(instances, np.array(THRESHOLDS))
         curves[f"grid {estimator.name}"] = AtCoverage(instances, 1 - np.array(GRID))
     return curves
@@ -183,20 +185,22 @@ def _curves(estimators: Sequence[Estimator], confidences: dict[str, Confidence])
 
 def _polled(polls: Sequence[Confidence]) -> tuple[np.ndarray, np.ndarray]:
     """Failed and correct, both [votes, instances]."""
-    return np.array([found.failed for found in polls]), np.array([found.correct for found in polls])
+    return np.array([poll.failed for poll in polls]), np.array([poll.correct for poll in polls])
 
 
 def _votes(numbers: Sequence[int], polls: Sequence[Confidence]) -> AtVotes:
     return AtVotes(numbers, *_polled(polls))
 
 
-def _line(run: ScoredRun, estimator: Estimator, found: Confidence, bands: dict[str, AccuracyBand]) -> RejectionLine:
-    by_threshold = reject_by_threshold(found.confidence, found.correct)
+def _line(
+    run: ScoredRun, estimator: Estimator, confidence: Confidence, bands: dict[str, AccuracyBand]
+) -> RejectionLine:
+    by_threshold = reject_by_threshold(confidence.confidence, confidence.correct)
     grid = bands[f"grid {estimator.name}"]
     return RejectionLine(
         *lead_of(run, estimator),
         by_threshold=_points(by_threshold, bands[f"threshold {estimator.name}"]),
-        by_rank=reject_by_rank(found.confidence, found.correct),
+        by_rank=reject_by_rank(confidence.confidence, confidence.correct),
         band=Band(np.array(GRID), grid.accuracy, grid.low, grid.high, (grid.band_low, grid.band_high)),
     )
 
@@ -217,5 +221,5 @@ def reported_rejection(found: Reported) -> AccuracyRejection | None:
 
 def join_rejections(several: Sequence[AccuracyRejection]) -> AccuracyRejection:
     """The curves of several runs in one result."""
-    lines = tuple(line for found in several for line in found.lines)
-    return AccuracyRejection(lines, tuple(votes for found in several for votes in found.votes))
+    lines = tuple(line for result in several for line in result.lines)
+    return AccuracyRejection(lines, tuple(votes for result in several for votes in result.votes))

@@ -73,14 +73,14 @@ class AnswerOptions:
         import pandas as pd
 
         places = {"options": np.repeat(self.options, len(self.seeds)), "seed": np.tile(self.seeds, len(self.options))}
-        return pd.DataFrame(places | {name: found.T.ravel() for name, found in self.numbers.items()})
+        return pd.DataFrame(places | {name: numbers.T.ravel() for name, numbers in self.numbers.items()})
 
     @property
     def means(self) -> pd.DataFrame:
         """A row a number of options: the exact accuracy, of the other numbers the means over the seeds."""
         import pandas as pd
 
-        values = {name: [own.value for own in found] for name, found in self.estimates.items()}
+        values = {name: [estimate.value for estimate in column] for name, column in self.estimates.items()}
         return pd.DataFrame({"options": self.options} | values)
 
     def of_draw(self, estimator: str, place: int) -> OptionNumbers:
@@ -89,9 +89,9 @@ class AnswerOptions:
 
     def expected(self, estimator: str) -> tuple[OptionNumbers, OptionNumbers, OptionNumbers]:
         """One estimator's exact accuracy and means over the seeds; the lower and the upper ends of their intervals."""
-        found = [self.estimates[name] for name in columns_of(estimator)]
+        columns = [self.estimates[name] for name in columns_of(estimator)]
         value, low, high = (
-            OptionNumbers(*(np.array([getattr(own, end) for own in column]) for column in found))
+            OptionNumbers(*(np.array([getattr(estimate, end) for estimate in column]) for column in columns))
             for end in ("value", "low", "high")
         )
         return value, low, high
@@ -148,18 +148,18 @@ def answer_option_curve(
     counts, seeds = sorted(set(counts)), sorted(set(seeds))
     distributions, clusters = Distributions.from_table(table, options.ties), cluster_labels(table.relation, options)
     n_resamples = math.ceil(options.resampling.n_resamples / len(seeds))
-    found = [_drawn(distributions, seed, counts, options, n_resamples, clusters) for seed in seeds]
-    columns = list(found[0][0])
-    pooled = {name: tuple(_pooled([draw[at][name] for draw in found]) for at in range(len(counts))) for name in columns}
+    draws = [_drawn(distributions, seed, counts, options, n_resamples, clusters) for seed in seeds]
+    columns = list(draws[0][0])
+    pooled = {name: tuple(_pooled([draw[at][name] for draw in draws]) for at in range(len(counts))) for name in columns}
     exact = expected_correct(distributions, counts)
-    pooled["accuracy"] = tuple(bootstrap_mean(own, options.resampling, clusters) for own in exact)
+    pooled["accuracy"] = tuple(bootstrap_mean(correct, options.resampling, clusters) for correct in exact)
     return AnswerOptions(
         relations=tuple(np.unique(table.relation).tolist()),
         instances=table.n_instances,
         template=table.templates[0].number,
         options=np.array(counts, dtype=np.int64),
         seeds=tuple(seeds),
-        numbers={name: np.array([[own[name].value for own in draw] for draw in found]) for name in columns},
+        numbers={name: np.array([[numbers[name].value for numbers in draw] for draw in draws]) for name in columns},
         estimates=pooled,
     )
 
@@ -193,19 +193,21 @@ def _drawn(
     ranks = option_ranks(distributions, seed)
     samples = {}
     for count in counts:
-        kept = keep_options(distributions, ranks < count)
-        for name, confidence in (("base", base_confidence(kept)), ("margin", margin_confidence(kept))):
+        subset = keep_options(distributions, ranks < count)
+        for name, confidence in (("base", base_confidence(subset)), ("margin", margin_confidence(subset))):
             samples[f"{name} {count}"] = confidence.confidence, confidence.correct
-    metrics = [own for own in standard_metrics(options.ace_bins) if own.name in ("accuracy", "mean_confidence", "ace")]
+    metrics = [
+        metric for metric in standard_metrics(options.ace_bins) if metric.name in ("accuracy", "mean_confidence", "ace")
+    ]
     resampling = Resampling(n_resamples, options.resampling.seed + seed)
-    found = draw_samples(metrics, samples, resampling, clusters)
+    draws = draw_samples(metrics, samples, resampling, clusters)
     return [
         {
-            "accuracy": found[f"base {count}"]["accuracy"],
-            "mean_base": found[f"base {count}"]["mean_confidence"],
-            "mean_margin": found[f"margin {count}"]["mean_confidence"],
-            "ace_base": found[f"base {count}"]["ace"],
-            "ace_margin": found[f"margin {count}"]["ace"],
+            "accuracy": draws[f"base {count}"]["accuracy"],
+            "mean_base": draws[f"base {count}"]["mean_confidence"],
+            "mean_margin": draws[f"margin {count}"]["mean_confidence"],
+            "ace_base": draws[f"base {count}"]["ace"],
+            "ace_margin": draws[f"margin {count}"]["ace"],
         }
         for count in counts
     ]
@@ -213,11 +215,11 @@ def _drawn(
 
 def _pooled(draws: Sequence[Draws]) -> Estimate:
     """The mean over the seeds. Its interval holds the middle 95 % of the resamples of all seeds together."""
-    chance = [own.by_chance for own in draws if own.by_chance is not None]
+    chance = [draw.by_chance for draw in draws if draw.by_chance is not None]
     return interval(
         Draws(
-            float(np.mean([own.value for own in draws])),
-            np.concatenate([own.resampled for own in draws]),
+            float(np.mean([draw.value for draw in draws])),
+            np.concatenate([draw.resampled for draw in draws]),
             np.concatenate(chance) if chance else None,
         )
     )

@@ -132,8 +132,8 @@ class Calibration(Curves):
 
     def frame(self) -> pd.DataFrame:
         """See `Curves.frame`."""
-        several = any(line.questions is not None for line in self.lines)
-        return tidy(self._parts(), (*self.COLUMNS, "questions") if several else self.COLUMNS)
+        repeated = any(line.questions is not None for line in self.lines)
+        return tidy(self._parts(), (*self.COLUMNS, "questions") if repeated else self.COLUMNS)
 
     @property
     def said(self) -> str:
@@ -202,8 +202,10 @@ def calibration_lines(
     """A line for each estimator of a run, around the values that are known of its METRICS."""
     confidences = run.confidences([estimator.name for estimator in estimators])
     return [
-        calibration_line(lead_of(run, own), predictions(confidences)[own.name], values[own.name], ace_bins)
-        for own in estimators
+        calibration_line(
+            lead_of(run, estimator), predictions(confidences)[estimator.name], values[estimator.name], ace_bins
+        )
+        for estimator in estimators
     ]
 
 
@@ -219,7 +221,7 @@ def calibration_line(
     `questions` names the question of each instance, of replies. Where some have several, intervals of bins allow for
     it. Confidences in replies that have few values are drawn on the bins of ECE.
     """
-    confidence, correct = (np.asarray(own) for own in sample)
+    confidence, correct = (np.asarray(array) for array in sample)
     number, grouped = None, None
     if questions is not None:
         names, places = np.unique(np.asarray(questions), return_inverse=True)
@@ -250,8 +252,8 @@ def _binned(result: MetricResult, value: Estimate, grouped: _Grouped | None) -> 
     if grouped is not None:
         effect, questions = _by_question(bins, *grouped)
         right, trials = right / effect, trials / effect
-    own, joint = wilson_interval(right, trials), wilson_interval(right, trials, together)
-    return BinnedError(value, bins, *own, *joint, questions)
+    pointwise, joint = wilson_interval(right, trials), wilson_interval(right, trials, together)
+    return BinnedError(value, bins, *pointwise, *joint, questions)
 
 
 def _by_question(
@@ -259,9 +261,9 @@ def _by_question(
 ) -> tuple[Floats, Ints]:
     """The design effect of each bin, and how many questions are in it."""
     place = np.searchsorted(bins.edges[1:-1], confidence, side="left")  # as `bin_sample`: on an edge is below it
-    kept = [place == at for at in range(len(bins.count))]
-    effect = np.array([design_effect(correct[own], questions[own]) for own in kept])
-    return effect, np.array([len(np.unique(questions[own])) for own in kept])
+    masks = [place == at for at in range(len(bins.count))]
+    effect = np.array([design_effect(correct[mask], questions[mask]) for mask in masks])
+    return effect, np.array([len(np.unique(questions[mask])) for mask in masks])
 
 
 def _smooth(confidence: Floats, correct: npt.NDArray[np.bool_], value: Estimate) -> SmoothError:

@@ -61,14 +61,14 @@ def _strip(lines: Sequence[CalibrationLine], places: Mapping[str, int], below: s
 def _bins(line: CalibrationLine, of: str, name: str = "") -> Points:
     """The bins that hold an instance."""
     drawn, estimates, tips = line.drawn, [], []
-    kept = (drawn.bins.count > 0).nonzero()[0].tolist()
-    for at in kept:
+    places = (drawn.bins.count > 0).nonzero()[0].tolist()
+    for at in places:
         accuracy = Estimate(float(drawn.bins.accuracy[at]), float(drawn.low[at]), float(drawn.high[at]))
         of_bin = f"confidence {drawn.bins.confidence[at]:.3f}, accuracy {accuracy.value:.3f}"
         tips.append(f"{line.estimator}: {of_bin}\n{counted(int(drawn.bins.count[at]), of)}")
         estimates.append(accuracy)
     return Points(
-        tuple(drawn.bins.confidence[kept].tolist()), tuple(estimates), tuple(tips), joined=not name, name=name
+        tuple(drawn.bins.confidence[places].tolist()), tuple(estimates), tuple(tips), joined=not name, name=name
     )
 
 
@@ -99,9 +99,9 @@ def draw_calibration(result: Calibration, look: Look = DEFAULT_LOOK) -> Figure:
     if look.form == "overlay":
         panels = [overlaid(row, places, result.of, names[run]) for run, row in rows.items()]
         return paper.draw_strips([panels] if panels else [], look, OVERLAY_SIZES, remark=result.said)
-    several = len(rows) > 1
+    headed = len(rows) > 1
     blocks = [
-        [alone(line, places, result.of, names[run] if several and not at else "") for at, line in enumerate(row)]
+        [alone(line, places, result.of, names[run] if headed and not at else "") for at, line in enumerate(row)]
         for run, row in rows.items()
     ]
     return paper.draw_strips(blocks, look, SIZES, names[result.lines[0].run] if len(rows) == 1 else "", result.said)

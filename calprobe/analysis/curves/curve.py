@@ -80,8 +80,8 @@ class Curves:
 
     def of_runs(self) -> tuple[Line, ...]:
         """All of its lines or points."""
-        found = (getattr(self, field.name) for field in fields(self))
-        return tuple(line for own in found if isinstance(own, tuple) for line in own if isinstance(line, Line))
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(line for value in values if isinstance(value, tuple) for line in value if isinstance(line, Line))
 
     def _parts(self) -> Iterable[Columns]:
         """The blocks of rows that the table is made of."""
@@ -90,9 +90,9 @@ class Curves:
 
 def lines_of(lines: Sequence[AnyLine], estimators: Sequence[str]) -> tuple[AnyLine, ...]:
     """The lines of these estimators, run by run in the order given."""
-    found = {(line.run, line.estimator): line for line in lines}
+    by_place = {(line.run, line.estimator): line for line in lines}
     places = [(run, name) for run in dict.fromkeys(line.run for line in lines) for name in estimators]
-    return tuple(found[place] for place in places if place in found)
+    return tuple(by_place[place] for place in places if place in by_place)
 
 
 def tidy(columns: Iterable[Columns], order: tuple[str, ...]) -> pd.DataFrame:
@@ -106,8 +106,8 @@ def tidy(columns: Iterable[Columns], order: tuple[str, ...]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    parts = [_block(part) for part in columns]
-    values = {name: [value for part in parts for value in part.get(name, _missing(part))] for name in order}
+    blocks = [_block(block) for block in columns]
+    values = {name: [value for block in blocks for value in block.get(name, _missing(block))] for name in order}
     return pd.DataFrame(values, columns=list(order))
 
 
@@ -135,12 +135,14 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _block(part: Columns) -> dict[str, list[Any]]:
+def _block(columns: Columns) -> dict[str, list[Any]]:
     """The part's columns as lists of one length."""
-    lengths = {len(value) for value in part.values() if isinstance(value, np.ndarray)}
+    lengths = {len(value) for value in columns.values() if isinstance(value, np.ndarray)}
     n_rows = lengths.pop() if lengths else 1
-    return {name: value.tolist() if isinstance(value, np.ndarray) else [value] * n_rows for name, value in part.items()}
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else [value] * n_rows for name, value in columns.items()
+    }
 
 
-def _missing(part: Mapping[str, list[Any]]) -> list[float]:
-    return [float("nan")] * len(next(iter(part.values())))
+def _missing(block: Mapping[str, list[Any]]) -> list[float]:
+    return [float("nan")] * len(next(iter(block.values())))

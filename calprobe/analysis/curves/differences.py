@@ -49,15 +49,19 @@ class Forest:
 def forest(comparison: Comparison) -> Forest:
     """The rows and panels of a comparison; the slope of markers, which is on another scale, is not among them."""
     rows = tuple(_rows_within(comparison) if comparison.within is not None else _rows_of_pairs(comparison))
-    present = {own.metric for row in rows for own in row.contrasts if not math.isnan(own.difference.value)}
+    present = {
+        contrast.metric for row in rows for contrast in row.contrasts if not math.isnan(contrast.difference.value)
+    }
     titles = {metric.name: metric.title for metric in comparison.metrics}
     better: dict[str, str] = {metric.name: metric.better or "" for metric in comparison.metrics}
     if comparison.within is None:
         of_all = {pair.accuracy_of for pair in comparison.pairs}
         mean = "BEAR score" if all(run.has_bear_score for run in comparison.runs) else "mean accuracy"
-        shown = mean if of_all == {"bear_score"} and ACCURACY not in titles else "accuracy"
-        titles, better = {ACCURACY: shown} | titles, {ACCURACY: "larger"} | better
-    estimators = dict.fromkeys(own.estimator for row in rows for own in row.contrasts if own.estimator is not None)
+        title = mean if of_all == {"bear_score"} and ACCURACY not in titles else "accuracy"
+        titles, better = {ACCURACY: title} | titles, {ACCURACY: "larger"} | better
+    estimators = dict.fromkeys(
+        contrast.estimator for row in rows for contrast in row.contrasts if contrast.estimator is not None
+    )
     return Forest(
         rows,
         {name: title for name, title in titles.items() if name in present},
@@ -101,17 +105,17 @@ def draw_differences(found: Forest, look: Look = DEFAULT_LOOK) -> Figure:
     styles = _styles(found)
     columns = max(1, min(len(found.panels), int((look.width - LABEL_INCHES) // PANEL_INCHES)))
     blocks = max(1, -(-len(found.panels) // columns))
-    lines = max((own.label.count("\n") + 1 for own in found.rows), default=1)
+    lines = max((row.label.count("\n") + 1 for row in found.rows), default=1)
     row = max(LINE_INCHES * lines + 0.08, POINT_INCHES * (1 + len(found.estimators)))
     figure = frame.blank_figure(look.width, blocks * (row * max(1, len(found.rows)) + 0.75) + 0.5)
     grid = figure.subplots(blocks, columns, squeeze=False, sharey=True)
-    every: list[Axes] = list(grid.ravel())
-    for unused in every[max(1, len(found.panels)) :]:
+    panels: list[Axes] = list(grid.ravel())
+    for unused in panels[max(1, len(found.panels)) :]:
         unused.remove()
-    for axes, metric in zip(every, found.panels, strict=False):
+    for axes, metric in zip(panels, found.panels, strict=False):
         _draw_panel(axes, found, metric, styles)
-    every[0].set_ylim(len(found.rows) - 0.4, -0.6)
-    every[0].set_yticks(range(len(found.rows)), [_fitting(own.label, look.width) for own in found.rows])
+    panels[0].set_ylim(len(found.rows) - 0.4, -0.6)
+    panels[0].set_yticks(range(len(found.rows)), [_fitting(row.label, look.width) for row in found.rows])
     legend: dict[str, Artist] = {}
     if len(styles) > 1:
         legend = {name: frame.sample(**style.dots()) for name, style in styles.items() if name is not None}
@@ -131,26 +135,26 @@ def _fitting(label: str, width: float) -> str:
     return "\n".join(shortened(line, letters) for line in label.split("\n"))
 
 
-def _styles(found: Forest) -> dict[str | None, SeriesStyle]:
+def _styles(forest: Forest) -> dict[str | None, SeriesStyle]:
     """A style for each estimator, and one for what is of none."""
     styles: dict[str | None, SeriesStyle] = {None: style_at(0)}
-    styles.update(series_styles(found.estimators))
+    styles.update(series_styles(forest.estimators))
     return styles
 
 
-def _draw_panel(axes: Axes, found: Forest, metric: str, styles: Mapping[str | None, SeriesStyle]) -> None:
+def _draw_panel(axes: Axes, forest: Forest, metric: str, styles: Mapping[str | None, SeriesStyle]) -> None:
     """The differences of a metric, each estimator's a little below the one before."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    if found.margin is not None:
-        axes.axvspan(-found.margin, found.margin, color="#eeeeee", linewidth=0, zorder=0)
+    if forest.margin is not None:
+        axes.axvspan(-forest.margin, forest.margin, color="#eeeeee", linewidth=0, zorder=0)
     axes.axvline(0, color=FAINT, linewidth=0.8)
-    for place, row in enumerate(found.rows):
-        own = [contrast for contrast in row.contrasts if contrast.metric == metric]
-        for at, contrast in enumerate(own):
-            _draw_point(axes, contrast, place + _aside(at, len(own)), styles[contrast.estimator])
-    better = found.better[metric]
-    title = found.panels[metric]
+    for place, row in enumerate(forest.rows):
+        contrasts = [contrast for contrast in row.contrasts if contrast.metric == metric]
+        for at, contrast in enumerate(contrasts):
+            _draw_point(axes, contrast, place + _aside(at, len(contrasts)), styles[contrast.estimator])
+    better = forest.better[metric]
+    title = forest.panels[metric]
     frame.title_panel(axes, title[:1].upper() + title[1:], f"{better} is better" if better else "")
     axes.set_xlabel("difference")
     axes.xaxis.set_major_locator(MaxNLocator(3, min_n_ticks=2))

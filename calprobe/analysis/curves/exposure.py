@@ -118,16 +118,16 @@ def exposure_lines(run: ScoredRun, exposures: ExposureCounts, options: CurveOpti
 def counts_of(label: str, instances: Units, exposures: ExposureCounts) -> Ints:
     """How often each instance of the run is in the training data, [instances]. Raises as `exposure`."""
     places = zip(instances.group.tolist(), instances.id.tolist(), strict=True)
-    known = ((exposures.get(name, ()), at) for name, at in places)
-    counts = [own[at] if at < len(own) else None for own, at in known]
+    lookups = ((exposures.get(name, ()), at) for name, at in places)
+    counts = [of_relation[at] if at < len(of_relation) else None for of_relation, at in lookups]
     if None in counts:
         at = counts.index(None)
         fact = f"{instances.group[at]}, instance {instances.id[at]}"
         raise UsageError(f"{label}: no exposure count for {fact}; name a run of facts with counts (tiny-clm, tiny-mlm)")
-    found = np.array(counts, dtype=np.int64)
-    if (found < 0).any():
-        raise ValueError(f"exposures must not be negative; got {found.min()}")
-    return found
+    array = np.array(counts, dtype=np.int64)
+    if (array < 0).any():
+        raise ValueError(f"exposures must not be negative; got {array.min()}")
+    return array
 
 
 def exposure_ranges(counts: Ints) -> Ints:
@@ -139,33 +139,37 @@ def exposure_ranges(counts: Ints) -> Ints:
     return np.array([0 if count == 0 else (count - 1).bit_length() + 1 for count in counts.tolist()], dtype=np.int64)
 
 
-def _line(run: ScoredRun, estimator: Estimator, found: Confidence, counts: Ints, options: CurveOptions) -> ExposureLine:
+def _line(
+    run: ScoredRun, estimator: Estimator, confidence: Confidence, counts: Ints, options: CurveOptions
+) -> ExposureLine:
     ranges = exposure_ranges(counts)
-    inside = [ranges == which for which in np.unique(ranges)]
-    numbers = [_numbers(run, found, kept, options) for kept in inside]
+    masks = [ranges == code for code in np.unique(ranges)]
+    numbers = [_numbers(run, confidence, mask, options) for mask in masks]
     return ExposureLine(
         *lead_of(run, estimator),
-        told=np.array([counts[kept].mean() for kept in inside], dtype=np.float64),
-        least=np.array([counts[kept].min() for kept in inside], dtype=np.int64),
-        most=np.array([counts[kept].max() for kept in inside], dtype=np.int64),
-        instances=np.array([kept.sum() for kept in inside], dtype=np.int64),
+        told=np.array([counts[mask].mean() for mask in masks], dtype=np.float64),
+        least=np.array([counts[mask].min() for mask in masks], dtype=np.int64),
+        most=np.array([counts[mask].max() for mask in masks], dtype=np.int64),
+        instances=np.array([mask.sum() for mask in masks], dtype=np.int64),
         accuracy=tuple(accuracy for accuracy, _ in numbers),
         mean_confidence=tuple(confidence for _, confidence in numbers),
     )
 
 
-def _numbers(run: ScoredRun, found: Confidence, kept: np.ndarray, options: CurveOptions) -> tuple[Estimate, Estimate]:
+def _numbers(
+    run: ScoredRun, confidence: Confidence, mask: np.ndarray, options: CurveOptions
+) -> tuple[Estimate, Estimate]:
     """Accuracy and mean confidence of the instances kept."""
     values = bootstrap(
         metrics_named(("accuracy", "mean_confidence"), options.scores),
-        found.confidence[kept],
-        found.correct[kept],
+        confidence.confidence[mask],
+        confidence.correct[mask],
         options.scores.resampling,
-        None if run.clusters is None else run.clusters[kept],
+        None if run.clusters is None else run.clusters[mask],
     )
     accuracy = values["accuracy"]
     if run.clusters is None:  # where all of a few are right, every resample says so
-        low, high = wilson_interval([found.correct[kept].sum()], [kept.sum()])
+        low, high = wilson_interval([confidence.correct[mask].sum()], [mask.sum()])
         accuracy = Estimate(accuracy.value, float(low[0]), float(high[0]))
     return accuracy, values["mean_confidence"]
 
@@ -218,9 +222,9 @@ def _along(times: float) -> float:
 def draw_exposure(result: Exposure, look: Look = DEFAULT_LOOK) -> Figure:
     """A row for each run, a panel for each estimator."""
     rows, names = run_rows(result.lines), run_names(result.lines, look)
-    several = len(rows) > 1
+    headed = len(rows) > 1
     blocks = [
-        [composed(line, names[run] if several and not at else "") for at, line in enumerate(row)]
+        [composed(line, names[run] if headed and not at else "") for at, line in enumerate(row)]
         for run, row in rows.items()
     ]
     return paper.draw_strips(blocks, look, SIZES, names[result.lines[0].run] if len(rows) == 1 else "")

@@ -30,10 +30,10 @@ def among_options(run: ScoredRun, count: int, estimators: Sequence[str], options
     if not len(run.instances) or int(run.widths.max()) <= count:
         return None
     counts = sorted({count, max(count, *option_counts(run))})
-    found = answer_option_curve(run.table, counts, options=options)
+    curve = answer_option_curve(run.table, counts, options=options)
     at = counts.index(count)
-    accuracy = found.estimates["accuracy"][at]
-    return {name: {"accuracy": accuracy, "ace": found.estimates[columns_of(name)[2]][at]} for name in estimators}
+    accuracy = curve.estimates["accuracy"][at]
+    return {name: {"accuracy": accuracy, "ace": curve.estimates[columns_of(name)[2]][at]} for name in estimators}
 
 
 def check_options(count: int, estimators: Sequence[str]) -> None:

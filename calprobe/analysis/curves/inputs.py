@@ -82,23 +82,23 @@ def chosen_estimators(
     Raises:
         UsageError: one asked for that the run does not have or that is no probability, or none of the defaults.
     """
-    given = {name: found for name, found in run.estimators.items() if among is None or name in among}
-    asked = tuple(dict.fromkeys(options.estimators or defaults))
-    lacking = [name for name in asked if name not in given]
-    if len(lacking) == len(asked) or (lacking and options.estimators):
-        if not given:
+    estimators = {name: estimator for name, estimator in run.estimators.items() if among is None or name in among}
+    names = tuple(dict.fromkeys(options.estimators or defaults))
+    lacking = [name for name in names if name not in estimators]
+    if len(lacking) == len(names) or (lacking and options.estimators):
+        if not estimators:
             raise UsageError(f"{run.label} has no estimator for this curve; score it with template 0 or paraphrases")
-        raise UsageError(no_estimator(f"{run.label}, for this curve,", lacking, given))
-    chosen = tuple(given[name] for name in asked if name in given)
-    if probabilities and (orders := [found.name for found in chosen if found.scale == "order"]):
-        what = f"{', '.join(orders)}: an order, no probability, so it has no calibration"
-        raise UsageError(f"{what}; use --kind accuracy-rejection, or leave it out")
+        raise UsageError(no_estimator(f"{run.label}, for this curve,", lacking, estimators))
+    chosen = tuple(estimators[name] for name in names if name in estimators)
+    if probabilities and (orders := [estimator.name for estimator in chosen if estimator.scale == "order"]):
+        reason = f"{', '.join(orders)}: an order, no probability, so it has no calibration"
+        raise UsageError(f"{reason}; use --kind accuracy-rejection, or leave it out")
     return chosen
 
 
 def predictions(confidences: dict[str, Confidence]) -> dict[str, Predictions]:
     """What metrics take, by estimator."""
-    return {name: (found.confidence, found.correct) for name, found in confidences.items()}
+    return {name: (confidence.confidence, confidence.correct) for name, confidence in confidences.items()}
 
 
 def metrics_named(names: Sequence[str], options: ReportOptions) -> tuple[Metric, ...]:

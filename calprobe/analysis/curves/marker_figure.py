@@ -67,11 +67,11 @@ def _numbers(result: Markers, names: Mapping[str, str], look: Look) -> Figure:
     return figure
 
 
-def _draw_wordings(axes: Axes, places: Mapping[str, float], found: Mapping[str, Estimate | Difference]) -> None:
-    heights = [places[marker] for marker in found]
-    low, high = [own.low for own in found.values()], [own.high for own in found.values()]
+def _draw_wordings(axes: Axes, places: Mapping[str, float], estimates: Mapping[str, Estimate | Difference]) -> None:
+    heights = [places[marker] for marker in estimates]
+    low, high = [estimate.low for estimate in estimates.values()], [estimate.high for estimate in estimates.values()]
     axes.hlines(heights, low, high, color=_STYLE.color, linewidth=0.8)
-    axes.plot([own.value for own in found.values()], heights, **_STYLE.dots())
+    axes.plot([estimate.value for estimate in estimates.values()], heights, **_STYLE.dots())
 
 
 def _draw_shift(axes: Axes, places: Mapping[str, float], points: Sequence[MarkerPoint]) -> None:
@@ -124,9 +124,9 @@ def _shifts(
         if (shift := getattr(point, field)) is not None:
             place = runs.index(point.run), markers.index(point.marker)
             values[place], p_values[place] = shift.value, getattr(point, f"{field}_p_holm")
-    known = np.isfinite(values[:-1])
+    finite = np.isfinite(values[:-1])
     with np.errstate(invalid="ignore"):
-        values[-1] = np.where(known, values[:-1], 0).sum(axis=0) / known.sum(axis=0)
+        values[-1] = np.where(finite, values[:-1], 0).sum(axis=0) / finite.sum(axis=0)
     return values, p_values < SIGNIFICANT
 
 

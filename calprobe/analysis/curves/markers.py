@@ -109,14 +109,14 @@ def marker_points(run: ScoredRun, values: Values, options: ReportOptions) -> lis
     corrected = _corrected(shifts)
     points = []
     for estimator in chosen:
-        own, marker = values[estimator.name], estimator.marker or "plain"
+        estimates, marker = values[estimator.name], estimator.marker or "plain"
         point = MarkerPoint(
             *lead_of(run, estimator),
             marker=marker,
             percentage=float(marker) if marker.isdecimal() else float("nan"),
-            accuracy=own["accuracy"],
-            mean_confidence=own["mean_confidence"],
-            ace=own["ace"],
+            accuracy=estimates["accuracy"],
+            mean_confidence=estimates["mean_confidence"],
+            ace=estimates["ace"],
             shift=None,
         )
         for metric, shift in shifts.get((estimator.name, BASE), {}).items():
@@ -129,14 +129,16 @@ def marker_points(run: ScoredRun, values: Values, options: ReportOptions) -> lis
 
 def _corrected(shifts: Mapping[tuple[str, str], Mapping[str, Difference]]) -> dict[tuple[str, str], float]:
     """Holm's corrected p-values of a run, by wording and metric."""
-    places = [(wording, metric) for (wording, _), found in shifts.items() for metric in found]
-    p_values = [found[metric].p_value for found in shifts.values() for metric in found]
+    places = [(wording, metric) for (wording, _), differences in shifts.items() for metric in differences]
+    p_values = [differences[metric].p_value for differences in shifts.values() for metric in differences]
     return dict(zip(places, holm(p_values).tolist(), strict=True))
 
 
 def _wordings(run: ScoredRun) -> list[Estimator]:
     """The plain statement and the markers."""
-    chosen = [found for found in run.estimators.values() if found.name == BASE or found.marker is not None]
+    chosen = [
+        estimator for estimator in run.estimators.values() if estimator.name == BASE or estimator.marker is not None
+    ]
     names = [estimator.name for estimator in chosen]
     if BASE not in names or len(names) == 1:
         lacking = "epistemic" if BASE in names else "plain"
@@ -146,11 +148,11 @@ def _wordings(run: ScoredRun) -> list[Estimator]:
 
 def reported_markers(found: Reported) -> Markers | None:
     """The points of a run of a report; None without epistemic templates."""
-    if not any(own.marker is not None for own in found.run.estimators.values()):
+    if not any(estimator.marker is not None for estimator in found.run.estimators.values()):
         return None
     return Markers(tuple(marker_points(found.run, found.values, found.options)))
 
 
 def join_markers(several: Sequence[Markers]) -> Markers:
     """The points of several runs."""
-    return Markers(tuple(point for found in several for point in found.points))
+    return Markers(tuple(point for result in several for point in result.points))

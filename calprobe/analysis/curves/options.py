@@ -68,14 +68,14 @@ class Options(Curves):
     def _parts(self) -> Iterable[Columns]:
         for line in self.lines:
             ends = {"low": line.low, "high": line.high}
-            intervals = {f"{name}_{end}": getattr(own, name) for end, own in ends.items() for name in NUMBERS}
+            intervals = {f"{name}_{end}": getattr(numbers, name) for end, numbers in ends.items() for name in NUMBERS}
             yield {**line.lead, "seed": float("nan"), **_columns(line, line.means), **intervals}
-            for seed, found in zip(line.seeds, line.draws, strict=True):
-                yield {**line.lead, "seed": float(seed), **_columns(line, found)}
+            for seed, draw in zip(line.seeds, line.draws, strict=True):
+                yield {**line.lead, "seed": float(seed), **_columns(line, draw)}
 
 
-def _columns(line: OptionsLine, found: OptionNumbers) -> Columns:
-    return {"options": line.options, **{name: getattr(found, name) for name in NUMBERS}}
+def _columns(line: OptionsLine, numbers: OptionNumbers) -> Columns:
+    return {"options": line.options, **{name: getattr(numbers, name) for name in NUMBERS}}
 
 
 def options_curve(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> Options:
@@ -97,18 +97,18 @@ def options_curve(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> 
     lines: list[OptionsLine] = []
     for run in read_runs(runs, options.scores):
         chosen = chosen_estimators(run, options, MEASURED, among=MEASURED)
-        found = answer_option_curve(run.table, option_counts(run), OPTION_SEEDS, options.scores)
+        curve = answer_option_curve(run.table, option_counts(run), OPTION_SEEDS, options.scores)
         for estimator in chosen:
-            means, low, high = found.expected(estimator.name)
+            means, low, high = curve.expected(estimator.name)
             lines.append(
                 OptionsLine(
                     *lead_of(run, estimator),
-                    relations=found.relations,
-                    instances=found.instances,
-                    options=found.options,
+                    relations=curve.relations,
+                    instances=curve.instances,
+                    options=curve.options,
                     seeds=OPTION_SEEDS,
                     means=means,
-                    draws=tuple(found.of_draw(estimator.name, place) for place in range(len(OPTION_SEEDS))),
+                    draws=tuple(curve.of_draw(estimator.name, place) for place in range(len(OPTION_SEEDS))),
                     low=low,
                     high=high,
                 )
@@ -123,8 +123,8 @@ def option_counts(run: ScoredRun) -> tuple[int, ...]:
     """
     largest = int(run.widths.max(initial=0))
     if largest < 2:
-        found = f"the largest answer space has {largest}" if largest else "it has no complete relation"
-        raise UsageError(f"{run.label}: a curve of answer options needs two candidates; {found}")
+        reason = f"the largest answer space has {largest}" if largest else "it has no complete relation"
+        raise UsageError(f"{run.label}: a curve of answer options needs two candidates; {reason}")
     return tuple(range(2, largest + 1)) if largest < FEW else tuple(k for k in OPTION_COUNTS if k <= largest)
 
 
@@ -149,8 +149,8 @@ def draw_options(result: Options, look: Look = DEFAULT_LOOK) -> Figure:
     The answers of base and margin are the same, and so are their accuracies, which are drawn once.
     """
     runs, names = distinct([line.run for line in result.lines]), run_names(result.lines, look)
-    parts = [runs[at : at + MAX_SERIES] for at in range(0, len(runs), MAX_SERIES)] or [[]]
-    blocks = [_panels([line for line in result.lines if line.run in part], runs) for part in parts]
+    groups = [runs[at : at + MAX_SERIES] for at in range(0, len(runs), MAX_SERIES)] or [[]]
+    blocks = [_panels([line for line in result.lines if line.run in group], runs) for group in groups]
     figure, grids, columns = frame.block_figure([len(block) for block in blocks], look, (LEAST_INCHES, PANEL_INCHES))
     for grid, block in zip(grids, blocks, strict=True):
         for at, (axes, panel) in enumerate(zip(grid, block, strict=True)):
@@ -159,7 +159,7 @@ def draw_options(result: Options, look: Look = DEFAULT_LOOK) -> Figure:
                 axes.set_xlabel("Answer options")
     _same_axes([axes for grid in grids for axes in grid], [panel for block in blocks for panel in block])
     frame.title_figure(figure, look, _subject(result.lines, names))
-    frame.legends_in_gaps(figure, grids, columns, [_entries(result.lines, part, names) for part in parts])
+    frame.legends_in_gaps(figure, grids, columns, [_entries(result.lines, group, names) for group in groups])
     return figure
 
 
@@ -168,16 +168,16 @@ def _panels(lines: Sequence[OptionsLine], runs: Sequence[str]) -> list[_Panel]:
     first = tuple(line for line in lines if line.estimator == estimators[0])
     if len(runs) <= 1:
         styles = series_styles(estimators)
-        every = tuple((styles[line.estimator], line) for line in lines)
+        pairs = tuple((styles[line.estimator], line) for line in lines)
         shared = "the same for base and margin" if len(estimators) > 1 else ""
-        alone = tuple((_BOTH if shared else style, line) for style, line in every[:1])
-        return [_Panel("accuracy", shared, alone), _Panel("mean_confidence", "", every), _Panel("ace", "", every)]
+        alone = tuple((_BOTH if shared else style, line) for style, line in pairs[:1])
+        return [_Panel("accuracy", shared, alone), _Panel("mean_confidence", "", pairs), _Panel("ace", "", pairs)]
     of_runs = run_styles(runs)
     panels = [_Panel("accuracy", "of base and margin", tuple((of_runs[line.run], line) for line in first))]
     for number in ("mean_confidence", "ace"):
         for name in estimators:
-            own = tuple((of_runs[line.run], line) for line in lines if line.estimator == name)
-            panels.append(_Panel(number, f"of {name}", own))
+            entries = tuple((of_runs[line.run], line) for line in lines if line.estimator == name)
+            panels.append(_Panel(number, f"of {name}", entries))
     return panels
 
 
@@ -191,12 +191,12 @@ def _draw_number(axes: Axes, panel: _Panel) -> None:
     frame.title_panel(axes, NUMBERS[panel.number], panel.note)
 
 
-def _same_axes(panels: Sequence[Axes], wanted: Sequence[_Panel]) -> None:
+def _same_axes(panels: Sequence[Axes], contents: Sequence[_Panel]) -> None:
     """Accuracy and confidence from 0 to 1, ACE from 0 to one upper end for all."""
-    errors = [axes for axes, panel in zip(panels, wanted, strict=True) if panel.number == "ace"]
-    for axes, panel in zip(panels, wanted, strict=True):
+    errors = [axes for axes, panel in zip(panels, contents, strict=True) if panel.number == "ace"]
+    for axes, panel in zip(panels, contents, strict=True):
         if panel.number == "ace":
-            axes.set_ylim(0, max(own.get_ylim()[1] for own in errors))
+            axes.set_ylim(0, max(axes.get_ylim()[1] for axes in errors))
         else:
             frame.share_axis(axes, "y")
 

@@ -35,19 +35,19 @@ class QuarterBars:
         heads = tuple(f"{bar.title}, {bar.facts:,} facts" for bar in self.bars)
         titles = Texts((0.0,) * len(rows), tuple(at - 0.33 for at in rows), heads, fixed=True)
         names = self.bars[0].names if self.bars else ()
-        series = tuple(Series(name, PLACES[part], (_part(self.bars, part),)) for part, name in enumerate(names))
+        series = tuple(Series(name, PLACES[place], (_part(self.bars, place),)) for place, name in enumerate(names))
         across, down = Scale("share of the facts", "share"), Scale.of_rows([""] * len(rows), BAR_INCHES, grid=False)
         label = "Shares of the facts that both ways, one or neither get right, a bar a pair."
         return Panel(self.title, across, down, series, (titles,), label=label, size=(2.6, REST_INCHES))
 
 
-def _part(several: Sequence[Quarters], part: int) -> Tiles:
+def _part(bars: Sequence[Quarters], place: int) -> Tiles:
     return Tiles(
-        tuple(map(float, range(len(several)))),
-        tuple(sum(bar.shares[:part]) for bar in several),
-        tuple(bar.shares[part] for bar in several),
-        tuple(f"{100 * bar.shares[part]:.0f}" for bar in several),
-        tuple(f"{bar.names[part]}: {bar.shares[part]:.3f} of {bar.facts:,} facts" for bar in several),
-        None if part < len(PLACES) - 1 else (),  # neither is grey
+        tuple(map(float, range(len(bars)))),
+        tuple(sum(bar.shares[:place]) for bar in bars),
+        tuple(bar.shares[place] for bar in bars),
+        tuple(f"{100 * bar.shares[place]:.0f}" for bar in bars),
+        tuple(f"{bar.names[place]}: {bar.shares[place]:.3f} of {bar.facts:,} facts" for bar in bars),
+        None if place < len(PLACES) - 1 else (),  # neither is grey
         thick=0.5,
     )

@@ -39,7 +39,7 @@ _VOTE = SeriesStyle(INK, "*", (0, ()))
 def draw_accuracy_rejection(result: AccuracyRejection, look: Look = DEFAULT_LOOK) -> Figure:
     """One run: a panel by threshold, with the votes, and one by rank. Several: a panel for each estimator, by rank with
     the thresholds as points, and one for the votes; these again for each MOST_LINES runs."""
-    if len({own.run for own in (*result.lines, *result.votes)}) > 1:
+    if len({line.run for line in (*result.lines, *result.votes)}) > 1:
         return _several_runs(result, look)
     return _one_run(result, look)
 
@@ -58,8 +58,8 @@ def _one_run(result: AccuracyRejection, look: Look) -> Figure:
         note = f"numbers: thresholds of {group.series[0].name}"
         frame.title_panel(by_threshold, "By threshold of confidence", note)
         frame.title_panel(by_rank, "By rank of confidence", _note([series.line for series in group.series]))
-    for own in result.votes:
-        entries["k paraphrases agree"] = _draw_votes(panels[0], own, _VOTE)
+    for line in result.votes:
+        entries["k paraphrases agree"] = _draw_votes(panels[0], line, _VOTE)
     _set_axes(result, panels, columns)
     frame.finish(figure, look, entries, next(iter(run_names((*result.lines, *result.votes), look).values()), ""))
     for at, group in enumerate(groups):
@@ -70,24 +70,24 @@ def _one_run(result: AccuracyRejection, look: Look) -> Figure:
 
 
 def _several_runs(result: AccuracyRejection, look: Look) -> Figure:
-    every = (*result.lines, *result.votes)
-    runs, styles = distinct([own.run for own in every]), run_styles([own.run for own in every])
-    names = run_names(every, look)
-    parts = [runs[at : at + MOST_LINES] for at in range(0, len(runs), MOST_LINES)]
-    blocks = [_block(result, part) for part in parts]
+    all_lines = (*result.lines, *result.votes)
+    runs, styles = distinct([line.run for line in all_lines]), run_styles([line.run for line in all_lines])
+    names = run_names(all_lines, look)
+    groups = [runs[at : at + MOST_LINES] for at in range(0, len(runs), MOST_LINES)]
+    blocks = [_block(result, group) for group in groups]
     size = (LEAST_INCHES, PANEL_INCHES)
     figure, panels, columns = frame.block_figure([len(block) for block in blocks], look, size, 0.4)
     entries = []
-    for own, block, part in zip(panels, blocks, parts, strict=True):
-        for axes, (title, lines) in zip(own, block.items(), strict=True):
+    for block_panels, block, group in zip(panels, blocks, groups, strict=True):
+        for axes, (title, lines) in zip(block_panels, block.items(), strict=True):
             _draw_runs(axes, lines, styles)
             frame.title_panel(axes, title, _note(lines))
-        entries.append({names[run]: frame.sample(**styles[run].points()) for run in part} | _threshold_sample())
-        _set_axes(result, own, columns)
+        entries.append({names[run]: frame.sample(**styles[run].points()) for run in group} | _threshold_sample())
+        _set_axes(result, block_panels, columns)
     frame.title_figure(figure, look)
     frame.legends_in_gaps(figure, panels, columns, entries)
-    for own, part in zip(panels, parts, strict=True):
-        place_labels(own[-1], _vote_names([votes for votes in result.votes if votes.run == part[0]]), _VOTES)
+    for block_panels, group in zip(panels, groups, strict=True):
+        place_labels(block_panels[-1], _vote_names([votes for votes in result.votes if votes.run == group[0]]), _VOTES)
     return figure
 
 
@@ -95,7 +95,7 @@ def _block(result: AccuracyRejection, runs: Sequence[str]) -> dict[str, list[Rej
     """The lines of some runs by the title of their panel."""
     block: dict[str, list[RejectionLine | VoteLine]] = {}
     titled: list[tuple[str, RejectionLine | VoteLine]] = [(line.estimator, line) for line in result.lines]
-    titled += [("k paraphrases agree", own) for own in result.votes]
+    titled += [("k paraphrases agree", line) for line in result.votes]
     for title, line in titled:
         if line.run in runs:
             block.setdefault(title, []).append(line)
@@ -119,21 +119,21 @@ def _threshold_sample() -> dict[str, Artist]:
 
 def _set_axes(result: AccuracyRejection, panels: Sequence[Axes], columns: int) -> None:
     """The same vertical axis in all panels, from below the least accuracy that is drawn."""
-    shown = [value for line in result.lines for value in _cut(line.by_rank, line).accuracy]
-    shown += [value for line in result.lines for value in _cut(line.by_threshold.curve, line).accuracy]
-    shown += [value for line in result.lines for value in line.band.low[_wide(line.band, line)]]
-    shown += [value for own in result.votes for value in (*own.votes.curve.accuracy, *own.votes.low)]
+    accuracies = [value for line in result.lines for value in _cut(line.by_rank, line).accuracy]
+    accuracies += [value for line in result.lines for value in _cut(line.by_threshold.curve, line).accuracy]
+    accuracies += [value for line in result.lines for value in line.band.low[_wide(line.band, line)]]
+    accuracies += [value for line in result.votes for value in (*line.votes.curve.accuracy, *line.votes.low)]
     for axes in panels:
         frame.share_axis(axes, "x")
-    frame.shares_from(panels, shown)
+    frame.shares_from(panels, accuracies)
     frame.outer_labels(panels, columns, REJECTED, KEPT)
 
 
 def _note(lines: Sequence[RejectionLine | VoteLine]) -> str:
     """What shows the intervals; empty without any."""
-    if any(np.isfinite(own.band.low).any() for own in lines if isinstance(own, RejectionLine)):
+    if any(np.isfinite(line.band.low).any() for line in lines if isinstance(line, RejectionLine)):
         return "bands: 95 % intervals"
-    bars = any(np.isfinite(own.votes.low).any() for own in lines if isinstance(own, VoteLine))
+    bars = any(np.isfinite(line.votes.low).any() for line in lines if isinstance(line, VoteLine))
     return "bars: 95 % intervals" if bars else ""
 
 
@@ -160,13 +160,13 @@ def _draw_rank(axes: Axes, series: Series[RejectionLine], marked: bool) -> None:
     kept = _wide(grid, series.line)
     if np.isfinite(grid.low[kept]).any():
         axes.fill_between(grid.x[kept], grid.low[kept], grid.high[kept], color=style.color, alpha=0.13, linewidth=0)
-    every = None if len(curve.rejected) < len(grid.x) / 2 else 0.1
-    axes.plot(curve.rejected, curve.accuracy, **(style.points() if marked else style.line()), markevery=every)
+    spacing = None if len(curve.rejected) < len(grid.x) / 2 else 0.1
+    axes.plot(curve.rejected, curve.accuracy, **(style.points() if marked else style.line()), markevery=spacing)
 
 
-def _draw_votes(axes: Axes, own: VoteLine, style: SeriesStyle) -> Artist:
-    curve = own.votes.curve
-    frame.interval_bars(axes, curve.rejected, own.votes.low, own.votes.high, style.color)
+def _draw_votes(axes: Axes, line: VoteLine, style: SeriesStyle) -> Artist:
+    curve = line.votes.curve
+    frame.interval_bars(axes, curve.rejected, line.votes.low, line.votes.high, style.color)
     axes.plot(curve.rejected, curve.accuracy, **style.dots(), markersize=6)
     return frame.sample(**style.dots(), markersize=6)
 
@@ -174,24 +174,26 @@ def _draw_votes(axes: Axes, own: VoteLine, style: SeriesStyle) -> Artist:
 def _vote_names(votes: Sequence[VoteLine]) -> list[Label]:
     return [
         Label(f"k={k:.0f}", x, y)
-        for own in votes
-        for k, x, y in _defined(own.votes.curve.threshold, own.votes.curve.rejected, own.votes.curve.accuracy)
+        for line in votes
+        for k, x, y in _defined(line.votes.curve.threshold, line.votes.curve.rejected, line.votes.curve.accuracy)
     ]
 
 
 def _defined(*columns: Floats) -> list[tuple[float, ...]]:
     """The points with all of their numbers defined."""
-    return [point for point in zip(*(own.tolist() for own in columns), strict=True) if all(map(math.isfinite, point))]
+    return [
+        point for point in zip(*(column.tolist() for column in columns), strict=True) if all(map(math.isfinite, point))
+    ]
 
 
 def _threshold_names(axes: Axes, group: Group[RejectionLine]) -> list[Label]:
     """Thresholds by the points of the first series, those that have room between them; the others' would crowd it."""
-    found: list[Label] = []
+    labels: list[Label] = []
     series, before = group.series[0], (-math.inf, 0.0)
     curve = _cut(series.line.by_threshold.curve, series.line)
     for threshold, x, y in _defined(curve.threshold, curve.rejected, curve.accuracy):
         at = tuple(axes.transData.transform((x, y)) * 72 / axes.figure.dpi)
         if math.dist(at, before) >= NUMBER_POINTS:
-            found.append(Label(f"{threshold:.1f}", x, y, series.style.color))
+            labels.append(Label(f"{threshold:.1f}", x, y, series.style.color))
             before = at
-    return found
+    return labels

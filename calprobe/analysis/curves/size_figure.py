@@ -41,7 +41,7 @@ class SizePanel:
     def family_paths(self) -> tuple[tuple[int, ...], ...]:
         """The places of the models of each family, the smaller first; a model with two runs is in none."""
         once = [model for model in self.models if self.models.count(model) == 1]
-        return tuple(tuple(self.models.index(model) for model in own) for own in families(once))
+        return tuple(tuple(self.models.index(model) for model in family) for family in families(once))
 
     def places(self, series: int) -> Floats:
         """Where the points of a reader stand, [runs]: at the exponents of the sizes, beside those of other readers."""

@@ -65,13 +65,13 @@ def compare_ways(scored: Runs, asked: AskedRuns, options: FourWaysOptions = DEFA
 def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: FourWaysOptions) -> FourWays:
     """The same of runs that are open. Raises UsageError."""
     options = replace(options, compare=replace(options.compare, correction=options.compare.correction or "holm"))
-    labels = [own.run.label for own in ranked] + [own.label for own in asked]
+    labels = [side.run.label for side in ranked] + [run.label for run in asked]
     if twice := next((label for label in labels if labels.count(label) > 1), None):
         raise UsageError(f"{twice} is named twice: name each run once")
     cells, left_out = _cells(ranked, asked, options)
-    found = _Ways.of(ranked, cells, options)
-    facts = tuple(_fact(ranked, key) for key in found.joined.keys)
-    drawn, ways = found.drawn, found.ways
+    all_ways = _Ways.of(ranked, cells, options)
+    facts = tuple(_fact(ranked, key) for key in all_ways.joined.keys)
+    drawn, ways = all_ways.drawn, all_ways.ways
     views = [view for way in ways for view in way.views]
     ace_bins = options.compare.scores.ace_bins
     few_values = any(few_values_of(way.cell, name, ace_bins) for way in ways for name in way.cell.estimators)
@@ -84,12 +84,12 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
     pairs = every_pair(ways) if options.compare.pairs == "all" else fair_pairs(ways)
     return corrected(
         FourWays(
-            runs=(*(own.run.facts for own in ranked), *map(ComparedRun.of, asked)),
+            runs=(*(side.run.facts for side in ranked), *map(ComparedRun.of, asked)),
             probe=ranked[0].run.manifest.probe.name,
             facts=facts,
-            every=found.joined.every,
-            lacking=found.joined.lacking,
-            left_out=(*left_out, *found.without_options),
+            every=all_ways.joined.every,
+            lacking=all_ways.joined.lacking,
+            left_out=(*left_out, *all_ways.without_options),
             ways=tuple(way_numbers(way, drawn) for way in ways),
             views=tuple(view_numbers(ways, metrics, drawn.resampling)),
             pairs=tuple(view_pair(pair, resampled, drawn) for pair in pairs),
@@ -115,40 +115,41 @@ class _Ways:
     @classmethod
     def of(cls, ranked: Sequence[Ranked], cells: Sequence[Replies], options: FourWaysOptions) -> _Ways:
         of_scores, of_replies = _names(ranked, cells, options)
-        differing = [_differing(ranked, own) for own in cells]
-        sides = [own.holding() for own in ranked]
-        sides += [own.holding(faults) for own, faults in zip(cells, differing, strict=True)]
+        differing = [_differing(ranked, cell) for cell in cells]
+        sides = [side.holding() for side in ranked]
+        sides += [cell.holding(faults) for cell, faults in zip(cells, differing, strict=True)]
         joined = join(sides)
         relation = np.array([key[0] for key in joined.keys], np.str_)
         drawn = drawn_of(relation, options.compare)
         lines = np.array([key[1] for key in joined.keys], np.int64)
         facts = Units(relation, lines, np.zeros(len(lines), np.int64), drawn.clusters)
         offers = list(_offers(cells, joined.keys))
-        kinds = {own.run.label: [each for each in offers if own.knows(each.values())] for own in ranked}
+        kinds = {side.run.label: [offer for offer in offers if side.knows(offer.values())] for side in ranked}
         # Rankings come first, so the letters of replies follow their number.
         first = len(ranked) + sum(map(len, kinds.values()))
         ways = []
-        for own in ranked:
-            ways.append(own.way(facts, of_scores[own.run.label]))
-            for offer in kinds[own.run.label]:
+        for side in ranked:
+            ways.append(side.way(facts, of_scores[side.run.label]))
+            for offer in kinds[side.run.label]:
                 letters = [letter_of(first + at) for at, cell in enumerate(cells) if _offer(cell, joined.keys) == offer]
-                ways.append(own.way_among(facts, of_scores[own.run.label], Offered(", ".join(letters), offer)))
+                ways.append(side.way_among(facts, of_scores[side.run.label], Offered(", ".join(letters), offer)))
         ways += [cell.way(facts, of_replies) for cell in cells]
         lacking = tuple(
-            f"{own.run.label}: its candidates, or options of questions, are not known in words: it ranks all candidates"
-            for own in ranked
-            if len(kinds[own.run.label]) < len(offers)
+            f"{side.run.label}: its candidates, or options of questions, are not known in words: "
+            "it ranks all candidates"
+            for side in ranked
+            if len(kinds[side.run.label]) < len(offers)
         )
         return cls(joined, drawn, numbered(ways), lacking)
 
 
 def _offers(cells: Iterable[Replies], keys: Sequence[Key]) -> Iterator[dict[Key, Question]]:
     """The questions with options, once for all ways that offer the same."""
-    known: list[dict[Key, Question]] = []
+    offers: list[dict[Key, Question]] = []
     for cell in cells:
         offer = _offer(cell, keys)
-        if offer and offer not in known:
-            known.append(offer)
+        if offer and offer not in offers:
+            offers.append(offer)
             yield offer
 
 
@@ -170,15 +171,15 @@ def _sorted(question: Question) -> Question:
 
 def _differing(ranked: Sequence[Ranked], cell: Replies) -> dict[Key, str]:
     questions = cell.questions()
-    found: dict[Key, str] = {}
-    for own in ranked:
-        found |= own.differing(questions)
-    return found
+    reasons: dict[Key, str] = {}
+    for side in ranked:
+        reasons |= side.differing(questions)
+    return reasons
 
 
 def _fact(ranked: Sequence[Ranked], key: Key) -> Fact:
-    own = next((own for own in ranked if own.texts.known), ranked[0])
-    return own.fact(key)
+    side = next((side for side in ranked if side.texts.known), ranked[0])
+    return side.fact(key)
 
 
 def _cells(
@@ -187,54 +188,54 @@ def _cells(
     """The cells that answer facts of the runs' probe, and a clause for what does not."""
     if not ranked or not asked:
         raise UsageError("give one run of scores or more, and one run of replies or more, over the same facts")
-    probes = {content_of(own.run.manifest.probe): own.run for own in ranked}
+    probes = {content_of(side.run.manifest.probe): side.run for side in ranked}
     if len(probes) > 1:
-        one, other, *_ = probes.values()
+        first, second, *_ = probes.values()
         raise UsageError(
-            f"{one.label} is of probe {one.manifest.probe.name}, {other.label} of another, "
-            f"{other.manifest.probe.name}; compare runs of one probe"
+            f"{first.label} is of probe {first.manifest.probe.name}, {second.label} of another, "
+            f"{second.manifest.probe.name}; compare runs of one probe"
         )
-    found, left_out, readers, variants = [], [], [], []
+    replies, left_out, readers, variants = [], [], [], []
     for run in asked:
         sets = []
-        for own in read_sets(run, options.asked):
-            source = next(each.source for each in run.sets if each.name == own.name)
+        for read_set in read_sets(run, options.asked):
+            source = next(question_set.source for question_set in run.sets if question_set.name == read_set.name)
             if source.probe is not None and ranked[0].run.manifest.probe.fingerprint not in (None, source.probe):
-                left_out.append(f"{run.label}, {own.name}: facts of another probe than {ranked[0].run.label}'s")
+                left_out.append(f"{run.label}, {read_set.name}: facts of another probe than {ranked[0].run.label}'s")
                 continue
-            sets.append(own)
+            sets.append(read_set)
         cells, without = facts_asked(run, sets)
         left_out += without
-        readers += [reader for own, variant in cells for reader in own.cells[variant].answers]
+        readers += [reader for read_set, variant in cells for reader in read_set.cells[variant].answers]
         variants += [variant for _, variant in cells]
         if options.variants is not None:
-            cells = [(own, variant) for own, variant in cells if variant in options.variants]
-        for each in (Replies(run, own, variant, len(cells) > 1) for own, variant in cells):
-            if each.rows(each.answers):
-                found.append(each)
+            cells = [(read_set, variant) for read_set, variant in cells if variant in options.variants]
+        for cell in (Replies(run, read_set, variant, len(cells) > 1) for read_set, variant in cells):
+            if cell.rows(cell.answers):
+                replies.append(cell)
             else:  # no fact would have an answer in every way
-                left_out.append(f"{run.label}, {each.found.name}, {each.variant}: no answers, all requests failed")
+                left_out.append(f"{run.label}, {cell.found.name}, {cell.variant}: no answers, all requests failed")
     if options.variants is not None:
         known_names("--variants", options.variants, variants)
-    if not found:
+    if not replies:
         probe = ranked[0].run.manifest.probe.name
         why = "; ".join(["no replies to facts of the probe that was scored", *left_out])
         raise UsageError(f"{why}\nask its facts: `calprobe ask --questions {probe} --as choice`")
     check_used(options.asked.readers, readers)
-    return found, left_out
+    return replies, left_out
 
 
 def _names(
     ranked: Sequence[Ranked], cells: Sequence[Replies], options: FourWaysOptions
 ) -> tuple[Mapping[str, Sequence[str]], Sequence[str] | None]:
     """The estimators of each run of scores by its label, and those of replies (None: the usual ones of each cell)."""
-    wanted = options.compare.estimators
-    usual = {own.run.label: own.usual for own in ranked}
-    if wanted is None:
+    estimators = options.compare.estimators
+    usual = {side.run.label: side.usual for side in ranked}
+    if estimators is None:
         return usual, None
-    of_scores = dict.fromkeys(name for own in ranked for name in own.run.estimators)
+    of_scores = dict.fromkeys(name for side in ranked for name in side.run.estimators)
     of_replies = dict.fromkeys(name for cell in cells for name in cell.estimators)
-    names = known_estimators("the comparison", wanted, [*of_scores, *of_replies])
-    chosen = {own.run.label: tuple(name for name in names if name in own.run.estimators) for own in ranked}
-    said = tuple(name for name in names if name in of_replies)
-    return {label: own or usual[label] for label, own in chosen.items()}, said or None
+    names = known_estimators("the comparison", estimators, [*of_scores, *of_replies])
+    chosen = {side.run.label: tuple(name for name in names if name in side.run.estimators) for side in ranked}
+    reply_names = tuple(name for name in names if name in of_replies)
+    return {label: names or usual[label] for label, names in chosen.items()}, reply_names or None

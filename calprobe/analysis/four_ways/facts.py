@@ -70,22 +70,22 @@ def join(sides: Sequence[Holding]) -> Joined:
 
     Raises UsageError without any.
     """
-    every = frozenset[Key]().union(*(own.there | own.why.keys() for own in sides))
-    common = frozenset.intersection(*(own.there for own in sides))
+    keys = frozenset[Key]().union(*(side.there | side.why.keys() for side in sides))
+    common = frozenset.intersection(*(side.there for side in sides))
     if not common:
         raise UsageError(_nothing(sides))
-    return Joined(tuple(sorted(common)), len(every), tuple(_lacking(sides, every)))
+    return Joined(tuple(sorted(common)), len(keys), tuple(_lacking(sides, keys)))
 
 
-def _lacking(sides: Sequence[Holding], every: frozenset[Key]) -> Iterator[Lacking]:
-    for own in sides:
-        reasons = Counter(own.why.get(key, own.otherwise) for key in every - own.there)
+def _lacking(sides: Sequence[Holding], keys: frozenset[Key]) -> Iterator[Lacking]:
+    for side in sides:
+        reasons = Counter(side.why.get(key, side.otherwise) for key in keys - side.there)
         if reasons:
-            yield Lacking(own.of, dict(sorted(reasons.items())))
+            yield Lacking(side.of, dict(sorted(reasons.items())))
 
 
 def _nothing(sides: Sequence[Holding]) -> str:
-    most = ", ".join(f"{own.of} has {len(own.there):,}" for own in sides)
+    most = ", ".join(f"{side.of} has {len(side.there):,}" for side in sides)
     return (
         f"no fact that all runs have: {most}; score and ask the same facts, such as "
         "calprobe score --probe mini, calprobe ask --questions mini --as choice"

@@ -67,9 +67,9 @@ class FourWays(Corrected):
         """
         if self.options.metrics is not None:
             return tuple(replace(metric, printed=True) for metric in self.metrics)
-        shown = columns_shown(self.metrics, few_values=self.few_values, chance=self.shows_chance)
+        metrics = columns_shown(self.metrics, few_values=self.few_values, chance=self.shows_chance)
         p_values = [with_chance(error)[2] for error in ERRORS]
-        return tuple(replace(metric, priority=None) if metric.name in p_values else metric for metric in shown)
+        return tuple(replace(metric, priority=None) if metric.name in p_values else metric for metric in metrics)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -88,14 +88,18 @@ class FourWays(Corrected):
 
     def way(self, letter: str) -> Way:
         """The way of a letter."""
-        return next(own.way for own in self.ways if own.way.letter == letter)
+        return next(numbers.way for numbers in self.ways if numbers.way.letter == letter)
 
     def rho(self, first: View, second: View) -> Estimate:
         """The rank correlation of two views, in any order; 1 of a view with itself."""
         if first.number == second.number:
             return Estimate(1.0)
         pair = {first.number, second.number}
-        return next(own.rho for own in self.correlations if {own.first.number, own.second.number} == pair)
+        return next(
+            correlation.rho
+            for correlation in self.correlations
+            if {correlation.first.number, correlation.second.number} == pair
+        )
 
     def frame(self) -> pd.DataFrame:
         """A row for each fact that all runs have, sorted by relation and line number.
@@ -128,11 +132,11 @@ class FourWays(Corrected):
                 "unit": self.unit,
                 "tests": self.tests,
                 "correction": self.correction,
-                "ways": {own.way.letter: own for own in self.ways},
-                "views": {str(own.view.number): own for own in self.views},
+                "ways": {numbers.way.letter: numbers for numbers in self.ways},
+                "views": {str(numbers.view.number): numbers for numbers in self.views},
                 "differences": self.pairs,
                 "correlations": self.correlations,
-                "two_by_two": [own.to_json(self.facts) for own in self.two_by_two],
+                "two_by_two": [pair.to_json(self.facts) for pair in self.two_by_two],
                 "facts": [self._fact_json(place) for place in range(len(self.facts))],
             }
         )
@@ -142,14 +146,14 @@ class FourWays(Corrected):
         """A fact, with each way's answer and each view's confidence."""
         ways = {
             way.letter: {"said": way.said[place], "correct": bool(way.correct[place])}
-            for way in (own.way for own in self.ways)
+            for way in (numbers.way for numbers in self.ways)
         }
         views = {
-            str(own.view.number): {
-                "confidence": float(own.view.confidence.confidence[place]),
-                "correct": bool(own.view.confidence.correct[place]),
+            str(numbers.view.number): {
+                "confidence": float(numbers.view.confidence.confidence[place]),
+                "correct": bool(numbers.view.confidence.correct[place]),
             }
-            for own in self.views
+            for numbers in self.views
         }
         return record_json(self.facts[place]) | {"ways": ways, "views": views}
 

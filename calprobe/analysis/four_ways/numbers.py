@@ -20,8 +20,8 @@ Pair = tuple[View, View]
 def way_numbers(way: Way, drawn: Drawn) -> WayNumbers:
     """How often a way is right, by whatever reads its answers."""
     right = {way.by: way.correct} | dict(way.readers)
-    accuracy = {name: share(own, drawn) for name, own in right.items()}
-    return WayNumbers(way, accuracy, sum(said is None for said in way.said) if not way.is_ranking else 0)
+    accuracy = {name: share(mask, drawn) for name, mask in right.items()}
+    return WayNumbers(way, accuracy, sum(answer is None for answer in way.said) if not way.is_ranking else 0)
 
 
 def share(values: Mask, drawn: Drawn, kept: Mask | None = None) -> Estimate:
@@ -84,9 +84,9 @@ def offers(ranking: Way, answering: Way) -> bool:
 def rank_correlations(views: Sequence[View], drawn: Drawn) -> tuple[RankCorrelation, ...]:
     """Spearman's rho of every two views over the facts that have both; undefined with a handful of them."""
     resampling = drawn.resampling
-    found = []
+    correlations = []
     for first, second in combinations(views, 2):
-        own = correlation(first.sureness, second.sureness, resampling, drawn.clusters)
-        rho = own.of_ranks if own.instances >= FEW else Estimate(float("nan"))
-        found.append(RankCorrelation(first, second, own.instances, rho))
-    return tuple(found)
+        spearman = correlation(first.sureness, second.sureness, resampling, drawn.clusters)
+        rho = spearman.of_ranks if spearman.instances >= FEW else Estimate(float("nan"))
+        correlations.append(RankCorrelation(first, second, spearman.instances, rho))
+    return tuple(correlations)

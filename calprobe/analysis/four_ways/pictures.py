@@ -52,8 +52,8 @@ class WayPictures:
         if self.dumbbells:
             yield "relations", lambda look: draw(self.dumbbells, self._titled(look))
         if self.correlations is not None:
-            own = self.correlations
-            yield "correlations", lambda look: draw([own], self._titled(look))
+            correlations = self.correlations
+            yield "correlations", lambda look: draw([correlations], self._titled(look))
 
     def _titled(self, look: Look) -> Look:
         return replace(look, title=self.title) if look.title is None else look
@@ -61,25 +61,25 @@ class WayPictures:
 
 def way_pictures(found: FourWays) -> WayPictures:
     """All figures of a comparison."""
-    views = [own.view for own in found.views]
-    values = tuple(tuple(found.rho(one, other).value for other in views) for one in views)
+    views = [numbers.view for numbers in found.views]
+    values = tuple(tuple(found.rho(first, second).value for second in views) for first in views)
     titles = tuple(f"{view.title} ({view.way})" for view in views)
     of = state(limited=any(run.limited for run in found.runs), partial=any(run.partial for run in found.runs))
     title = f"{', '.join(found.models)}{of}"
     return WayPictures(
         title,
         Calibration(tuple(_lines(found, title)), "facts"),
-        tuple(_quarters(own) for own in found.two_by_two if own.fair),
-        tuple(_dumbbells(own) for own in found.two_by_two if own.fair),
+        tuple(_quarters(pair) for pair in found.two_by_two if pair.fair),
+        tuple(_dumbbells(pair) for pair in found.two_by_two if pair.fair),
         Correlations("Rank correlation", titles, values, RHO, numbered=False) if len(views) > 1 else None,
     )
 
 
-def _lines(found: FourWays, title: str) -> Iterator[CalibrationLine]:
-    ace_bins = found.options.scores.ace_bins
+def _lines(comparison: FourWays, title: str) -> Iterator[CalibrationLine]:
+    ace_bins = comparison.options.scores.ace_bins
     metrics = [metric for metric in standard_metrics(ace_bins) if metric.name in METRICS]
-    for own in found.views:
-        view, kept = own.view, own.view.confidence.read
+    for numbers in comparison.views:
+        view, kept = numbers.view, numbers.view.confidence.read
         if view.estimator.scale != "probability" or not kept.any():
             continue
         sample = view.sample(kept)
@@ -90,13 +90,13 @@ def _lines(found: FourWays, title: str) -> Iterator[CalibrationLine]:
         yield calibration_line((title, title, name, ()), sample, values, bins, np.flatnonzero(kept))
 
 
-def _quarters(own: TwoByTwo) -> Quarters:
-    both, ranked_only, answered_only, neither = (share.value for share in own.shares)
-    return Quarters(own.title, own.facts, PARTS, (both, ranked_only, answered_only, neither))
+def _quarters(pair: TwoByTwo) -> Quarters:
+    both, ranked_only, answered_only, neither = (share.value for share in pair.shares)
+    return Quarters(pair.title, pair.facts, PARTS, (both, ranked_only, answered_only, neither))
 
 
-def _dumbbells(own: TwoByTwo) -> Dumbbells:
+def _dumbbells(pair: TwoByTwo) -> Dumbbells:
     rows = tuple(
-        DumbbellRow(gap.relation, gap.ranks, gap.answers, gap.facts, gap.p_holm < SIGNIFICANT) for gap in own.relations
+        DumbbellRow(gap.relation, gap.ranks, gap.answers, gap.facts, gap.p_holm < SIGNIFICANT) for gap in pair.relations
     )
-    return Dumbbells(own.title, "ranked right", "answered right", rows, own.answering.chance)
+    return Dumbbells(pair.title, "ranked right", "answered right", rows, pair.answering.chance)

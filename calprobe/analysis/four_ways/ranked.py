@@ -50,8 +50,8 @@ class Ranked:
         if not self.texts.known:
             return None
         width = int(self.run.widths[self.places[key]])
-        found = [self.texts.label(*key, place) for place in range(width)]
-        return [text for text in found if text is not None]
+        labels = [self.texts.label(*key, place) for place in range(width)]
+        return [text for text in labels if text is not None]
 
     def fact(self, key: Key) -> Fact:
         """The fact with its texts."""
@@ -62,11 +62,11 @@ class Ranked:
         """Questions that are not about the run's fact of that name, with the reason: another right answer, options."""
         if not self.texts.known:
             return {}
-        found = {}
+        reasons = {}
         for key, question in questions.items():
             if key in self.places and (reason := self._fault(key, question)):
-                found[key] = reason
-        return found
+                reasons[key] = reason
+        return reasons
 
     def _fault(self, key: Key, question: Question) -> str:
         answer = self.fact(key).answer
@@ -89,8 +89,8 @@ class Ranked:
     def way(self, facts: Units, names: Sequence[str]) -> Way:
         """The ranking of all candidates. The first of the names gives the answers."""
         places = np.array([self.places[key] for key in facts.places], np.int64)
-        found = {name: self.run.confidence(name).at(places) for name in names}
-        return self._made(found, replace(facts, n_options=self.run.widths[places]))
+        confidences = {name: self.run.confidence(name).at(places) for name in names}
+        return self._made(confidences, replace(facts, n_options=self.run.widths[places]))
 
     def way_among(self, facts: Units, names: Sequence[str], offered: Offered) -> Way:
         """The ranking of the options alone: the same scores, their softmax over these.
@@ -100,14 +100,14 @@ class Ranked:
         keys = list(facts.places)
         table = self._among(keys, offered.questions, self.run.table.scores)
         distributions = Distributions.from_table(table, self.run.closed_set.ties)
-        found = {
-            name: own(distributions)
-            if SHARED not in (own := self.run.estimators[name]).needs
+        confidences = {
+            name: estimator(distributions)
+            if SHARED not in (estimator := self.run.estimators[name]).needs
             else self._of_shared(name, keys, offered.questions)
             for name in names
         }
         widths = np.array([len(offered.questions[key].options) for key in keys], np.int64)
-        return self._made(found, replace(facts, n_options=widths), offered)
+        return self._made(confidences, replace(facts, n_options=widths), offered)
 
     def _of_shared(self, name: str, keys: Sequence[Key], questions: Mapping[Key, Question]) -> Confidence:
         """The options' shares of what an estimator of all candidates gives them."""
@@ -124,12 +124,12 @@ class Ranked:
         columns, answers = [], []
         for key in keys:
             place, question = self.places[key], questions[key]
-            own = self._columns(key, question)
-            if own is None or question.answer is None:  # such a question is not among the facts, see `differing`
+            candidates = self._columns(key, question)
+            if candidates is None or question.answer is None:  # such a question is not among the facts, see `differing`
                 raise ValueError(f"{question.id}: options that are no candidates")
-            columns.append(np.array(own, np.int64) + table.offsets[place])
+            columns.append(np.array(candidates, np.int64) + table.offsets[place])
             answers.append(question.answer)
-        widths = [len(own) for own in columns]
+        widths = [len(candidates) for candidates in columns]
         at = [self.places[key] for key in keys]
         return ScoreTable(
             scores=scores[:, np.concatenate(columns)],
@@ -141,15 +141,15 @@ class Ranked:
             own_candidates=frozenset(relation for relation, _ in keys),
         )
 
-    def _made(self, found: Mapping[str, Confidence], facts: Units, offered: Offered | None = None) -> Way:
-        by, first = next(iter(found.items()))
-        estimators = {name: self.run.estimators[name] for name in found}
-        said = zip(facts.places, first.prediction.tolist(), strict=True)
+    def _made(self, confidences: Mapping[str, Confidence], facts: Units, offered: Offered | None = None) -> Way:
+        by, first = next(iter(confidences.items()))
+        estimators = {name: self.run.estimators[name] for name in confidences}
+        answers = zip(facts.places, first.prediction.tolist(), strict=True)
         return Way(
             kind="ranking" if offered is None else "ranking of options",
-            cell=replace(self.run.cell, units=facts, estimators=estimators, confidences=found),
+            cell=replace(self.run.cell, units=facts, estimators=estimators, confidences=confidences),
             by=by,
-            said=tuple(self._said(key, place, offered) for key, place in said),
+            said=tuple(self._said(key, place, offered) for key, place in answers),
             place=first.prediction,
             correct=first.correct,
             of="" if offered is None else offered.of,
@@ -180,12 +180,12 @@ def columns_of(question: Question, candidates: Sequence[str], answer: int) -> li
     Case and white space do not tell them apart, as with the right answer, unless a candidate is the option to the
     letter. The right option is the right candidate, whatever other candidate reads the same.
     """
-    known: dict[str, int] = {}
+    places: dict[str, int] = {}
     for form in (str, reads_as):
         for place, text in enumerate(candidates):
-            known.setdefault(form(text), place)
-    found = [
-        answer if place == question.answer else known.get(option, known.get(reads_as(option), -1))
+            places.setdefault(form(text), place)
+    columns = [
+        answer if place == question.answer else places.get(option, places.get(reads_as(option), -1))
         for place, option in enumerate(question.options)
     ]
-    return found if min(found) >= 0 and len(set(found)) == len(found) else None
+    return columns if min(columns) >= 0 and len(set(columns)) == len(columns) else None

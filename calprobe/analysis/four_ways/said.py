@@ -63,16 +63,16 @@ class Replies:
 
     def questions(self) -> dict[Key, Question]:
         """The questions that have a row."""
-        found = ((fact_of(row.question.id), row.question) for row in self.opened.table.rows)
-        return {key: question for key, question in found if key is not None}
+        questions = ((fact_of(row.question.id), row.question) for row in self.opened.table.rows)
+        return {key: question for key, question in questions if key is not None}
 
     def holding(self, differing: Mapping[Key, str]) -> Holding:
         """The facts with an answer to read; `differing` are not the same fact in a scored run, by the reason."""
-        asked = {own.id for own in next(s for s in self.run.sets if s.name == self.found.name).questions}
-        keys = {key for name in asked if (key := fact_of(name)) is not None}
-        there = frozenset(self.rows(self.answers)) - differing.keys()
-        why = {key: differing.get(key, "no reply") for key in keys - there}
-        return Holding(self.label, there, why, "not asked")
+        ids = {question.id for question in next(s for s in self.run.sets if s.name == self.found.name).questions}
+        keys = {key for name in ids if (key := fact_of(name)) is not None}
+        answered = frozenset(self.rows(self.answers)) - differing.keys()
+        why = {key: differing.get(key, "no reply") for key in keys - answered}
+        return Holding(self.label, answered, why, "not asked")
 
     def rows(self, answers: Answers) -> dict[Key, int]:
         """The row of each fact's answer under a reader; of an unread most frequent one, that of the first sample."""
@@ -81,18 +81,20 @@ class Replies:
             places = np.flatnonzero(answers.asked).tolist()
         else:
             read = replace(self.opened.read, answers=answers, drawn=None)
-            chosen = ((own, representative(own)) for own in read.samples)
-            places = [int(own.rows[0]) if place is None else place for own, place in chosen]
+            chosen = ((samples, representative(samples)) for samples in read.samples)
+            places = [int(samples.rows[0]) if place is None else place for samples, place in chosen]
         return {key: at for at in places if (key := fact_of(rows[at].question.id)) is not None}
 
     @cached_property
     def estimators(self) -> dict[str, Estimator]:
         """By name, those with one confidence a fact: of samples the readings of the most frequent answer."""
-        known = self.opened.estimators
+        estimators = self.opened.estimators
         if not self.sampled:
-            return dict(known)
-        plain = {name: own for name, own in known.items() if not name.endswith((MAJORITY, GREEDY_READING))}
-        return {name: known.get(f"{name}{MAJORITY}", own) for name, own in plain.items()}
+            return dict(estimators)
+        plain = {
+            name: estimator for name, estimator in estimators.items() if not name.endswith((MAJORITY, GREEDY_READING))
+        }
+        return {name: estimators.get(f"{name}{MAJORITY}", estimator) for name, estimator in plain.items()}
 
     @property
     def usual(self) -> tuple[str, ...]:
@@ -100,7 +102,9 @@ class Replies:
 
         Where the variant asks for another form of reply, `label_answer` takes the place of `label`.
         """
-        usual = {name for name, own in self.estimators.items() if own.group == "stated" and "." not in name} | {*SHOWN}
+        usual = {
+            name for name, estimator in self.estimators.items() if estimator.group == "stated" and "." not in name
+        } | {*SHOWN}
         if self.variant in format_changes(self.run, self.found.cells):
             usual = usual - {*LABELS} | {ANSWER}
         return tuple(name for name in self.estimators if name in usual) or tuple(self.estimators)
@@ -110,15 +114,15 @@ class Replies:
         answers, keys = self.answers, list(facts.places)
         rows = self._places(answers, keys)
         is_choice = self.is_choice
-        shown = self.usual if names is None else [name for name in names if name in self.estimators]
+        chosen = self.usual if names is None else [name for name in names if name in self.estimators]
         return Way(
             kind="choice" if is_choice else "open",
-            cell=self._cell(replace(facts, n_options=self.opened.cell.units.n_options[rows]), rows, shown),
+            cell=self._cell(replace(facts, n_options=self.opened.cell.units.n_options[rows]), rows, chosen),
             by=answers.reader,
             said=tuple(self._said(answers, at) for at in rows.tolist()),
             place=answers.prediction[rows] if is_choice else np.full(len(rows), NO_PREDICTION),
             correct=answers.correct[rows],
-            readers={name: self._right(own, keys) for name, own in self.opened.answers.items()},
+            readers={name: self._right(answers, keys) for name, answers in self.opened.answers.items()},
             sampled=self.sampled,
         )
 
@@ -128,13 +132,13 @@ class Replies:
         return all(row.question.kind == "choice" for row in self.opened.table.rows)
 
     def _places(self, answers: Answers, keys: Sequence[Key]) -> Ints:
-        own = self.rows(answers)
-        return np.array([own[key] for key in keys], np.int64)
+        rows = self.rows(answers)
+        return np.array([rows[key] for key in keys], np.int64)
 
     def _right(self, answers: Answers, keys: Sequence[Key]) -> Mask:
         """Which facts are right by a reader; one that has no reply of a fact finds it wrong."""
-        own = self.rows(answers)
-        return np.array([key in own and bool(answers.correct[own[key]]) for key in keys], np.bool_)
+        rows = self.rows(answers)
+        return np.array([key in rows and bool(answers.correct[rows[key]]) for key in keys], np.bool_)
 
     def _said(self, answers: Answers, at: int) -> str | None:
         question, place = self.opened.table.rows[at].question, int(answers.prediction[at])
@@ -157,24 +161,24 @@ class Replies:
         return replace(self.opened.cell, units=facts, estimators=estimators, confidences=confidences)
 
     def _confidence(self, name: str) -> Confidence:
-        opened, own = self.opened, self.estimators[name]
-        if own.name in opened.confidences and (not self.sampled or own.name.endswith(MAJORITY)):
-            return opened.confidences[own.name]
-        return of_majority(own.compute)(opened.read)
+        opened, estimator = self.opened, self.estimators[name]
+        if estimator.name in opened.confidences and (not self.sampled or estimator.name.endswith(MAJORITY)):
+            return opened.confidences[estimator.name]
+        return of_majority(estimator.compute)(opened.read)
 
 
 def facts_asked(run: Asked, sets: Sequence[ReadSet]) -> tuple[list[tuple[ReadSet, str]], list[str]]:
     """The cells of a run that answer facts, and a clause for each set or variant that does not."""
     cells, left_out = [], []
-    for own in sets:
-        for variant, cell in own.cells.items():
+    for read_set in sets:
+        for variant, cell in read_set.cells.items():
             rows = cell.table.rows
             if not rows:
-                left_out.append(f"{run.label}, {own.name}, {variant}: no replies")
+                left_out.append(f"{run.label}, {read_set.name}, {variant}: no replies")
             elif not any(fact_of(row.question.id) for row in rows):
-                left_out.append(f"{run.label}, {own.name}, {variant}: no facts of a probe")
+                left_out.append(f"{run.label}, {read_set.name}, {variant}: no facts of a probe")
             elif cell.table.judges_options:
-                left_out.append(f"{run.label}, {own.name}, {variant}: verdicts on options, not answers to facts")
+                left_out.append(f"{run.label}, {read_set.name}, {variant}: verdicts on options, not answers to facts")
             else:
-                cells.append((own, variant))
+                cells.append((read_set, variant))
     return cells, left_out

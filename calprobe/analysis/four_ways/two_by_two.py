@@ -22,22 +22,22 @@ from calprobe.questions.facts import reads_as
 
 def two_by_twos(ways: Sequence[Way], facts: Sequence[Fact], drawn: Drawn) -> tuple[TwoByTwo, ...]:
     """Each way that answers with the fair ranking of each run of scores, then with its ranking of all candidates."""
-    found = []
+    pairs = []
     for answering in ways:
         fair = fair_rankings(ways, answering)
         for ranking in fair:
-            found.append(two_by_two(ranking, answering, facts, drawn, fair=True))
+            pairs.append(two_by_two(ranking, answering, facts, drawn, fair=True))
         if fair:
-            others = [way for way in ways if way.kind == "ranking" and way not in fair]
-            found += [two_by_two(ranking, answering, facts, drawn, fair=False) for ranking in others]
-    return tuple(found)
+            rankings = [way for way in ways if way.kind == "ranking" and way not in fair]
+            pairs += [two_by_two(ranking, answering, facts, drawn, fair=False) for ranking in rankings]
+    return tuple(pairs)
 
 
 def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn, *, fair: bool) -> TwoByTwo:
     """The four shares, the conditional ones, and the facts and relations where one alone is right."""
     ranks, answers = ranking.correct, answering.correct
     cells = (ranks & answers, ranks & ~answers, ~ranks & answers, ~ranks & ~answers)
-    both, ranked_only, answered_only, neither = (int(own.sum()) for own in cells)
+    both, ranked_only, answered_only, neither = (int(cell.sum()) for cell in cells)
     surest = ranking.views[0].sureness
     # A handful of facts that all differ would be significant on every resample.
     resampling = drawn.resampling if len(facts) >= FEW else Resampling(0)
@@ -65,8 +65,8 @@ def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn
 def _foretold(ranking: Way, answers: Mask, drawn: Drawn) -> Estimate:
     view = ranking.views[0]
     sample = sample_of(replace(view.confidence, correct=answers), scale=view.estimator.scale)
-    made = bootstrap_many([AUROC], {view.name: sample}, drawn.resampling, drawn.clusters)
-    return made[view.name][AUROC.name]
+    estimates = bootstrap_many([AUROC], {view.name: sample}, drawn.resampling, drawn.clusters)
+    return estimates[view.name][AUROC.name]
 
 
 def relation_gaps(ranks: Mask, answers: Mask, facts: Sequence[Fact]) -> tuple[RelationGap, ...]:
@@ -77,22 +77,22 @@ def relation_gaps(ranks: Mask, answers: Mask, facts: Sequence[Fact]) -> tuple[Re
     relation = np.array([fact.relation for fact in facts], np.str_)
     names = np.unique(relation).tolist()
     places = [relation == name for name in names]
-    only = [(int((ranks & ~answers & own).sum()), int((~ranks & answers & own).sum())) for own in places]
+    only = [(int((ranks & ~answers & mask).sum()), int((~ranks & answers & mask).sum())) for mask in places]
     p_values = [mcnemar(*counts) for counts in only]
     rows = zip(names, places, only, p_values, holm(p_values).tolist(), strict=True)
-    found = [
+    gaps = [
         RelationGap(
             name,
-            int(own.sum()),
-            float(ranks[own].mean()),
-            float(answers[own].mean()),
-            paired_share_difference(*counts, int(own.sum())),
+            int(mask.sum()),
+            float(ranks[mask].mean()),
+            float(answers[mask].mean()),
+            paired_share_difference(*counts, int(mask.sum())),
             p_value,
             p_holm,
         )
-        for name, own, counts, p_value, p_holm in rows
+        for name, mask, counts, p_value, p_holm in rows
     ]
-    return tuple(sorted(found, key=lambda own: (own.few, -own.difference.value, own.relation)))
+    return tuple(sorted(gaps, key=lambda gap: (gap.few, -gap.difference.value, gap.relation)))
 
 
 def _sorted(cell: Mask, surest: np.ndarray) -> tuple[int, ...]:
@@ -105,8 +105,13 @@ def _same(ranking: Way, answering: Way) -> float:
     Free answers are in other words, whatever they say, and have none.
     """
     pairs = list(zip(ranking.said, answering.said, strict=True))
-    if answering.kind == "open" or all(one is None for one, _ in pairs):
+    if answering.kind == "open" or all(ranked is None for ranked, _ in pairs):
         return float("nan")
     return float(
-        np.mean([one is not None and other is not None and reads_as(one) == reads_as(other) for one, other in pairs])
+        np.mean(
+            [
+                ranked is not None and answered is not None and reads_as(ranked) == reads_as(answered)
+                for ranked, answered in pairs
+            ]
+        )
     )

@@ -104,11 +104,11 @@ class Way:
 
 def numbered(ways: Iterable[Way]) -> tuple[Way, ...]:
     """The ways, with letters in their order, and numbers for the views of all of them."""
-    found, before = [], 0
+    lettered, before = [], 0
     for place, way in enumerate(ways):
-        found.append(replace(way, letter=letter_of(place), before=before))
+        lettered.append(replace(way, letter=letter_of(place), before=before))
         before += len(way.cell.estimators)
-    return tuple(found)
+    return tuple(lettered)
 
 
 def letter_of(place: int) -> str:
@@ -117,5 +117,5 @@ def letter_of(place: int) -> str:
     >>> letter_of(0), letter_of(25), letter_of(26)
     ('A', 'Z', 'A2')
     """
-    rounds, own = divmod(place, 26)
-    return chr(ord("A") + own) + (str(rounds + 1) if rounds else "")
+    rounds, letter = divmod(place, 26)
+    return chr(ord("A") + letter) + (str(rounds + 1) if rounds else "")

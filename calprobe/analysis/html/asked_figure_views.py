@@ -163,15 +163,15 @@ def way_figures(pictures: WayPictures) -> dict[str, tuple[FigureView, ...]]:
     }
 
 
-def _views(kind: str, several: Iterable[Drawable]) -> Iterator[FigureView]:
+def _views(kind: str, figures: Iterable[Drawable]) -> Iterator[FigureView]:
     """A figure of each."""
     title, caption, *spoken = TEXTS[kind]
-    for data in several:
+    for data in figures:
         capital = f"{data.title[:1].upper()}{data.title[1:]}"
         below = caption.format(data) + _more(data)
         panel = replace(data.panel, label=spoken[0].format(data) if spoken else below)
         series = panel.series if isinstance(panel, Panel) else ()
-        choices = legend([one.name for one in series], [one.place for one in series])
+        choices = legend([entry.name for entry in series], [entry.place for entry in series])
         # Data without a title leave a colon.
         heading = title.format(data, capital).removesuffix(": ")
         yield FigureView(heading, drawn(panel), below, choices, choosable=not isinstance(data, Dumbbells))
@@ -190,14 +190,14 @@ def _more(data: Drawable) -> str:
             return ""
 
 
-def _quarters(several: tuple[Quarters, ...]) -> Iterator[FigureView]:
-    if several:
-        panel = QuarterBars(several).panel
+def _quarters(quarters: tuple[Quarters, ...]) -> Iterator[FigureView]:
+    if quarters:
+        panel = QuarterBars(quarters).panel
         yield FigureView(
             "Ranked right, answered right",
             drawn(panel),
             "Shares of the facts in percent. Only ranked right: the model finds it the most probable and says another.",
-            tuple(Choice(part.name, part.place, charts.part_key(part.place)) for part in panel.series),
+            tuple(Choice(series.name, series.place, charts.part_key(series.place)) for series in panel.series),
             choosable=False,
         )
 

@@ -29,9 +29,9 @@ def key(place: int) -> Markup:
     frame = svg.Frame(
         svg.Axis("", 0, 26), svg.Axis("", 0, 12), width=26 + svg.LEFT + svg.RIGHT, height=12, top=0, bottom=0
     )
-    parts = svg.line(frame, [(0, 6), (26, 6)]), svg.mark(frame, (13, 6), "", shape=place)
+    elements = svg.line(frame, [(0, 6), (26, 6)]), svg.mark(frame, (13, 6), "", shape=place)
     return svg.element(
-        "svg", *parts, viewBox=f"{svg.LEFT} 0 26 12", class_="key " + series_class(place), aria_hidden="true"
+        "svg", *elements, viewBox=f"{svg.LEFT} 0 26 12", class_="key " + series_class(place), aria_hidden="true"
     )
 
 
@@ -52,27 +52,27 @@ def calibration(lines: Sequence[CalibrationLine], places: Places, of: str = "ins
 def rejection(lines: Sequence[RejectionLine], votes: Sequence[VoteLine], places: Places) -> Markup:
     """Accuracy of what is kept against the share rejected: a line with its band, and a point for each vote."""
     frame = svg.Frame(svg.Axis("share rejected"), svg.Axis("accuracy of the rest"))
-    parts = [frame.axes()]
+    elements = [frame.axes()]
     for line in lines:
         grid, drawn = _thinned(line.band), []
         places_x = grid.x.tolist()
         drawn.append(svg.band(frame, _points(places_x, grid.low), _points(places_x, grid.high)))
         drawn.append(svg.line(frame, _points(places_x, grid.y)))
         curve = line.by_threshold.curve
-        for x, y, threshold, kept in zip(curve.rejected, curve.accuracy, curve.threshold, curve.kept, strict=True):
-            said = f"{line.estimator}: confidence {threshold:g} or more\n"
-            said += f"{x:.3f} rejected, accuracy {y:.3f} of {kept:,} kept"
-            drawn.append(svg.mark(frame, (float(x), float(y)), said, shape=places[line.estimator]))
-        parts.append(svg.element("g", *drawn, class_=series_class(places[line.estimator])))
+        for x, y, threshold, count in zip(curve.rejected, curve.accuracy, curve.threshold, curve.kept, strict=True):
+            tip = f"{line.estimator}: confidence {threshold:g} or more\n"
+            tip += f"{x:.3f} rejected, accuracy {y:.3f} of {count:,} kept"
+            drawn.append(svg.mark(frame, (float(x), float(y)), tip, shape=places[line.estimator]))
+        elements.append(svg.element("g", *drawn, class_=series_class(places[line.estimator])))
     for vote in votes:
         curve = vote.votes.curve
         points = [(float(x), float(y)) for x, y in zip(curve.rejected, curve.accuracy, strict=True)]
         drawn = [svg.line(frame, points, "thin ideal")]
-        for point, k, kept in zip(points, curve.threshold, curve.kept, strict=True):
-            said = f"vote of {k:g} or more: {point[0]:.3f} failed\naccuracy {point[1]:.3f} of {kept:,} others"
-            drawn.append(svg.mark(frame, point, said, shape=5))
-        parts.append(svg.element("g", *drawn, class_="plain"))
-    return svg.drawing(frame, f"Accuracy-rejection curves of {_names(lines)}.", *parts)
+        for point, k, count in zip(points, curve.threshold, curve.kept, strict=True):
+            tip = f"vote of {k:g} or more: {point[0]:.3f} failed\naccuracy {point[1]:.3f} of {count:,} others"
+            drawn.append(svg.mark(frame, point, tip, shape=5))
+        elements.append(svg.element("g", *drawn, class_="plain"))
+    return svg.drawing(frame, f"Accuracy-rejection curves of {_names(lines)}.", *elements)
 
 
 def accuracy_ace(points: Sequence[AccuracyAcePoint], places: Places) -> Markup:
@@ -88,18 +88,18 @@ def accuracy_ace(points: Sequence[AccuracyAcePoint], places: Places) -> Markup:
         )
         for run in numbers
     }
-    parts = [frame.axes(), svg.flags(frame, list(lowest.values()), [str(number) for number in numbers.values()])]
+    elements = [frame.axes(), svg.flags(frame, list(lowest.values()), [str(number) for number in numbers.values()])]
     for point in points:
         x, y = point.accuracy, point.ace
-        said = f"{point.run}\n{point.estimator}: accuracy {spelled(x)}, ACE {spelled(y)}"
+        tip = f"{point.run}\n{point.estimator}: accuracy {spelled(x)}, ACE {spelled(y)}"
         drawn = [
             svg.intervals(frame, [(x.value, y.low, y.high)]),
             svg.spread(frame, y.value, x.low, x.high),
-            svg.mark(frame, (x.value, y.value), said, shape=places[point.estimator]),
+            svg.mark(frame, (x.value, y.value), tip, shape=places[point.estimator]),
         ]
-        parts.append(svg.element("g", *drawn, class_=series_class(places[point.estimator])))
+        elements.append(svg.element("g", *drawn, class_=series_class(places[point.estimator])))
     label = "ACE against accuracy, a point for each run and estimator."
-    return svg.drawing(frame, label, *parts, class_="crowd" if len(numbers) > 1 else None)
+    return svg.drawing(frame, label, *elements, class_="crowd" if len(numbers) > 1 else None)
 
 
 def run_numbers(points: Iterable[AccuracyAcePoint]) -> dict[str, int]:
@@ -114,18 +114,18 @@ def markers(points: Sequence[MarkerPoint]) -> Markup:
     across = svg.Axis("wording", -0.5, len(points) - 0.5, ticks, lambda place: names[round(place)])
     values = [end for point in points for end in _ends([point.accuracy, point.mean_confidence])]
     frame = svg.Frame(across, svg.Axis.around("", values))
-    parts = [frame.axes()]
+    elements = [frame.axes()]
     for name, place, shift in (("accuracy", ACCURACY_PLACE, -0.12), ("mean_confidence", CONFIDENCE_PLACE, 0.12)):
         drawn = []
         for at, point in enumerate(points):
             estimate: Estimate = getattr(point, name)
-            said = f"{names[at]}: {name.replace('_', ' ')} {spelled(estimate)}"
+            tip = f"{names[at]}: {name.replace('_', ' ')} {spelled(estimate)}"
             if name == "mean_confidence" and point.shift is not None:
-                said += f"\n{point.shift.value:+.4f} against the plain wording"
+                tip += f"\n{point.shift.value:+.4f} against the plain wording"
             drawn.append(svg.intervals(frame, [(at + shift, estimate.low, estimate.high)]))
-            drawn.append(svg.mark(frame, (at + shift, estimate.value), said, shape=place))
-        parts.append(svg.element("g", *drawn, class_=series_class(place)))
-    return svg.drawing(frame, "Accuracy and mean confidence of base under each wording.", *parts)
+            drawn.append(svg.mark(frame, (at + shift, estimate.value), tip, shape=place))
+        elements.append(svg.element("g", *drawn, class_=series_class(place)))
+    return svg.drawing(frame, "Accuracy and mean confidence of base under each wording.", *elements)
 
 
 def exposure(line: ExposureLine) -> Markup:
@@ -136,8 +136,8 @@ def exposure(line: ExposureLine) -> Markup:
 def _thinned(band: Band) -> Band:
     """The band at about MOST_POINTS of its places, first and last among them: no wider steps than a few pixels."""
     n_points = len(band.x)
-    kept = np.unique(np.linspace(0, max(n_points - 1, 0), min(n_points, MOST_POINTS)).round().astype(np.intp))
-    return Band(band.x[kept], band.y[kept], band.low[kept], band.high[kept])
+    places = np.unique(np.linspace(0, max(n_points - 1, 0), min(n_points, MOST_POINTS)).round().astype(np.intp))
+    return Band(band.x[places], band.y[places], band.low[places], band.high[places])
 
 
 def _points(places: Sequence[float], heights: Iterable[float]) -> list[svg.Point]:
@@ -146,8 +146,8 @@ def _points(places: Sequence[float], heights: Iterable[float]) -> list[svg.Point
 
 def _ends(estimates: Iterable[Estimate]) -> list[float]:
     """Values and the ends of their intervals, those that are defined."""
-    found = (end for estimate in estimates for end in (estimate.value, estimate.low, estimate.high))
-    return [end for end in found if math.isfinite(end)]
+    ends = (end for estimate in estimates for end in (estimate.value, estimate.low, estimate.high))
+    return [end for end in ends if math.isfinite(end)]
 
 
 def _marker(point: MarkerPoint) -> str:

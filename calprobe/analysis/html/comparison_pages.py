@@ -94,8 +94,8 @@ def four_ways_page(ways: FourWays) -> str:
         heads.append(RunHead(place, run.label, state, how, tuple(lines)))
     sections = [_runs(heads, (*models_note(ways), *joined_notes(ways), *general_notes(ways)))]
     for anchor, (title, labels) in WAYS.items():
-        if shown := [tables[label] for label in labels if label in tables]:
-            sections.append(Section(anchor, title, (*side_by_side(figures.get(anchor, ())), *shown)))
+        if section_tables := [tables[label] for label in labels if label in tables]:
+            sections.append(Section(anchor, title, (*side_by_side(figures.get(anchor, ())), *section_tables)))
     page = Page(
         title=few(ways.models, "model"),
         subtitle=f"{counted(len(ways.facts), 'fact')} of {ways.probe} in {counted(len(ways.ways), 'way')}: ranked, "

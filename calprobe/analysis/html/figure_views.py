@@ -45,8 +45,8 @@ def legend(
     Those of `shown` are shown first, all where there are none of it.
     """
     placed = list(enumerate(names) if places is None else zip(places, names, strict=True))
-    some = [name for _, name in placed if shown is None or name in shown]
-    return tuple(Choice(name, place, charts.key(place), name in some or not some) for place, name in placed)
+    visible = [name for _, name in placed if shown is None or name in shown]
+    return tuple(Choice(name, place, charts.key(place), name in visible or not visible) for place, name in placed)
 
 
 def reliability(
@@ -109,9 +109,9 @@ def _accuracy_ace(curves: AccuracyAce) -> Iterator[FigureView]:
         return
     places = series_places(list(dict.fromkeys(point.estimator for point in curves.points)))
     numbered = ", ".join(f"{number} {run}" for run, number in numbers.items())
-    several = len({correlation.probe for correlation in curves.correlations}) > 1
+    mixed = len({correlation.probe for correlation in curves.correlations}) > 1
     rho = "; ".join(
-        f"{f'{correlation.probe}, ' * several}{correlation.estimator} {signed_spelled(correlation.rho)}"
+        f"{f'{correlation.probe}, ' * mixed}{correlation.estimator} {signed_spelled(correlation.rho)}"
         for correlation in curves.correlations
         if not math.isnan(correlation.rho.value)
     )

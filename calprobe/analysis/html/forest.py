@@ -48,24 +48,24 @@ def forest(table: Table, metrics: Sequence[Metric]) -> FigureView | None:
     left = max(svg.LETTER * max(map(len, names)) + 18, svg.LEFT)
     height = ROW * len(entries) + svg.TOP + svg.BOTTOM
     frame = svg.Frame(across, down, width=560, height=height, left=left)
-    parts = [frame.axes(), svg.line(frame, [(0, down.low), (0, down.high)], "zero")]
+    elements = [frame.axes(), svg.line(frame, [(0, down.low), (0, down.high)], "zero")]
     for place, entry in enumerate(entries):
-        parts.append(_row(frame, -float(place), entry, better))
+        elements.append(_row(frame, -float(place), entry, better))
     label = "Differences between A and B with their intervals, a row for each number."
-    return FigureView("Differences", svg.drawing(frame, label, *parts), _caption(table), _LEGEND, choosable=False)
+    return FigureView("Differences", svg.drawing(frame, label, *elements), _caption(table), _LEGEND, choosable=False)
 
 
 def _entries(table: Table) -> Iterator[_Entry]:
     for group, rows in table.groups():
-        found = [
+        entries = [
             _Entry(row.label, row.keys.get("metric", ""), cell, row.significant)
             for _, row in rows
             for cell in row.cells
             if isinstance(cell, Difference) and row.keys.get("metric") not in ELSEWHERE
         ]
-        if found:
+        if entries:
             yield from ([_Entry(group)] if group else [])
-            yield from found
+            yield from entries
 
 
 def _row(frame: svg.Frame, height: float, entry: _Entry, better: Mapping[str, str | None]) -> Markup:
@@ -73,11 +73,11 @@ def _row(frame: svg.Frame, height: float, entry: _Entry, better: Mapping[str, st
         place = frame.down(height) + 4
         return svg.element("text", escape(entry.name), x=0, y=place, class_="note")
     value, low, high = entry.difference.value, entry.difference.low, entry.difference.high
-    said = f"{entry.name}: {signed(value)} ({signed_interval(entry.difference)})" if math.isfinite(low) else entry.name
+    tip = f"{entry.name}: {signed(value)} ({signed_interval(entry.difference)})" if math.isfinite(low) else entry.name
     favoured = _favoured(entry.difference, better.get(entry.metric))
     drawn = (
         svg.spread(frame, height, low, high),
-        svg.mark(frame, (value, height), said, shape=favoured if favoured != FAVOURS_NONE else 0),
+        svg.mark(frame, (value, height), tip, shape=favoured if favoured != FAVOURS_NONE else 0),
     )
     sure = " sure" if entry.significant else ""
     return svg.element("g", *drawn, class_=f"{series_class(favoured)}{sure}")

@@ -50,16 +50,16 @@ def drawn(panel: Panel | Cells) -> Markup:
         return _heat_map(panel)
     frame = _frame(panel)
     below = _strip(frame, panel.strip) if panel.strip is not None else frame
-    parts = [frame.axes(), *([] if panel.strip is None else [below.axes()])]
-    parts += [part for mark in panel.marks for part in _mark(frame, mark, 0)]
-    parts += [part for mark in (panel.strip.marks if panel.strip else ()) for part in _mark(below, mark, 0)]
+    elements = [frame.axes(), *([] if panel.strip is None else [below.axes()])]
+    elements += [element for mark in panel.marks for element in _mark(frame, mark, 0)]
+    elements += [element for mark in (panel.strip.marks if panel.strip else ()) for element in _mark(below, mark, 0)]
     strips = () if panel.strip is None else panel.strip.series
     for series, strip in zip_longest(panel.series, strips):
-        inside = [part for mark in series.marks for part in _mark(frame, mark, series.place)]
-        inside += [part for mark in (strip.marks if strip else ()) for part in _mark(below, mark, series.place)]
-        parts.append(svg.element("g", *inside, class_=series_class(series.place)))
+        inside = [element for mark in series.marks for element in _mark(frame, mark, series.place)]
+        inside += [element for mark in (strip.marks if strip else ()) for element in _mark(below, mark, series.place)]
+        elements.append(svg.element("g", *inside, class_=series_class(series.place)))
     crowd = len(strips) > 1
-    return svg.drawing(frame, panel.label, *parts, class_="crowd" if crowd else None)
+    return svg.drawing(frame, panel.label, *elements, class_="crowd" if crowd else None)
 
 
 def _frame(panel: Panel) -> svg.Frame:
@@ -95,8 +95,8 @@ def _axis(scale: Scale, values: Iterable[float]) -> svg.Axis:
         return svg.Axis(scale.title)
     if scale.ticks is None or scale.ends is None:
         return svg.Axis.around(scale.title, values, zero=scale.kind == "zero")
-    shown = dict(zip((at for at, _ in scale.ticks), _shown(scale), strict=True))
-    return svg.Axis(scale.title, *scale.ends, tuple(shown), lambda at: shown[at], scale.grid)
+    texts = dict(zip((at for at, _ in scale.ticks), _shown(scale), strict=True))
+    return svg.Axis(scale.title, *scale.ends, tuple(texts), lambda at: texts[at], scale.grid)
 
 
 def _shown(scale: Scale) -> list[str]:
@@ -177,24 +177,24 @@ def _texts(frame: svg.Frame, mark: Texts) -> Iterator[Markup]:
 
 def _heat_map(cells: Cells) -> Markup:
     """A cell for each number; above a square, numbers stand for the names of its rows."""
-    shown = [f"{name} {at}" if cells.numbered else name for at, name in enumerate(cells.rows, 1)]
-    left = max(NAMES, _room(shown) + 14)
+    names = [f"{name} {at}" if cells.numbered else name for at, name in enumerate(cells.rows, 1)]
+    left = max(NAMES, _room(names) + 14)
     # No wider letters than in other figures.
     column = SIDE if cells.square else max(COLUMN, (WIDTH - NAMES) / max(len(cells.columns), 1))
     row = SIDE if cells.square else ROW
     heads = [str(at) for at in range(1, len(cells.columns) + 1)] if cells.square else cells.columns
-    parts = [
+    elements = [
         svg.element("text", head, x=left + column * (at + 0.5), y=HEAD - 9, class_="tick mid")
         for at, head in enumerate(heads)
     ]
     for at, (name, values) in enumerate(zip(cells.rows, cells.values, strict=True)):
         top = HEAD + row * at
-        parts.append(svg.element("text", shown[at], x=left - 8, y=top + row / 2 + 4, class_="tick end"))
+        elements.append(svg.element("text", names[at], x=left - 8, y=top + row / 2 + 4, class_="tick end"))
         for place, value in enumerate(values):
             tip = f"{name}, {cells.columns[place]}: {cells.spelled(value)}"
-            parts += _cell(cells, value, (left + column * place, top, column, row), tip)
+            elements += _cell(cells, value, (left + column * place, top, column, row), tip)
     size = f"0 0 {left + column * len(cells.columns)} {HEAD + row * len(cells.rows)}"
-    return svg.element("svg", *parts, viewBox=size, role="img", aria_label=cells.label)
+    return svg.element("svg", *elements, viewBox=size, role="img", aria_label=cells.label)
 
 
 def _cell(cells: Cells, value: float, place: Sequence[float], tip: str) -> tuple[Markup, Markup]:

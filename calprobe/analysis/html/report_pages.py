@@ -98,7 +98,7 @@ def _report_sections(contents: ReportContents) -> tuple[Section, ...]:
     notes = (*prose.score_notes(report.options.reduction, report.options), *([LESS] * (page_wants(report) is FEW)))
     words = [part for run in runs for part in _wording(run, several=len(runs) > 1)]
     estimators = (table for run in runs for table in _estimators(run, report, names[run.label]))
-    figures = by_run({label: side_by_side(run_figures(own)) for label, own in drawn.items()})
+    figures = by_run({label: side_by_side(run_figures(run_contents)) for label, run_contents in drawn.items()})
     slices = (table for run in runs for table in _slices(run, drawn[run.label], report, names[run.label]))
     return (
         Section("runs", "Runs", (*_summaries(report), *heads, *notes), "", "many" if len(runs) > MANY_RUNS else ""),
@@ -106,7 +106,11 @@ def _report_sections(contents: ReportContents) -> tuple[Section, ...]:
         Section("estimators", "Estimators", tuple(estimators)),
         *filled(
             Section("figures", "Figures", figures),
-            Section("errors", "Surest errors", by_run({label: _errors(own) for label, own in drawn.items()})),
+            Section(
+                "errors",
+                "Surest errors",
+                by_run({label: _errors(run_contents) for label, run_contents in drawn.items()}),
+            ),
             Section("wording", "Wording", tuple(words), lead=WORDING),
             Section("slices", "Slices", tuple(slices), "Relations and domains"),
         ),
@@ -190,11 +194,11 @@ def _scored_head(run: RunReport, place: int) -> RunHead:
         (prose.mean_accuracy_name([run.facts]), run.bear_score, definitions.BEAR_SCORE.key),
         ("chance", Estimate(run.facts.chance_accuracy), definitions.CHANCE.key),
     )
-    shown = [BigNumber.of(name, estimate, key) for name, estimate, key in accuracies if estimate is not None]
-    shown = [replace(big, value=UNDEFINED) if big.value == number(math.nan) else big for big in shown]
-    shown[-1] = replace(shown[-1], lesser=True)
+    numbers = [BigNumber.of(name, estimate, key) for name, estimate, key in accuracies if estimate is not None]
+    numbers = [replace(big, value=UNDEFINED) if big.value == number(math.nan) else big for big in numbers]
+    numbers[-1] = replace(numbers[-1], lesser=True)
     head = run_head(run.facts, place)
-    return replace(head, lines=(*head.lines, *prose.remarks(run)), numbers=tuple(shown))
+    return replace(head, lines=(*head.lines, *prose.remarks(run)), numbers=tuple(numbers))
 
 
 def _drawn(run: RunReport, contents: ReportContents) -> RunContents:

@@ -116,25 +116,25 @@ class Frame:
         long = max((len(line) for lines in labels for line in lines), default=0) * LETTER > room
         left, right = self.left, self.width - RIGHT
         low, high = self.height - self.bottom, self.top
-        parts = []
+        elements = []
         for tick, lines in zip(self.x.ticks, labels, strict=True):
             place = self.across(tick)
-            parts.append(element("path", d=f"M{_plain(place)} {_plain(low)}V{_plain(high)}", class_="grid"))
+            elements.append(element("path", d=f"M{_plain(place)} {_plain(low)}V{_plain(high)}", class_="grid"))
             for row, text in enumerate(lines):
                 at = low + 17 + row * LINE
-                parts.append(element("text", text, x=place, y=at, class_=f"tick mid{' small' if long else ''}"))
+                elements.append(element("text", text, x=place, y=at, class_=f"tick mid{' small' if long else ''}"))
         for tick in self.y.ticks:
             place = self.down(tick)
             if self.y.grid:
-                parts.append(element("path", d=f"M{_plain(left)} {_plain(place)}H{_plain(right)}", class_="grid"))
-            parts.append(element("text", self.y.label(tick), x=left - 7, y=place + 4, class_="tick end"))
-        parts.append(
+                elements.append(element("path", d=f"M{_plain(left)} {_plain(place)}H{_plain(right)}", class_="grid"))
+            elements.append(element("text", self.y.label(tick), x=left - 7, y=place + 4, class_="tick end"))
+        elements.append(
             element("text", self.x.title, x=(left + right) / 2, y=self.height - 6, class_="title mid"),
         )
         middle = (low + high) / 2
         turned = f"translate(13 {_plain(middle)}) rotate(-90)"
-        parts.append(element("text", self.y.title, transform=turned, class_="title mid"))
-        return element("g", *parts, class_="axes", aria_hidden="true")
+        elements.append(element("text", self.y.title, transform=turned, class_="title mid"))
+        return element("g", *elements, class_="axes", aria_hidden="true")
 
 
 def drawing(frame: Frame, label: str, *parts: Markup, class_: str | None = None) -> Markup:
@@ -151,7 +151,7 @@ def line(frame: Frame, points: Sequence[Point], class_: str = "") -> Markup:
 
 def path(frame: Frame, points: Sequence[Point]) -> str:
     """What draws such a line."""
-    return " ".join("M" + "L".join(map(frame.at, part)) for part in _whole_parts(points) if len(part) > 1)
+    return " ".join("M" + "L".join(map(frame.at, stretch)) for stretch in _whole_parts(points) if len(stretch) > 1)
 
 
 def band(frame: Frame, lower: Sequence[Point], upper: Sequence[Point]) -> Markup:
@@ -184,23 +184,23 @@ def flags(frame: Frame, points: Sequence[Point], texts: Sequence[str]) -> Markup
     Names of points that are close to each other move apart, so that they do not overlap. Nothing where a coordinate is
     NaN.
     """
-    known = sorted(
+    anchors = sorted(
         (frame.across(x), frame.down(y), text)
         for (x, y), text in zip(points, texts, strict=True)
         if math.isfinite(x) and math.isfinite(y)
     )
-    parts = []
-    places = _apart([x for x, _, _ in known], FLAG, frame.width - RIGHT)
-    for place, (x, y, text) in zip(places, known, strict=True):
-        parts.append(
+    elements = []
+    places = _apart([x for x, _, _ in anchors], FLAG, frame.width - RIGHT)
+    for place, (x, y, text) in zip(places, anchors, strict=True):
+        elements.append(
             element(
                 "path",
                 d=f"M{_plain(place)} {_plain(frame.top - 8)}L{_plain(x)} {_plain(frame.top + 4)}V{_plain(y)}",
                 class_="guide",
             )
         )
-        parts.append(element("text", escape(text), x=place, y=frame.top - 11, class_="tick mid small"))
-    return element("g", *parts)
+        elements.append(element("text", escape(text), x=place, y=frame.top - 11, class_="tick mid small"))
+    return element("g", *elements)
 
 
 def _apart(places: Sequence[float], gap: float, end: float) -> list[float]:
@@ -259,15 +259,15 @@ def _finite(*values: float) -> bool:
 
 def _whole_parts(points: Iterable[Point]) -> Iterable[list[Point]]:
     """The points between one that is NaN and the next."""
-    part: list[Point] = []
+    stretch: list[Point] = []
     for point in points:
         if all(map(math.isfinite, point)):
-            part.append(point)
-        elif part:
-            yield part
-            part = []
-    if part:
-        yield part
+            stretch.append(point)
+        elif stretch:
+            yield stretch
+            stretch = []
+    if stretch:
+        yield stretch
 
 
 def _round_step(span: float) -> float:

@@ -135,14 +135,14 @@ class Page:
 
 def by_run(parts: Mapping[str, Iterable[Part]]) -> tuple[Part, ...]:
     """The parts of each run, by its label, under its name where there are several runs."""
-    shown = {label: of_run for label, own in parts.items() if (of_run := tuple(own))}
-    heads = {label: [Heading(with_name("{}", label))] if len(parts) > 1 else [] for label in shown}
-    return tuple(part for label, of_run in shown.items() for part in (*heads[label], *of_run))
+    by_label = {label: of_run for label, run_parts in parts.items() if (of_run := tuple(run_parts))}
+    heads = {label: [Heading(with_name("{}", label))] if len(parts) > 1 else [] for label in by_label}
+    return tuple(part for label, of_run in by_label.items() for part in (*heads[label], *of_run))
 
 
 def side_by_side(figures: Iterable[FigureView]) -> tuple[Part, ...]:
     """The figures as one part of a section; none without figures."""
-    return (shown,) if (shown := tuple(figures)) else ()
+    return (views,) if (views := tuple(figures)) else ()
 
 
 def filled(*sections: Section) -> tuple[Section, ...]:

@@ -19,12 +19,12 @@ def families(models: Iterable[str]) -> list[list[str]]:
 
     Models of one size, such as one model under two precisions, are in no family: no order joins them.
     """
-    found: dict[str, dict[str, float]] = {}
+    by_family: dict[str, dict[str, float]] = {}
     for model in models:
         family, size = _family(model)
-        found.setdefault(family, {})[model] = size
-    several = [sizes for sizes in found.values() if len(sizes) > 1 and max(Counter(sizes.values()).values()) == 1]
-    return [sorted(sizes, key=lambda model: sizes[model]) for sizes in several]
+        by_family.setdefault(family, {})[model] = size
+    groups = [sizes for sizes in by_family.values() if len(sizes) > 1 and max(Counter(sizes.values()).values()) == 1]
+    return [sorted(sizes, key=lambda model: sizes[model]) for sizes in groups]
 
 
 def family_of(model: str) -> str:
@@ -38,13 +38,13 @@ def family_of(model: str) -> str:
 
 def _family(model: str) -> tuple[str, float]:
     """The name without its size, and the size: parameters in millions, or a word's place."""
-    kept: list[str] = []
+    words: list[str] = []
     size = 2.0
-    for part in model.rstrip("/").rpartition("/")[2].lower().split("-"):
-        if number := _NUMBER.fullmatch(part):
+    for word in model.rstrip("/").rpartition("/")[2].lower().split("-"):
+        if number := _NUMBER.fullmatch(word):
             size = float(number[1]) * (1000 if number[2] == "b" else 1)
-        elif part in _WORDS and kept:
-            size = float(_WORDS[part]) if size == 2.0 else size
+        elif word in _WORDS and words:
+            size = float(_WORDS[word]) if size == 2.0 else size
         else:
-            kept.append(part)
-    return "-".join(kept), size
+            words.append(word)
+    return "-".join(words), size

@@ -122,13 +122,13 @@ def panel_blocks(figure: Figure, blocks: Sequence[int], columns: int) -> list[li
     """Axes in rows, for each block so many of them; a block begins in a new row, and leaves its last places empty."""
     rows = [-(-n // columns) for n in blocks]
     grid = iter(figure.subplots(sum(rows), columns, squeeze=False))
-    found = []
-    for n, own in zip(blocks, rows, strict=True):
-        every = [axes for _ in range(own) for axes in next(grid)]
-        for unused in every[n:]:
+    grids = []
+    for n, n_rows in zip(blocks, rows, strict=True):
+        places = [axes for _ in range(n_rows) for axes in next(grid)]
+        for unused in places[n:]:
             unused.remove()
-        found.append(every[:n])
-    return found
+        grids.append(places[:n])
+    return grids
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,19 +154,19 @@ def panel_pairs(blocks: Sequence[int], look: Look, sizes: PairSizes) -> tuple[Fi
     """A figure of pairs: for each run a block of so many of them, which begins in a new row."""
     columns, height = fitted(blocks, look.width, (sizes.width, sizes.height), 0.6)
     places = [
-        (sum(-(-n // columns) for n in blocks[:at]) + own // columns, own % columns)
+        (sum(-(-n // columns) for n in blocks[:at]) + place // columns, place % columns)
         for at, n in enumerate(blocks)
-        for own in range(n)
+        for place in range(n)
     ] or [(0, 0)]
     rows = 1 + max(row for row, _ in places)
     figure = blank_figure(look.width, height)
     grid = figure.subplots(2 * rows, columns, squeeze=False, height_ratios=(1, sizes.counts) * rows)
-    lowest = {column: max(row for row, own in places if own == column) for _, column in places}
-    found = {(row, column): _pair(grid, row, column, lowest[column] == row) for row, column in places}
+    lowest = {column: max(row for row, at in places if at == column) for _, column in places}
+    by_place = {(row, column): _pair(grid, row, column, lowest[column] == row) for row, column in places}
     for at, axes in enumerate(grid.ravel()):
-        if (at // columns // 2, at % columns) not in found:
+        if (at // columns // 2, at % columns) not in by_place:
             axes.remove()
-    pairs = iter(found.values())
+    pairs = iter(by_place.values())
     return figure, [[next(pairs) for _ in range(n)] for n in blocks or (1,)]
 
 
@@ -198,8 +198,8 @@ def shares_from(panels: Sequence[Axes], values: Iterable[float]) -> None:
     """
     from matplotlib.ticker import MultipleLocator
 
-    known = [value for value in values if math.isfinite(value)]
-    start = max(0.0, math.floor(10 * (min(known, default=0.0) - 0.02)) / 10)
+    finite = [value for value in values if math.isfinite(value)]
+    start = max(0.0, math.floor(10 * (min(finite, default=0.0) - 0.02)) / 10)
     start = 0.0 if start < 0.15 else min(start, 0.9)
     for axes in panels:
         axes.set_ylim(start - (2 * MARGIN if start else MARGIN) * (1 - start), 1 + MARGIN * (1 - start))
@@ -250,13 +250,13 @@ def legends_in_gaps(
     Fixes the layout.
     """
     fix_layout(figure)
-    if all(_fills_gap(figure, panels, columns, own) for panels, own in zip(blocks, entries, strict=True)):
+    if all(_fills_gap(figure, panels, columns, entry) for panels, entry in zip(blocks, entries, strict=True)):
         figure.draw_without_rendering()
         return
     for legend in list(figure.legends):
         legend.remove()
     figure.set_layout_engine("constrained")
-    legend_below(figure, {label: artist for own in entries for label, artist in own.items()})
+    legend_below(figure, {label: artist for entry in entries for label, artist in entry.items()})
     fix_layout(figure)
 
 
@@ -271,8 +271,8 @@ def _fills_gap(figure: Figure, panels: Sequence[Axes], columns: int, entries: Ma
     legend = figure.legend(
         entries.values(), entries, loc="center left", bbox_to_anchor=gap, borderaxespad=0, borderpad=0
     )
-    found = legend.get_window_extent().transformed(figure.transFigure.inverted())
-    return bool(found.width <= gap.width + 0.01 and found.height <= gap.height + 0.01)
+    extent = legend.get_window_extent().transformed(figure.transFigure.inverted())
+    return bool(extent.width <= gap.width + 0.01 and extent.height <= gap.height + 0.01)
 
 
 def finish(figure: Figure, look: Look, entries: Mapping[str, Artist], title: str = "") -> None:

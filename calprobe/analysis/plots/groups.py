@@ -41,16 +41,16 @@ def group_lines(lines: Sequence[Own], look: Look = DEFAULT_LOOK, most: int = MAX
     names = run_names(lines, look)
     if len(runs) == 1:
         styles = series_styles(estimators)
-        every = [Series(own.estimator, styles[own.estimator], own) for own in lines]
-        return [Group(names[runs[0]], tuple(every[at : at + most])) for at in range(0, len(every), most)]
+        series = [Series(line.estimator, styles[line.estimator], line) for line in lines]
+        return [Group(names[runs[0]], tuple(series[at : at + most])) for at in range(0, len(series), most)]
     of_runs = run_styles(runs)
-    found = []
+    groups = []
     for start in range(0, len(runs), most):
         chosen = runs[start : start + most]
         for name in estimators:
-            own = [line for line in lines if line.estimator == name and line.run in chosen]
-            found.append(Group(name, tuple(Series(names[line.run], of_runs[line.run], line) for line in own)))
-    return [group for group in found if group.series]
+            panel_lines = [line for line in lines if line.estimator == name and line.run in chosen]
+            groups.append(Group(name, tuple(Series(names[line.run], of_runs[line.run], line) for line in panel_lines)))
+    return [group for group in groups if group.series]
 
 
 def run_rows(lines: Sequence[Own]) -> dict[str, list[Own]]:

@@ -110,18 +110,18 @@ def place_labels(axes: Axes, labels: Sequence[Label], placing: Placing = DEFAULT
 
 def place_all(panels: Sequence[tuple[Axes, Sequence[Label]]], placing: Placing) -> bool:
     """Write the names in all panels; if one finds no place, write none and return False."""
-    found = [place_labels(axes, labels, placing) for axes, labels in panels]
-    if all(len(own.notes) == len(labels) for own, (_, labels) in zip(found, panels, strict=True)):
+    attempts = [place_labels(axes, labels, placing) for axes, labels in panels]
+    if all(len(attempt.notes) == len(labels) for attempt, (_, labels) in zip(attempts, panels, strict=True)):
         return True
-    for own in found:
-        own.remove()
+    for attempt in attempts:
+        attempt.remove()
     return False
 
 
 def place_numbers(axes: Axes, labels: Sequence[Label], numbers: Mapping[str, int], placing: Placing) -> Written:
     """Write the number of each name in its place: every one, in colours that the legend repeats."""
     return place_labels(
-        axes, [replace(own, text=str(numbers[own.text])) for own in labels], replace(placing, always=True)
+        axes, [replace(label, text=str(numbers[label.text])) for label in labels], replace(placing, always=True)
     )
 
 
@@ -137,8 +137,9 @@ class _Taken:
         self.clearance = clearance
         self.leader_from = leader_from
         paths = [line.get_xydata() for line in axes.lines]
-        bars = [own for own in axes.collections if isinstance(own, LineCollection)]
-        paths += [segment for own in bars for segment in own.get_segments() if len(segment)]  # NaN: no bar
+        bars = [collection for collection in axes.collections if isinstance(collection, LineCollection)]
+        # NaN: no bar
+        paths += [segment for collection in bars for segment in collection.get_segments() if len(segment)]
         self.lines = np.concatenate([np.empty((0, 2)), *(_along(axes.transData.transform(path)) for path in paths)])
         self.boxes: list[Bbox] = [text.get_window_extent() for text in axes.texts]
         self.leaders: list[Floats] = []  # [2 ends, 2 coordinates] each
@@ -163,7 +164,7 @@ class _Taken:
         inside = self.inside
         if box.x0 < inside.x0 or box.y0 < inside.y0 or box.x1 > inside.x1 or box.y1 > inside.y1:
             return False
-        if allowed < _NAMES and any(box.overlaps(other) for other in self.boxes):
+        if allowed < _NAMES and any(box.overlaps(obstacle) for obstacle in self.boxes):
             return False
         if allowed < _POINTS and _within(box, self.points, self.clearance):
             return False
@@ -172,7 +173,7 @@ class _Taken:
     def _leads_clear(self, leader: Floats) -> bool:
         """Whether the line keeps off all names, and off all points but its own, which it does not reach."""
         aside = np.abs(self.points[:, None] - leader[None]).max(axis=2)  # [points, points of the line]
-        return bool((aside > 0.9 * self.clearance).all()) and not any(_within(own, leader, 0) for own in self.boxes)
+        return bool((aside > 0.9 * self.clearance).all()) and not any(_within(box, leader, 0) for box in self.boxes)
 
     def _leader(self, point: Floats, box: Bbox) -> Floats:
         """Points on a line from the point's rim to the nearest spot of a box that is far; none if it is near."""

@@ -63,9 +63,9 @@ def folder_names(runs: Sequence[str]) -> dict[str, str]:
     >>> folder_names(["/home/me/runs/a/step-100", "/home/me/runs/b/step-100"])
     {'/home/me/runs/a/step-100': 'a/step-100', '/home/me/runs/b/step-100': 'b/step-100'}
     """
-    parts = {run: PurePath(run).parts or (run,) for run in runs}
-    for kept in range(1, max(map(len, parts.values()), default=1) + 1):
-        names = {run: str(PurePath(*own[-kept:])) for run, own in parts.items()}
+    paths = {run: PurePath(run).parts or (run,) for run in runs}
+    for count in range(1, max(map(len, paths.values()), default=1) + 1):
+        names = {run: str(PurePath(*folders[-count:])) for run, folders in paths.items()}
         if len(set(names.values())) == len(names):
             return names
     return {run: run for run in runs}
@@ -77,12 +77,12 @@ def fitted_names(names: Sequence[str]) -> dict[str, str]:
     >>> fitted_names(["gpt2", "runs/" + "a" * 40])
     {'gpt2': 'gpt2', 'runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa': 'runs/aaaaaaaaaaaa…aaaaaaaaaaaaaaaaaa'}
     """
-    wanted = len(set(names))
+    count = len(set(names))
     short = {name: shortened(name, NAME_WIDTH) for name in names}
-    if len(set(short.values())) < wanted:
+    if len(set(short.values())) < count:
         short = _differing(names)
     width = NAME_WIDTH
-    while len(set(short.values())) < wanted or max(map(len, short.values()), default=0) > max(width, NAME_WIDTH):
+    while len(set(short.values())) < count or max(map(len, short.values()), default=0) > max(width, NAME_WIDTH):
         width += 4
         short = {name: shortened(name, width) for name in names}
     return short
@@ -105,7 +105,7 @@ def _differing(names: Sequence[str]) -> dict[str, str]:
 def _shared_start(names: Sequence[str]) -> str:
     """The letters that all names begin with."""
     letters = zip(*names, strict=False)
-    return "".join(own[0] for own in takewhile(lambda own: len(set(own)) == 1, letters))
+    return "".join(column[0] for column in takewhile(lambda column: len(set(column)) == 1, letters))
 
 
 def shortened(name: str, width: int) -> str:
@@ -116,8 +116,8 @@ def shortened(name: str, width: int) -> str:
     """
     if len(name) <= width:
         return name
-    kept = width - 1
-    return f"{name[: kept // 2]}…{name[len(name) - (kept - kept // 2) :]}"
+    room = width - 1
+    return f"{name[: room // 2]}…{name[len(name) - (room - room // 2) :]}"
 
 
 def _last_part(model: str) -> str:

@@ -126,7 +126,7 @@ def draw_strips(
             _draw_panel(pair.curve, panel, entries)
             if panel.strip is not None:
                 _draw_panel(pair.counts, panel.strip, _Legend())
-            in_first_row = bool(block[0].heading) and not any(other.left for other in grid[1 : at + 1])
+            in_first_row = bool(block[0].heading) and not any(neighbour.left for neighbour in grid[1 : at + 1])
             frame.title_panel(pair.curve, panel.title, panel.note, panel.heading, room=in_first_row)
     for pair, panel in zip(pairs, [panel for block in blocks for panel in block], strict=False):
         _label(pair, panel, short=sum(pair.left for pair in pairs) > HIGH_ROWS)
@@ -273,17 +273,17 @@ def _draw_boxes(axes: Axes, mark: Boxes, color: str) -> Artist:
     return Patch(facecolor=(color, 0.3), edgecolor=color)
 
 
-def _set_scale(axes: Axes, which: Literal["x", "y"], scale: Scale) -> None:
+def _set_scale(axes: Axes, axis: Literal["x", "y"], scale: Scale) -> None:
     if scale.kind == "share":
-        frame.share_axis(axes, which)
+        frame.share_axis(axes, axis)
     elif scale.kind == "names":
-        axes.grid(visible=which == "y" and scale.grid, axis=which)
-        if which == "y":
-            axes.tick_params(axis=which, length=0)
+        axes.grid(visible=axis == "y" and scale.grid, axis=axis)
+        if axis == "y":
+            axes.tick_params(axis=axis, length=0)
             axes.spines["left"].set_visible(scale.grid)
     elif scale.kind == "zero" and not axes.dataLim.y0 < 0:
         axes.set_ylim(bottom=0)
     if scale.ticks is not None:
-        axes.set(**{f"{which}ticks": [at for at, _ in scale.ticks], f"{which}ticklabels": scale.names})
+        axes.set(**{f"{axis}ticks": [at for at, _ in scale.ticks], f"{axis}ticklabels": scale.names})
     if scale.ends is not None:
-        axes.set(**{f"{which}lim": scale.ends})
+        axes.set(**{f"{axis}lim": scale.ends})

@@ -144,10 +144,10 @@ def read_style(path: Path) -> dict[str, Any]:
 
     try:
         lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
-        found = matplotlib.rc_params_from_file(path, use_default_template=False)
-        refused = [line for line in lines if line and line[0] != "#" and line.partition(":")[0].strip() not in found]
+        settings = matplotlib.rc_params_from_file(path, use_default_template=False)
+        refused = [line for line in lines if line and line[0] != "#" and line.partition(":")[0].strip() not in settings]
         if refused:
             raise ValueError(f"{refused[0]!r} is not a setting of matplotlib")
-        return {name: found[name] for name in found}
+        return {name: settings[name] for name in settings}
     except (OSError, ValueError, UnicodeDecodeError) as error:
         raise UsageError(f"--style {path}: not a style file of matplotlib: {error}") from error

@@ -14,11 +14,11 @@ NAME_WIDTH = 100  # most characters of a run in a file's name: file systems allo
 
 def names_of_runs(runs: Iterable[MayBePart], labels: Mapping[str, str]) -> dict[str, Any]:
     """The fields of a `Look` that name the runs: the labels they were given, and which are not of everything."""
-    several = list(runs)
+    listed = list(runs)
     return {
         "labels": labels,
-        "limited": frozenset(run.label for run in several if run.limited),
-        "partial": frozenset(run.label for run in several if run.partial),
+        "limited": frozenset(run.label for run in listed if run.limited),
+        "partial": frozenset(run.label for run in listed if run.partial),
     }
 
 

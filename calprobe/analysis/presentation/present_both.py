@@ -32,18 +32,18 @@ def present_overview(
         options: of scores; replies take bins and resamples from them.
         labels: names that runs were given, which stay as they are.
     """
-    asked = AskedOptions(ace_bins=options.ace_bins, resampling=options.resampling)
-    of_both = OverviewOptions(options, asked)
+    reply_options = AskedOptions(ace_bins=options.ace_bins, resampling=options.resampling)
+    of_both = OverviewOptions(options, reply_options)
     tasks = [report_task(task, of_both).overview for task in tasks_of(runs, labels)]
-    both = overview(title, tasks, of_both)
-    tables = partial(overview_tables, both)
+    result = overview(title, tasks, of_both)
+    tables = partial(overview_tables, result)
 
     def page() -> str:
         from calprobe.analysis.html import overview_page
 
-        return overview_page(both, of_both, {})
+        return overview_page(result, of_both, {})
 
-    return Presentation(both, tables, tables, page=page)
+    return Presentation(result, tables, tables, page=page)
 
 
 def present_ways(runs: Mapping[str, AnyRun], options: FourWaysOptions) -> Presentation:

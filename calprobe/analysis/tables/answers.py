@@ -25,18 +25,18 @@ def _column(title: str, of: Callable[[Answer], Cell]) -> Cells[Answer]:
 
 
 ANSWER = (
-    _column("answer", lambda one: _place(one.place) if one.predicted is None else one.predicted),
-    _column("right", lambda one: _place(one.answer_idx) if one.answer is None else one.answer),
-    _column("confidence", lambda one: one.confidence),
+    _column("answer", lambda answer: _place(answer.place) if answer.predicted is None else answer.predicted),
+    _column("right", lambda answer: _place(answer.answer_idx) if answer.answer is None else answer.answer),
+    _column("confidence", lambda answer: answer.confidence),
 )
 OF_TEMPLATES = (_column("templates", agreement), _column("right in", right_in))
-RELATION = _column("relation", lambda one: one.relation)
-STATEMENT = _column("statement", lambda one: one.statement or "-")
+RELATION = _column("relation", lambda answer: answer.relation)
+STATEMENT = _column("statement", lambda answer: answer.statement or "-")
 
 
 def answers_table(shown: Shown, statements: Statements | None = None) -> Table:
     """A row for each answer. Statements have a column, or stand below the subject, or are left out."""
-    several = any(len(answer.templates) > 1 for answer in shown.answers)
+    templated = any(len(answer.templates) > 1 for answer in shown.answers)
     return Layout[Answer](
         f"Answers of {shown.model} on {shown.probe}: {headline_of(shown)}.",
         "answers",
@@ -45,7 +45,7 @@ def answers_table(shown: Shown, statements: Statements | None = None) -> Table:
             short(answer.subject or f"instance {answer.instance}"),
             note=short(answer.statement or "") if statements == "note" else "",
         ),
-        (*ANSWER, *(OF_TEMPLATES if several else ()), RELATION, *([STATEMENT] if statements == "column" else [])),
+        (*ANSWER, *(OF_TEMPLATES if templated else ()), RELATION, *([STATEMENT] if statements == "column" else [])),
         more={**UNRANKED, "tidy": False},
     ).table(shown.answers, *of_paraphrases(shown), *_no_texts(shown))
 

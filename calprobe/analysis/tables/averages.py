@@ -53,19 +53,19 @@ def _parameters(run: RunReport) -> int | None:
 
 def averages_table(report: Report, columns: Iterable[Column]) -> Table | None:
     """A row a group of runs, with these columns of the summary's; None where there are no groups."""
-    found = averages(report)
-    if not found:
+    groups = averages(report)
+    if not groups:
         return None
     return Layout[Average](
         "Accuracy and calibration, averaged over runs.",
         "averages",
         "mean over",
         lambda average: Row(_named(average), group=GROUPS[average.group], keys=_keys(average)),
-        filled(map(_mean, columns), found),
+        filled(map(_mean, columns), groups),
         (ALIKE,),
         kind="averages",
         more=WITHOUT_INTERVALS,
-    ).table(found)
+    ).table(groups)
 
 
 def reduction_averages_table(report: ReductionsReport) -> Table | None:
@@ -111,10 +111,10 @@ def _of_reduction(title: str, metric: str) -> Cells[Numbers]:
     return cells(title, metric, lambda row: row.cells.get(metric))
 
 
-def _named(found: Average) -> str:
+def _named(average: Average) -> str:
     """causal (10 runs)."""
-    return f"{found.name} ({counted(len(found.runs), 'run')})"
+    return f"{average.name} ({counted(len(average.runs), 'run')})"
 
 
-def _keys(found: Average) -> dict[str, str]:
-    return {"group": found.group, "mean_over": found.name, "runs": str(len(found.runs))}
+def _keys(average: Average) -> dict[str, str]:
+    return {"group": average.group, "mean_over": average.name, "runs": str(len(average.runs))}

@@ -80,14 +80,14 @@ def numbers_of(head: Row, contrast: Contrast) -> Iterator[Numbers]:
     if contrast.by_chance is None:
         return
     first, second = contrast.by_chance
-    parts: tuple[tuple[str, str, Cell, Cell], ...] = (
+    rows: tuple[tuple[str, str, Cell, Cell], ...] = (
         ("if cal.", "if_calibrated", first.size, second.size),
         ("p", "p", first.p, second.p),
     )
-    for title, name, one, other in parts:
+    for title, name, of_first, of_second in rows:
         keys = {**head.keys, "metric": f"{contrast.metric}_{name}"}
         chance = replace(head, label=f"{head.label} {title}", note="", keys=keys)
-        yield Numbers(chance, {"first": one, "second": other})
+        yield Numbers(chance, {"first": of_first, "second": of_second})
 
 
 def numbers_layout(caption: str, label: str, named: Mapping[str, str]) -> Layout[Numbers]:
@@ -224,13 +224,13 @@ def _have_p(contrasts: Iterable[Contrast]) -> bool:
 
 def _table(comparison: Comparison, scopes: list[tuple[PairComparison, Scope]], caption: str, label: str) -> Table:
     contrasts = {_key(contrast): contrast for _, scope in scopes for contrast in scope.contrasts}
-    shown = sorted(contrasts.values(), key=lambda contrast: contrast.estimator is not None)  # accuracy first
+    ordered = sorted(contrasts.values(), key=lambda contrast: contrast.estimator is not None)  # accuracy first
     layout = Layout[Numbers](
         caption,
         label,
         "run",
         lambda row: row.head,
-        tuple(_contrast_column(contrast, comparison) for contrast in shown),
+        tuple(_contrast_column(contrast, comparison) for contrast in ordered),
         tuple(_notes(comparison)),
         more={"best_within": "group", "best_of": " of the two runs, significant or not"},
     )
@@ -252,7 +252,7 @@ def _contrast_column(contrast: Contrast, comparison: Comparison) -> Cells[Number
         of_all = {pair.accuracy_of for pair in comparison.pairs}
         title = mean_accuracy_name(comparison.runs) if of_all == {"bear_score"} else "accuracy"
         return cells(title, metric, lambda row: row.cells.get(key), "larger")
-    better = next(own.better for own in comparison.metrics if own.name == metric)
+    better = next(listed.better for listed in comparison.metrics if listed.name == metric)
     keys = {"estimator": contrast.estimator, "metric": metric}
     column = Column(comparison.titles[metric], better, heading=contrast.estimator, keys=keys)
     return Cells(column, lambda row: row.cells.get(key))
@@ -275,9 +275,9 @@ def _rows(pair: PairComparison, scope: Scope, names: dict[str, str], comparison:
 
 def _about(pair: PairComparison, comparison: Comparison) -> dict[str, str]:
     """How both runs of a pair were made."""
-    made = {run.label: about(run) for run in comparison.runs}
-    sides = {"first": made[pair.first], "second": made[pair.second]}
-    return {f"{side}_{name}": text for side, found in sides.items() for name, text in found.items()}
+    abouts = {run.label: about(run) for run in comparison.runs}
+    sides = {"first": abouts[pair.first], "second": abouts[pair.second]}
+    return {f"{side}_{name}": text for side, texts in sides.items() for name, text in texts.items()}
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:

@@ -24,7 +24,7 @@ def tidy_csv(tables: Sequence[Table]) -> str:
     """
     lines = [line for table in tables if table.tidy for line in _lines(table)]
     keys = dict.fromkeys(key for line in lines for key in line if key not in NUMBERS)
-    about = [key for key in keys if any(key in made for made in _abouts(tables))]
+    about = [key for key in keys if any(key in record for record in _abouts(tables))]
     columns = [*(key for key in keys if key not in about), *NUMBERS, *about]
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")

@@ -65,9 +65,9 @@ def table_labels(first: str, names: Sequence[str]) -> Iterable[str]:
     taken: set[str] = set()
     for name in names:
         plain = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
-        label = wanted = f"{first}-{plain}" if plain else first
+        label = base = f"{first}-{plain}" if plain else first
         number = 2
         while label in taken:
-            label, number = f"{wanted}-{number}", number + 1
+            label, number = f"{base}-{number}", number + 1
         taken.add(label)
         yield label

@@ -118,12 +118,12 @@ def latex_text(text: str) -> str:
 def _character(character: str) -> str:
     if character == "\0":
         return "{}"
-    known = _ASCII.get(character) or _SIGNS.get(character)
-    if known is not None:
-        return known
+    spelling = _ASCII.get(character) or _SIGNS.get(character)
+    if spelling is not None:
+        return spelling
     if character.isascii():
         return character
-    parts = unicodedata.normalize("NFD", character)
-    if len(parts) == 2 and parts[0].isascii() and parts[0].isalpha() and parts[1] in _ACCENTS:
-        return rf"\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
+    characters = unicodedata.normalize("NFD", character)
+    if len(characters) == 2 and characters[0].isascii() and characters[0].isalpha() and characters[1] in _ACCENTS:
+        return rf"\{_ACCENTS[characters[1]]}{{{characters[0]}}}"
     return f"{{[}}U+{ord(character):04X}{{]}}"

@@ -60,9 +60,9 @@ def title_lines(title: str, letters: int | None) -> list[str]:
         words = [word for word in re.split("[_ ]", title, maxsplit=1) if word]
         return [line for word in words for line in _hyphenated(word, letters)]
     for mark in ("_", " "):
-        first, found, rest = title.partition(mark)
-        if found and len(title) > len("mean conf"):
-            return [first, rest]
+        first, separator, tail = title.partition(mark)
+        if separator and len(title) > len("mean conf"):
+            return [first, tail]
     return [title]
 
 
@@ -90,5 +90,5 @@ def _hyphenated(word: str, letters: int) -> Sequence[str]:
 
 def _cell_letters(table: Table, place: int) -> int:
     """Letters of the widest cell of a column, intervals among them."""
-    found = [row.cells[place] for row in table.rows]
-    return max((max(len(cell_text(cell)), len(cell_interval(cell, table))) for cell in found), default=0)
+    cells = [row.cells[place] for row in table.rows]
+    return max((max(len(cell_text(cell)), len(cell_interval(cell, table))) for cell in cells), default=0)

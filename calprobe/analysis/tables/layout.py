@@ -77,12 +77,12 @@ class Layout(Generic[Record]):
 
     def of_rows(self, rows: Iterable[tuple[Row, Record]], *notes: str, **fields: Any) -> Table:
         """The same of records that come with the heads of their rows."""
-        given = list(rows)
-        shown = [
-            cells for cells in self.columns if cells.where is None or any(cells.where(record) for _, record in given)
+        pairs = list(rows)
+        used = [
+            cells for cells in self.columns if cells.where is None or any(cells.where(record) for _, record in pairs)
         ]
-        columns = tuple(cells.column for cells in shown)
-        filled = tuple(_row(head, [cells.of(record) for cells in shown]) for head, record in given)
+        columns = tuple(cells.column for cells in used)
+        filled = tuple(_row(head, [cells.of(record) for cells in used]) for head, record in pairs)
         table = Table(self.caption, self.label, self.stub, columns, filled, kind=self.kind, **self.more)
         return replace(table, notes=(*self.notes, *notes), **fields)
 
@@ -122,7 +122,7 @@ def quantity(
 
 def filled(columns: Iterable[Cells[Record]], records: Sequence[Record]) -> tuple[Cells[Record], ...]:
     """The columns in which any of the records has something."""
-    return tuple(cells for cells in columns if any(cells.of(one) is not None for one in records))
+    return tuple(cells for cells in columns if any(cells.of(record) is not None for record in records))
 
 
 def each(
@@ -153,11 +153,11 @@ def by_name(titles: Mapping[str, str]) -> tuple[Cells[Numbers], ...]:
 def where(condition: Callable[[Record], bool], *several: Cells[Record]) -> tuple[Cells[Record], ...]:
     """Columns that are left out unless the condition holds of a record, one at least."""
 
-    def both(one: Cells[Record]) -> Callable[[Record], bool]:
-        inner = one.where
+    def both(column: Cells[Record]) -> Callable[[Record], bool]:
+        inner = column.where
         return condition if inner is None else lambda record: condition(record) and inner(record)
 
-    return tuple(replace(one, where=both(one)) for one in several)
+    return tuple(replace(column, where=both(column)) for column in several)
 
 
 def estimates(

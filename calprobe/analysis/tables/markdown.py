@@ -72,6 +72,6 @@ def _label(row: Row) -> str:
 def _cells(table: Table, row: Row, place: int, best: frozenset[tuple[int, int]]) -> Iterator[str]:
     for column, _ in table.printed_columns:
         text = escape(cell_text(row.cells[column]))
-        found = cell_interval(row.cells[column], table)
+        interval = cell_interval(row.cells[column], table)
         marked = f"**{text}**" if (place, column) in best else text
-        yield f"{marked} ({found})" if found else marked
+        yield f"{marked} ({interval})" if interval else marked

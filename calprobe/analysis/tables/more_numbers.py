@@ -60,15 +60,15 @@ class _Headline:
     intervals: Mapping[DrawnBy, str]
 
 
-def _headlines(found: Mapping[DrawnBy, HeadlineIntervals]) -> Iterator[_Headline]:
-    first = found["instances"]
+def _headlines(intervals: Mapping[DrawnBy, HeadlineIntervals]) -> Iterator[_Headline]:
+    first = intervals["instances"]
     if first.bear_score is not None:
-        ends = {kind: interval(drawn.bear_score) if drawn.bear_score else "" for kind, drawn in found.items()}
+        ends = {kind: interval(drawn.bear_score) if drawn.bear_score else "" for kind, drawn in intervals.items()}
         yield _Headline("mean accuracy", number(first.bear_score.value), ends)
     for estimator, metrics in first.estimators.items():
         for metric in HEADLINES:
             value, spelled = (signed, signed_interval) if metric == SIGNED else (number, interval)
-            ends = {kind: spelled(drawn.estimators[estimator][metric]) for kind, drawn in found.items()}
+            ends = {kind: spelled(drawn.estimators[estimator][metric]) for kind, drawn in intervals.items()}
             yield _Headline(f"{estimator} {TITLES[metric]}", value(metrics[metric].value), ends)
 
 
@@ -78,66 +78,69 @@ def _interval(title: str, kind: DrawnBy) -> Cells[_Headline]:
 
 def recalibration_table(run: RunReport, name: TableName) -> Table | None:
     """A row an estimator: four metrics before and after recalibration; None unless asked for."""
-    found = run.recalibrated
-    if found is None:
+    recalibration = run.recalibrated
+    if recalibration is None:
         return None
     before = {estimator.name: estimator.metrics for estimator in run.estimators}
     titles = {name: title for name, title in BESIDE.items() if any(name in metrics for metrics in before.values())}
-    where = "on other relations" if found.given is None else f"by {found.given.file}"
+    where = "on other relations" if recalibration.given is None else f"by {recalibration.given.file}"
     return Layout[str](
-        f"Calibration of {name.of} on {run.manifest.probe.name} before and after recalibration ({found.method}) "
-        f"{where}: {size_and_state(run.facts)}.",
+        f"Calibration of {name.of} on {run.manifest.probe.name} before and after recalibration "
+        f"({recalibration.method}) {where}: {size_and_state(run.facts)}.",
         f"{name.label}-recalibrated",
         "estimator",
         lambda estimator: Row(estimator, keys={"estimator": estimator}),
-        tuple(column for metric, title in titles.items() for column in _beside(metric, title, before, found)),
-        tuple(_map_notes(found)),
+        tuple(column for metric, title in titles.items() for column in _beside(metric, title, before, recalibration)),
+        tuple(_map_notes(recalibration)),
         more=UNRANKED,
-    ).table(found.estimators, **of_run(run.facts))
+    ).table(recalibration.estimators, **of_run(run.facts))
 
 
 def _beside(
-    metric: str, title: str, before: Mapping[str, Mapping[str, Estimate]], found: RunRecalibration
+    metric: str, title: str, before: Mapping[str, Mapping[str, Estimate]], recalibration: RunRecalibration
 ) -> Iterator[Cells[str]]:
     """A metric's columns by estimator, before and after; nothing after where nothing was before."""
     better: Better = "larger" if metric == "auroc" else "smaller"
     yield cells("before", metric, lambda name: before[name].get(metric), better, heading=title)
     yield cells(
-        found.method,
-        f"{metric}_{found.method}",
-        lambda name: found.estimators[name][metric] if metric in before[name] else None,
+        recalibration.method,
+        f"{metric}_{recalibration.method}",
+        lambda name: recalibration.estimators[name][metric] if metric in before[name] else None,
         better,
         heading=title,
     )
 
 
-def _map_notes(found: RunRecalibration) -> Iterator[str]:
+def _map_notes(recalibration: RunRecalibration) -> Iterator[str]:
     """Where the maps come from."""
-    if found.given is None:
+    if recalibration.given is None:
         yield "Maps are fitted in five folds of complete relations; a failed prediction keeps confidence 0."
         return
-    yield f"Maps of {found.given.file}, fitted on {found.given.fitted_on.described()}; what failed keeps confidence 0."
-    if not found.held_out:
+    yield (
+        f"Maps of {recalibration.given.file}, fitted on {recalibration.given.fitted_on.described()}; "
+        "what failed keeps confidence 0."
+    )
+    if not recalibration.held_out:
         yield "NOT HELD OUT: the maps were fitted on this model and probe; only other facts would test them."
 
 
 def maps_table(run: RunReport, name: TableName) -> Table | None:
     """A row an estimator: the parameters of its map, fitted on all facts and by fold; None unless asked for."""
-    found = run.recalibrated
-    if found is None or not found.maps:
+    recalibration = run.recalibrated
+    if recalibration is None or not recalibration.maps:
         return None
-    folds = any(maps.folds for maps in found.maps.values())
+    folds = any(maps.folds for maps in recalibration.maps.values())
     titles = ("all facts", "least fold", "largest fold") if folds else ("of the file",)
-    parameters = PARAMETERS[found.method] or ("steps",)
+    parameters = PARAMETERS[recalibration.method] or ("steps",)
     return Layout[str](
-        f"Maps of the confidences of {name.of} on {run.manifest.probe.name} ({found.method}).",
+        f"Maps of the confidences of {name.of} on {run.manifest.probe.name} ({recalibration.method}).",
         f"{name.label}-maps",
         "map of",
         lambda estimator: Row(estimator, keys={"estimator": estimator}),
-        tuple(_parameter(parameter, title, found.maps) for parameter in parameters for title in titles),
-        (f"{FORMULAS[found.method]} -: all get the share right, since no map could be fitted.",),
+        tuple(_parameter(parameter, title, recalibration.maps) for parameter in parameters for title in titles),
+        (f"{FORMULAS[recalibration.method]} -: all get the share right, since no map could be fitted.",),
         more=UNRANKED,
-    ).table(found.maps, **of_run(run.facts))
+    ).table(recalibration.maps, **of_run(run.facts))
 
 
 def _parameter(parameter: str, title: str, maps: Mapping[str, EstimatorMaps]) -> Cells[str]:

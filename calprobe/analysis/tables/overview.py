@@ -74,18 +74,18 @@ def sides_table(found: Overview) -> Table:
     )
 
 
-def _at(priority: int, names: Container[str], found: Overview) -> Iterator[Metric]:
+def _at(priority: int, names: Container[str], overview: Overview) -> Iterator[Metric]:
     """The metrics of these names, with that priority on a narrow terminal."""
-    return (replace(metric, priority=priority) for metric in found.metrics if metric.name in names)
+    return (replace(metric, priority=priority) for metric in overview.metrics if metric.name in names)
 
 
-def _sides(found: Overview) -> Iterator[_Side]:
-    for task in found.tasks:
+def _sides(overview: Overview) -> Iterator[_Side]:
+    for task in overview.tasks:
         _, size, p = with_chance(task.error)
         for run in task.sides:
-            small = chance_shown(run.questions, found.resampling)
-            known = (run.metrics[name].value if small else math.nan for name in (size, p))
-            first, second = (None if math.isnan(value) else value for value in known)
+            small = chance_shown(run.questions, overview.resampling)
+            values = (run.metrics[name].value if small else math.nan for name in (size, p))
+            first, second = (None if math.isnan(value) else value for value in values)
             yield _Side(run, task, (first, second))
 
 
@@ -106,7 +106,7 @@ def _head(side: _Side) -> Row:
         *([f"{counted(run.failed, 'request')} failed"] if run.failed else []),
     ]
     # The share of the most that a run of the task has: who answers less cannot be the best.
-    share = run.n / max(1, *(other.n for other in task.sides))
+    share = run.n / max(1, *(rival.n for rival in task.sides))
     keys = {"task": task.name, "run": run.path, "model": run.model}
     return Row(run.label, group=task.name, note=", ".join(notes), keys=keys, ranked=not run.partial, coverage=(share,))
 
@@ -142,16 +142,16 @@ def matrix_tables(found: Overview) -> Iterator[Table]:
         return
     labels = dict.fromkeys(side.label for task in found.tasks for side in task.sides)
     titles = {metric.name: metric.title for metric in found.metrics}
-    several = len(found.errors) > 1
-    error = "Calibration error" if several else titles[found.errors[0]]
+    mixed = len(found.errors) > 1
+    error = "Calibration error" if mixed else titles[found.errors[0]]
     accuracies = [_of_task(task, task.name, ACCURACY.name, "larger") for task in found.tasks]
     errors = [
-        _of_task(task, f"{task.name}, {titles[task.error]}" if several else task.name, task.error, "smaller")
+        _of_task(task, f"{task.name}, {titles[task.error]}" if mixed else task.name, task.error, "smaller")
         for task in found.tasks
     ]
-    for what, name, columns in ((ACCURACY.title.capitalize(), ACCURACY.name, accuracies), (error, "error", errors)):
+    for title, name, columns in ((ACCURACY.title.capitalize(), ACCURACY.name, accuracies), (error, "error", errors)):
         yield Layout[str](
-            f"{what} of each model on each task.",
+            f"{title} of each model on each task.",
             f"overview-{name}",
             "model",
             Row,
@@ -171,7 +171,7 @@ def difference_tables(task: TaskOverview, *, in_files: bool = False) -> tuple[Ta
     if task.comparison is None:
         return ()
     if isinstance(task.comparison, AskedComparison):
-        found = compared_tables(task.comparison)
+        tables = compared_tables(task.comparison)
     else:
-        found = comparison_tables(task.comparison) if in_files else pair_tables(task.comparison)
-    return tuple(replace(table, keys={"task": task.name, **table.keys}) for table in found)
+        tables = comparison_tables(task.comparison) if in_files else pair_tables(task.comparison)
+    return tuple(replace(table, keys={"task": task.name, **table.keys}) for table in tables)

@@ -46,42 +46,42 @@ def _of_score(score: EstimatorReport) -> Cells[Metric]:
     return Cells(Column(score.name, keys={"score": score.name}), lambda metric: score.metrics.get(metric.name))
 
 
-def _group_table(found: GroupedRanks, place: int) -> Table:
+def _group_table(ranks: GroupedRanks, place: int) -> Table:
     """The table of the score at a place: a row a group, a column a metric."""
-    reports = list(found.groups.values())
+    reports = list(ranks.groups.values())
     score = reports[0].scores[place].name
-    several = {metric.name: metric for report in reports for metric in report.metrics}
+    by_name = {metric.name: metric for report in reports for metric in report.metrics}
     columns: tuple[Cells[str], ...] = (
-        cells("answers", "answers", lambda label: found.groups[label].answers),
-        *metrics(several.values(), lambda label: found.groups[label].scores[place].metrics, ranked=False),
+        cells("answers", "answers", lambda label: ranks.groups[label].answers),
+        *metrics(by_name.values(), lambda label: ranks.groups[label].scores[place].metrics, ranked=False),
     )
     answers = sum(report.answers for report in reports)
     return Layout[str](
-        f"Ranking metrics of {score} in {found.label}, by {found.column}.",
+        f"Ranking metrics of {score} in {ranks.label}, by {ranks.column}.",
         f"rank-{place}",
-        found.column,
+        ranks.column,
         lambda label: Row(label, keys={"group": label}),
-        filled(columns, list(found.groups)),
-        tuple(hint for label, report in found.groups.items() for hint in _hints(report, score, f"{label}, ")),
+        filled(columns, list(ranks.groups)),
+        tuple(hint for label, report in ranks.groups.items() for hint in _hints(report, score, f"{label}, ")),
         more=UNRANKED,
     ).table(
-        found.groups,
+        ranks.groups,
         heading=(
-            f"{found.label}: {counted(answers, 'row')} in {counted(len(reports), 'group')} of {found.column}",
+            f"{ranks.label}: {counted(answers, 'row')} in {counted(len(reports), 'group')} of {ranks.column}",
             f"score {score}",
         ),
         general=tuple(_notes(reports[0], directions=False)),
         directions=True,
-        keys={"file": found.label, "score": score},
+        keys={"file": ranks.label, "score": score},
     )
 
 
-def _contrast_table(found: RankReport) -> Table:
-    baseline = str(found.options.baseline)
-    tested = any(not math.isnan(contrast.difference.p_value) for contrast in found.contrasts)
-    titles = {metric.name: metric.title for metric in found.metrics}
+def _contrast_table(report: RankReport) -> Table:
+    baseline = str(report.options.baseline)
+    tested = any(not math.isnan(contrast.difference.p_value) for contrast in report.contrasts)
+    titles = {metric.name: metric.title for metric in report.metrics}
     layout = Layout[Contrast](
-        f"Differences from {baseline} in {found.label}.",
+        f"Differences from {baseline} in {report.label}.",
         "rank-differences",
         "metric",
         lambda contrast: Row(
@@ -100,21 +100,21 @@ def _contrast_table(found: RankReport) -> Table:
         more=UNRANKED,
     )
     star = "*: Holm p below 0.05, corrected for all differences of this table."
-    return layout.table(found.contrasts, *([star] if tested else []), keys={"file": found.label})
+    return layout.table(report.contrasts, *([star] if tested else []), keys={"file": report.label})
 
 
 def _defined(p: float) -> float | None:
     return None if math.isnan(p) else p
 
 
-def _hints(found: RankReport, only: str | None = None, where: str = "") -> Iterator[str]:
+def _hints(report: RankReport, only: str | None = None, where: str = "") -> Iterator[str]:
     """A sentence for each score that ranks wrong answers first, as an uncertainty does that is read as a confidence."""
-    for score in found.scores:
+    for score in report.scores:
         auroc = score.metrics.get("auroc")
         if only not in (None, score.name) or auroc is None:
             continue
         if auroc.value < FAR_BELOW and not auroc.high >= 0.5:
-            turned = found.options.is_uncertainty(score.name)
+            turned = report.options.is_uncertainty(score.name)
             question = (
                 "is it a confidence? Then give it with --score"
                 if turned
@@ -123,14 +123,14 @@ def _hints(found: RankReport, only: str | None = None, where: str = "") -> Itera
             yield f"{where}{score.name}: AUROC {auroc.value:.2f} is far below 0.5; {question} {score.name}."
 
 
-def _notes(found: RankReport, *, directions: bool = True) -> Iterator[str]:
+def _notes(report: RankReport, *, directions: bool = True) -> Iterator[str]:
     for better in ("larger", "smaller") if directions else ():
-        names = ", ".join(metric.title for metric in found.metrics if metric.better == better)
+        names = ", ".join(metric.title for metric in report.metrics if metric.better == better)
         yield f"{better.capitalize()} is better: {names}."
-    if found.options.resampling.n_resamples:
-        yield range_note(found.options.resampling)
-    ordinal = [score.name for score in found.scores if score.scale != "probability"]
-    if turned := [name for name in ordinal if found.options.is_uncertainty(name)]:
+    if report.options.resampling.n_resamples:
+        yield range_note(report.options.resampling)
+    ordinal = [score.name for score in report.scores if score.scale != "probability"]
+    if turned := [name for name in ordinal if report.options.is_uncertainty(name)]:
         yield f"Larger is less sure, so measured by order alone, without calibration: {', '.join(turned)}."
     if outside := [name for name in ordinal if name not in turned]:
         yield f"Not all in [0, 1], so measured by order alone, without calibration: {', '.join(outside)}."

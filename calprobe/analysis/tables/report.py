@@ -80,10 +80,10 @@ def _run_tables(run: RunReport, report: Report, name: TableName) -> Iterator[Tab
 
 
 def _sections(run: RunReport, report: Report, name: TableName) -> Iterator[Table]:
-    estimators, *others = _run_tables(run, report, name)
+    estimators, *tables = _run_tables(run, report, name)
     yield estimators
     yield from _wording_tables(run, name)
-    yield from others
+    yield from tables
 
 
 def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:

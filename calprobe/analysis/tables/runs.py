@@ -29,7 +29,7 @@ def run_list_tables(found: Catalogue) -> tuple[Table]:
         "runs",
         "run",
         lambda run: Row(_below(run.path, found.folder), keys={"run": run.path}),
-        tuple(shown for shown in _COLUMNS if shown.column.title not in hidden),
+        tuple(cells for cells in _COLUMNS if cells.column.title not in hidden),
         more=UNRANKED,
     )
     table = layout.table(
@@ -42,11 +42,11 @@ def run_list_tables(found: Catalogue) -> tuple[Table]:
     return (table,)
 
 
-def _hidden(found: Catalogue) -> Iterator[str]:
+def _hidden(catalogue: Catalogue) -> Iterator[str]:
     """Titles that the list goes without: errors that stand for no run, and chance where it is of none."""
-    if not found.with_headlines:
+    if not catalogue.with_headlines:
         yield from ("accuracy", *_ERRORS, "if cal.", "p", "of")
-    headlines = [run.headline for run in found.runs if run.headline is not None]
+    headlines = [run.headline for run in catalogue.runs if run.headline is not None]
     stand = {headline.error for headline in headlines} or {"ace"}
     yield from (title for title, error in _ERRORS.items() if error not in stand)
     if all(headline.if_calibrated is None for headline in headlines):
@@ -64,9 +64,9 @@ def _below(path: str, folder: str) -> str:
     return path.removeprefix(f"{folder}/") or path
 
 
-def _probe(found: CataloguedRun) -> str:
+def _probe(entry: CataloguedRun) -> str:
     """Probe or question sets, and how many instances of each relation or questions of each set, if not all."""
-    name, run = found.of or "-", found.run
+    name, run = entry.of or "-", entry.run
     if run is not None and run.part is not None:
         return run.part
     if run is None or run.limit is None:
@@ -74,21 +74,21 @@ def _probe(found: CataloguedRun) -> str:
     return f"{name}, {'first' if run.sample_seed is None else 'limit'} {run.limit}"
 
 
-def _state(found: CataloguedRun) -> str:
+def _state(entry: CataloguedRun) -> str:
     """The state, how many requests have failed, and of what is not complete how much is done: 66 % (2 of 3)."""
-    run = found.run
+    run = entry.run
     if run is None:
-        return found.state
+        return entry.state
     failed = f", {run.failed:,} of {counted(run.requests or 0, 'request')} failed" if run.failed else ""
-    if found.state == "complete":
-        return f"{found.state}{failed}"
-    part = "" if run.shard is None else f", shard {run.shard}"
+    if entry.state == "complete":
+        return f"{entry.state}{failed}"
+    shard = "" if run.shard is None else f", shard {run.shard}"
     if run.replies is not None and run.requests:
         arrived = run.replies - (run.failed or 0)
         share = 100 * arrived // run.requests
         more = f", {run.failed:,} failed" if run.failed else ""
-        return f"{found.state} {share} % ({arrived:,} of {counted(run.requests, 'request')}{more}){part}"
-    return f"{found.state} {100 * run.done // max(1, run.pieces)} % ({run.done} of {run.pieces}){part}"
+        return f"{entry.state} {share} % ({arrived:,} of {counted(run.requests, 'request')}{more}){shard}"
+    return f"{entry.state} {100 * run.done // max(1, run.pieces)} % ({run.done} of {run.pieces}){shard}"
 
 
 def _age(seconds: float) -> str:
@@ -122,17 +122,17 @@ def _column(title: str, priority: int, of: Callable[[CataloguedRun], Cell], name
 
 def _number(title: str, priority: int, of: Callable[[RunHeadline], Cell], name: str = "") -> Cells[CataloguedRun]:
     """A column of headlines; nothing of a run that has none."""
-    return _column(title, priority, lambda found: None if found.headline is None else of(found.headline), name)
+    return _column(title, priority, lambda entry: None if entry.headline is None else of(entry.headline), name)
 
 
 def _listed(title: str, priority: int, of: Callable[[ListedRun], str | None]) -> Cells[CataloguedRun]:
     """A column of what manifests say; nothing of a folder without a run."""
-    return _column(title, priority, lambda found: None if found.run is None else of(found.run) or None)
+    return _column(title, priority, lambda entry: None if entry.run is None else of(entry.run) or None)
 
 
 _COLUMNS = (
     _column("state", 1, _state),
-    _column("model", 2, lambda found: model_name(ModelRecord(found.model)) or "-"),
+    _column("model", 2, lambda entry: model_name(ModelRecord(entry.model)) or "-"),
     _column("probe", 3, _probe),
     _number("accuracy", 4, lambda headline: headline.accuracy),
     _number("ACE", 4, lambda headline: headline.ace if headline.error == "ace" else None),
@@ -140,8 +140,8 @@ _COLUMNS = (
     _number("if cal.", 5, lambda headline: headline.if_calibrated, "if_calibrated"),
     _number("p", 6, lambda headline: headline.p),
     _number("of", 14, lambda headline: headline.of),
-    _column("age", 7, lambda found: None if found.age_s is None else _age(found.age_s)),
-    _column("size", 8, lambda found: _size(found.bytes)),
+    _column("age", 7, lambda entry: None if entry.age_s is None else _age(entry.age_s)),
+    _column("size", 8, lambda entry: _size(entry.bytes)),
     _listed("instances", 9, lambda run: f"{run.instances:,}"),
     _listed("templates", 10, lambda run: ranges(run.templates)),
     _listed("kind", 11, lambda run: run.kind),

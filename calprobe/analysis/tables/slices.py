@@ -32,8 +32,8 @@ OF_RELATIONS = (
 )
 Record = TypeVar("Record")
 SIZES: tuple[Cells[Slice], ...] = (  # not in print, where they stand below the slice's name
-    cells("instances", "instances", lambda part: part.instances, printed=False),
-    cells("mean_candidates", "mean_candidates", lambda part: part.mean_candidates, printed=False),
+    cells("instances", "instances", lambda slice_: slice_.instances, printed=False),
+    cells("mean_candidates", "mean_candidates", lambda slice_: slice_.mean_candidates, printed=False),
 )
 
 
@@ -69,7 +69,7 @@ def slices_table(
         f"Accuracy and calibration of {called.of} on {run.manifest.probe.name}, by {found.by}: {size_and_state(run)}.",
         f"{called.label}-by-{_slug(found)}",
         found.by,
-        lambda part: Row(part.name, note="" if sortable else slice_size(part), keys={key: part.name}),
+        lambda slice_: Row(slice_.name, note="" if sortable else slice_size(slice_), keys={key: slice_.name}),
         columns,
         () if sortable else (SIZES_BELOW_NAMES,),
         kind="slices",
@@ -80,11 +80,11 @@ def slices_table(
     return layout.table(found.slices, *notes, heading=heading(run)[:1], **of_run(run, **covariate))
 
 
-def _numbers(found: RunSlices) -> Iterator[Cells[Slice]]:
-    yield Cells(Column("accuracy", keys={"estimator": "base", "metric": "accuracy"}), lambda part: part.accuracy)
-    yield cells("chance", "chance_accuracy", lambda part: part.chance_accuracy)
-    metrics = SLICE_METRICS if found.covariate is None else COVARIATE_METRICS
-    for place, estimator in enumerate(found.estimators, 1):
+def _numbers(slices: RunSlices) -> Iterator[Cells[Slice]]:
+    yield Cells(Column("accuracy", keys={"estimator": "base", "metric": "accuracy"}), lambda slice_: slice_.accuracy)
+    yield cells("chance", "chance_accuracy", lambda slice_: slice_.chance_accuracy)
+    metrics = SLICE_METRICS if slices.covariate is None else COVARIATE_METRICS
+    for place, estimator in enumerate(slices.estimators, 1):
         for metric, title in metrics.items():
             yield _number(
                 Column(title, heading=estimator, keys={"estimator": estimator, "metric": metric}, priority=place)
@@ -92,19 +92,19 @@ def _numbers(found: RunSlices) -> Iterator[Cells[Slice]]:
 
 
 def _number(column: Column) -> Cells[Slice]:
-    return Cells(column, lambda part: part.estimators[column.keys["estimator"]][column.keys["metric"]])
+    return Cells(column, lambda slice_: slice_.estimators[column.keys["estimator"]][column.keys["metric"]])
 
 
-def _leading(run: RunFacts, found: RunSlices) -> Iterator[Cells[Slice]]:
-    yield Cells(Column("instances"), lambda part: part.instances)
+def _leading(run: RunFacts, slices: RunSlices) -> Iterator[Cells[Slice]]:
+    yield Cells(Column("instances"), lambda slice_: slice_.instances)
     yield Cells(Column("K"), mean_candidates)
-    if any(part.bear_score is not None for part in found.slices):
-        yield cells(mean_accuracy_name([run]), "bear_score", lambda part: part.bear_score, "larger")
+    if any(slice_.bear_score is not None for slice_ in slices.slices):
+        yield cells(mean_accuracy_name([run]), "bear_score", lambda slice_: slice_.bear_score, "larger")
 
 
-def _slug(found: RunSlices) -> str:
+def _slug(slices: RunSlices) -> str:
     """What the slices are by, as a label can have it."""
-    return re.sub(r"[^a-z0-9]+", "-", found.by.lower()).strip("-") or "covariate"
+    return re.sub(r"[^a-z0-9]+", "-", slices.by.lower()).strip("-") or "covariate"
 
 
 def trend_table(run: RunFacts, found: RunSlices, called: TableName) -> Table | None:

@@ -36,7 +36,7 @@ def summary_table(report: Report) -> Table:
         lambda run: Row(
             names[run.label],
             keys={"run": run.label, "model": run.facts.model},
-            coverage=tuple(_coverage(run, shown.column) for shown in columns),
+            coverage=tuple(_coverage(run, cells.column) for cells in columns),
             about=about(run.facts),
         ),
         columns,
@@ -59,15 +59,17 @@ def _columns(report: Report) -> Iterator[Cells[RunReport]]:
     mean_accuracy = mean_accuracy_name([run.facts for run in report.runs])
     yield cells(mean_accuracy, "bear_score", lambda run: run.bear_score, "larger")
     failing = {e.name for run in report.runs for e in run.estimators if e.failed}
-    given = list(dict.fromkeys(estimator.name for run in report.runs for estimator in run.estimators))
+    estimators = list(dict.fromkeys(estimator.name for run in report.runs for estimator in run.estimators))
     chance = chance_shown(min((run.instances for run in report.runs), default=0), report.options.resampling)
     of_metrics = COLUMNS | BY_CHANCE if chance else COLUMNS
     metrics = report.metrics if report.chosen else columns_shown(report.metrics, few_values=False, chance=chance)
     for metric in metrics:
-        shown = given if report.chosen else [name for name in of_metrics.get(metric.name, ()) if name in given]
-        for name in shown:
+        names = (
+            estimators if report.chosen else [name for name in of_metrics.get(metric.name, ()) if name in estimators]
+        )
+        for name in names:
             yield _of_estimator(name, metric.name, metric.title, metric.priority or LAST, metric.better)
-    for name in given if report.chosen else headline(Headline.PAGE):
+    for name in estimators if report.chosen else headline(Headline.PAGE):
         if name in failing:
             yield _of_estimator(name, "coverage", "coverage", 9)
 
@@ -94,13 +96,13 @@ def _named(run: RunReport, name: str | None) -> EstimatorReport | None:
     return next((estimator for estimator in run.estimators if estimator.name == name), None)
 
 
-def _left_out(found: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """What each run leaves out, in one sentence where all leave out the same; `found` has names and clauses."""
-    clauses = {clause for _, clause in found}
-    if len(found) > 1 and len(clauses) == 1 and all(clauses):
+def _left_out(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What each run leaves out, in one sentence where all leave out the same; `runs` has names and clauses."""
+    clauses = {clause for _, clause in runs}
+    if len(runs) > 1 and len(clauses) == 1 and all(clauses):
         yield f"All runs: {clauses.pop()}."
         return
-    yield from (f"{name}: {clause}." for name, clause in found if clause)
+    yield from (f"{name}: {clause}." for name, clause in runs if clause)
 
 
 def _same_instances(runs: Sequence[RunFacts]) -> bool:

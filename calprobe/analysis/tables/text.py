@@ -35,12 +35,12 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
     Best cells are bold, and have a star where the console has no colours.
     """
     mark = "" if console.color_system else BEST
-    stubs = {table.stub: _stub_width([other for other in tables if other.stub == table.stub]) for table in tables}
+    stubs = {table.stub: _stub_width([sibling for sibling in tables if sibling.stub == table.stub]) for table in tables}
     alike = Counter(map(_looks, tables))
     printed: set[str] = set()
     closing: dict[str, None] = {}
     for table in tables:
-        shown, hidden = _fitting(table, console.width - stubs[table.stub], mark)
+        columns, hidden = _fitting(table, console.width - stubs[table.stub], mark)
         if lines := [line for line in table.heading if line not in printed]:
             _print_lines([*([Text()] if printed else []), *(_heading(line, table) for line in lines)], console)
             printed.update(lines)
@@ -50,9 +50,9 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
             _print_lines([Text(), Text(table.caption, "bold")], console)
         _print_notes(table.lead, console)
         if table.rows:
-            _print_lines([Text(), *_grid(table, shown, stubs[table.stub])], console)
+            _print_lines([Text(), *_grid(table, columns, stubs[table.stub])], console)
         _print_notes(table.notes, console, style="dim")
-        closing |= dict.fromkeys((*table.general, *_notes_on_columns(table, shown, hidden, mark)))
+        closing |= dict.fromkeys((*table.general, *_notes_on_columns(table, columns, hidden, mark)))
     if any(table.fine_print for table in tables):
         closing["How all was made: --format markdown, --html or --json."] = None
     if closing:
@@ -80,14 +80,14 @@ class _Column:
     def of(cls, table: Table, place: int, *, beside: bool, mark: str) -> _Column:
         """The column at a place; `beside` puts its intervals beside the values."""
         column, cells = table.columns[place], [row.cells[place] for row in table.rows]
-        best = frozenset(row for row, other in best_cells(table) if other == place)
+        best = frozenset(row for row, at in best_cells(table) if at == place)
         values = [f"{mark if row in best else ''}{cell_text(cell)}" for row, cell in enumerate(cells)]
         below = [cell_interval(cell, table) for cell in cells]
         if beside and any(below):
             width = max(map(len, below))
             values, below = [f"{v} {b:<{width}}" for v, b in zip(values, below, strict=True)], [""] * len(cells)
-        given = [cell for cell in cells if cell is not None]
-        left = bool(given) and all(isinstance(cell, str) for cell in given)
+        filled = [cell for cell in cells if cell is not None]
+        left = bool(filled) and all(isinstance(cell, str) for cell in filled)
         least = LEAST if any(isinstance(cell, Estimate) for cell in cells) else 0
         width = GAP + left + max([least, *map(cell_len, (column.title, *values, *below))])
         return cls(column, tuple(values), tuple(below), best, left, width)
@@ -107,23 +107,23 @@ def _fitting(table: Table, room: int, mark: str) -> tuple[list[_Column], list[Co
     places = [place for place, column in enumerate(table.columns) if column.printed or column.priority is not None]
     columns = [_Column.of(table, place, beside=beside, mark=mark) for place in places]
     blocks = [
-        _with_room(list(found)) for _, found in groupby(columns, key=lambda found: found.column.heading or id(found))
+        _with_room(list(group)) for _, group in groupby(columns, key=lambda column: column.column.heading or id(column))
     ]
-    columns = [found for block in blocks for found in block]
+    columns = [column for block in blocks for column in block]
     chosen = [block for block in blocks if block[0].column.priority is None]
-    taken = sum(found.width for block in chosen for found in block)
-    others = [block for block in blocks if block not in chosen]
-    for number, block in enumerate(sorted(others, key=lambda block: block[0].column.priority or 0)):
-        taken += sum(found.width for found in block)
+    taken = sum(column.width for block in chosen for column in block)
+    optional = [block for block in blocks if block not in chosen]
+    for number, block in enumerate(sorted(optional, key=lambda block: block[0].column.priority or 0)):
+        taken += sum(column.width for column in block)
         if taken <= room or not number:
             chosen.append(block)
-    shown = [found for block in blocks if block in chosen for found in block]
-    return shown, [found.column for found in columns if found not in shown]
+    fitting = [column for block in blocks if block in chosen for column in block]
+    return fitting, [column.column for column in columns if column not in fitting]
 
 
 def _with_room(block: list[_Column]) -> list[_Column]:
     """Neighbours below one heading, wide enough for it and a gap before it."""
-    lacking = GAP + cell_len(block[0].column.heading) - sum(found.width for found in block)
+    lacking = GAP + cell_len(block[0].column.heading) - sum(column.width for column in block)
     if not block[0].column.heading or lacking <= 0:
         return block
     return [replace(block[0], width=block[0].width + lacking), *block[1:]]
@@ -137,20 +137,20 @@ def _columns_with_intervals(table: Table) -> int:
 NAMED = 10  # columns that a note names
 
 
-def _notes_on_columns(table: Table, shown: Sequence[_Column], hidden: Sequence[Column], mark: str) -> Iterator[str]:
-    yield from table.notes_on([found.column for found in shown], mark or "Bold")
+def _notes_on_columns(table: Table, columns: Sequence[_Column], hidden: Sequence[Column], mark: str) -> Iterator[str]:
+    yield from table.notes_on([column.column for column in columns], mark or "Bold")
     by_room = sorted(hidden, key=lambda column: column.priority or 0)
     if names := list(dict.fromkeys(column.heading or column.keys.get("metric", column.title) for column in by_room)):
         more = len(names) - NAMED
-        others = f" and {more} {'other' if more == 1 else 'others'}" if more > 0 else ""
-        yield f"Only with --format json or csv, or on a wider terminal: {', '.join(names[:NAMED])}{others}."
+        ending = f" and {more} {'other' if more == 1 else 'others'}" if more > 0 else ""
+        yield f"Only with --format json or csv, or on a wider terminal: {', '.join(names[:NAMED])}{ending}."
 
 
 def _grid(table: Table, columns: Sequence[_Column], stub_width: int) -> Iterator[Text]:
     """Headings, titles, and each row with what stands below it."""
-    if spans := headings([found.column for found in columns]):
+    if spans := headings([column.column for column in columns]):
         yield _spanned(spans, columns, stub_width)
-    titles = [found.column.title for found in columns]
+    titles = [column.column.title for column in columns]
     if table.stub or any(titles):
         yield _line(table.stub, stub_width, zip(columns, titles, strict=True), "bold")
     for group, rows in table.groups():
@@ -158,29 +158,29 @@ def _grid(table: Table, columns: Sequence[_Column], stub_width: int) -> Iterator
             yield Text(one_line(group))
         for place, row in rows:
             yield _values(row, place, columns, stub_width)
-            below = [found.below[place] for found in columns]
+            below = [column.below[place] for column in columns]
             if row.note or any(below):
                 yield _line(_indented(row.note, row), stub_width, zip(columns, below, strict=True), "dim")
 
 
 def _spanned(spans: Iterable[tuple[str, int]], columns: Sequence[_Column], stub_width: int) -> Text:
     """Headings, each at the right end of the columns that it spans."""
-    widths = iter([found.width for found in columns])
+    widths = iter([column.width for column in columns])
     texts = (_padded(one_line(heading), sum(next(widths) for _ in range(span))) for heading, span in spans)
     return _stripped(Text("".join([" " * stub_width, *texts]), style="bold"))
 
 
 def _values(row: Row, place: int, columns: Sequence[_Column], stub_width: int) -> Text:
     line = Text(_padded(one_line(_indented(row.label, row)), stub_width, left=True))
-    for found in columns:
-        text = found.set(found.values[place])
+    for column in columns:
+        text = column.set(column.values[place])
         bare = text.lstrip()
-        line.append(text[: len(text) - len(bare)]).append(bare, "bold" if place in found.best else None)
+        line.append(text[: len(text) - len(bare)]).append(bare, "bold" if place in column.best else None)
     return _stripped(line).append(" *" if row.significant else "")
 
 
 def _line(stub: str, stub_width: int, cells: Iterable[tuple[_Column, str]], style: str) -> Text:
-    texts = [_padded(one_line(stub), stub_width, left=True), *(found.set(text) for found, text in cells)]
+    texts = [_padded(one_line(stub), stub_width, left=True), *(column.set(text) for column, text in cells)]
     return _stripped(Text("".join(texts), style=style))
 
 

@@ -71,9 +71,9 @@ def _answered(cell: CellReport) -> Iterator[tuple[Row, Answered]]:
     """A row a cell; of questions of several kinds one for each kind, then one for all."""
     off_label = None if cell.off_label is None else cell.off_label.mean
     keys = {"variant": cell.variant}
-    for kind, part in cell.kinds.items():
+    for kind, report in cell.kinds.items():
         of_labels = off_label if kind == "choice" else None  # options alone have labels
-        yield Row(kind, group=cell.variant, keys={**keys, "kind": kind}), Answered(part, of_labels)
+        yield Row(kind, group=cell.variant, keys={**keys, "kind": kind}), Answered(report, of_labels)
     head = Row(ALL_KINDS, group=cell.variant, keys=keys) if cell.kinds else Row(cell.variant, keys=keys)
     yield head, Answered(cell, off_label)
 
@@ -114,10 +114,10 @@ FORM = Layout[OtherForm](
 def form_table(report: SetReport) -> Table:
     """A row a reader of each variant that asks for another form of answer: the drop, and what the reader recovers."""
     repairs = {(repair.variant, repair.reader): repair for repair in report.repairs}
-    shown = [drop for drop in report.drops if drop.reader not in report.hidden]
+    drops = [drop for drop in report.drops if drop.reader not in report.hidden]
     baseline = report.drops[0].baseline if report.drops else ""
     return FORM.table(
-        (OtherForm(drop, repairs.get((drop.variant, drop.reader))) for drop in shown),
+        (OtherForm(drop, repairs.get((drop.variant, drop.reader))) for drop in drops),
         f"Paired drop: accuracy under {baseline} minus that under the variant, same reader and rows. Recovered: "
         "(reader - first_char) / (mean of the other variants under first_char - first_char).",
     )

@@ -21,8 +21,8 @@ def budget_tables(report: SetReport) -> Iterator[Table]:
     """Two tables for each number of answers; none where no plans were asked for."""
     budgets = [(variant, budget) for variant, cell in report.cells.items() for budget in cell.budgets]
     for answers in dict.fromkeys(budget.answers for _, budget in budgets):
-        own = [(variant, budget) for variant, budget in budgets if budget.answers == answers]
-        yield from (table for table in (_aurocs(answers, own), _shares(answers, own)) if table.rows)
+        matching = [(variant, budget) for variant, budget in budgets if budget.answers == answers]
+        yield from (table for table in (_aurocs(answers, matching), _shares(answers, matching)) if table.rows)
 
 
 def _keys(plan: BudgetPlan) -> dict[str, str]:
@@ -49,9 +49,13 @@ def _aurocs(answers: int, budgets: Budgets) -> Table:
 def _plan(plan: BudgetPlan) -> tuple[Cells[Aurocs], Cells[Aurocs]]:
     """A plan's value and deviation."""
     return (
-        cells(str(plan), "auroc", lambda own: own[plan].value if plan in own else None, keys=_keys(plan)),
+        cells(str(plan), "auroc", lambda aurocs: aurocs[plan].value if plan in aurocs else None, keys=_keys(plan)),
         cells(
-            "SD", "auroc_sd", lambda own: own[plan].deviation if plan in own else None, keys=_keys(plan), ranked=False
+            "SD",
+            "auroc_sd",
+            lambda aurocs: aurocs[plan].deviation if plan in aurocs else None,
+            keys=_keys(plan),
+            ranked=False,
         ),
     )
 
@@ -59,10 +63,12 @@ def _plan(plan: BudgetPlan) -> tuple[Cells[Aurocs], Cells[Aurocs]]:
 def _auroc_rows(variant: str, budget: CellBudget) -> Iterator[tuple[Row, Aurocs]]:
     for reading in READINGS:
         for measure in dict.fromkeys(auroc.measure for auroc in budget.aurocs):
-            found = {own.plan: own for own in budget.aurocs if (own.measure, own.reading) == (measure, reading)}
-            if found:
+            aurocs = {
+                auroc.plan: auroc for auroc in budget.aurocs if (auroc.measure, auroc.reading) == (measure, reading)
+            }
+            if aurocs:
                 keys = {"variant": variant, "estimator": measure, "reading": reading, "answers": str(budget.answers)}
-                yield Row(measure, group=f"{variant}, {reading}", keys=keys), found
+                yield Row(measure, group=f"{variant}, {reading}", keys=keys), aurocs
 
 
 def _field(name: str) -> tuple[Cells[BudgetShare], Cells[BudgetShare]]:

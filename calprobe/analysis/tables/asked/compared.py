@@ -53,8 +53,8 @@ def _table(pair: AskedPair, comparison: AskedComparison) -> Table:
     named = sides_named(comparison.contrasts, comparison.options)
     titles = {metric.name: metric.title for metric in comparison.metrics}
     sides = () if comparison.within else (f"A {pair.first}, B {pair.second}",)
-    what = f"variants of {pair.first}" if comparison.within else f"{pair.first} (A) and {pair.second} (B)"
-    return numbers_layout(f"Differences of {what}", "asked-differences", named).table(
+    subject = f"variants of {pair.first}" if comparison.within else f"{pair.first} (A) and {pair.second} (B)"
+    return numbers_layout(f"Differences of {subject}", "asked-differences", named).table(
         (
             row
             for cell in pair.cells

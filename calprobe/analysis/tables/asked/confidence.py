@@ -42,7 +42,7 @@ def confidence_table(report: SetReport, shown: Sequence[Metric], *notes: str) ->
         *metrics(shown[:1], lambda estimator: estimator.metrics),
         # First of all where any confidence is missing.
         cells("coverage", "coverage", lambda estimator: estimator.coverage, priority=1 if missing else LAST),
-        *where(lambda estimator: estimator.mass is not None, cells("mass", "mass", lambda own: own.mass)),
+        *where(lambda estimator: estimator.mass is not None, cells("mass", "mass", lambda estimator: estimator.mass)),
         *metrics(shown[1:], lambda estimator: estimator.metrics),
         kind="confidence",
         more={"directions": True},
@@ -53,11 +53,11 @@ def confidence_table(report: SetReport, shown: Sequence[Metric], *notes: str) ->
 
 def _rows(cell: CellReport) -> Iterator[tuple[Row, CellEstimator]]:
     """Those of the cell; of questions of several kinds each kind first, then what estimators of several are of all."""
-    for kind, part in cell.kinds.items():
-        yield from _part(cell.variant, part.rows, part.estimators, kind)
-    numbers = Counter(name for part in cell.kinds.values() for name in part.estimators)
-    several = {name: own for name, own in cell.estimators.items() if not cell.kinds or numbers[name] > 1}
-    yield from _part(cell.variant, cell.rows, several, ALL_KINDS if cell.kinds else "")
+    for kind, report in cell.kinds.items():
+        yield from _part(cell.variant, report.rows, report.estimators, kind)
+    numbers = Counter(name for report in cell.kinds.values() for name in report.estimators)
+    shared = {name: estimator for name, estimator in cell.estimators.items() if not cell.kinds or numbers[name] > 1}
+    yield from _part(cell.variant, cell.rows, shared, ALL_KINDS if cell.kinds else "")
 
 
 def _part(
@@ -80,16 +80,16 @@ def _row_note(estimator: CellEstimator, rows: int) -> str:
 
 def _bounded(report: SetReport) -> Iterator[str]:
     """Where confidences are bounds: a window lacks one of the replies."""
-    said = [
+    bounds = [
         f"{cell.variant} {name} {estimator.bounded:,} of {estimator.rows:,}"
         for cell in report.cells.values()
         for name, estimator in cell.estimators.items()
         if estimator.bounded
     ]
-    if said:
+    if bounds:
         yield (
-            f"Confidences that are bounds, since one of the replies is not in the server's window: {', '.join(said)}; "
-            "export --what confidences has the least and the largest that each can be."
+            f"Confidences that are bounds, since one of the replies is not in the server's window: {', '.join(bounds)}"
+            "; export --what confidences has the least and the largest that each can be."
         )
 
 

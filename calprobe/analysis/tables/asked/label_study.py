@@ -207,7 +207,9 @@ def label_study_tables(study: LabelSet) -> Iterator[Table]:
     yield SPREAD.of_rows(below({design.variant: design.concentration for design in designs}, "way"))
     uses = {design.variant: design.uses for design in designs}
     uses |= {f"{design.variant}, all orders": design.uses for design in study.permuted}
-    yield BIAS.of_rows(below({title: {use.label: use for use in own} for title, own in uses.items()}, "label"))
+    yield BIAS.of_rows(
+        below({title: {use.label: use for use in label_uses} for title, label_uses in uses.items()}, "label")
+    )
     if study.permuted:
         yield PERMUTED.table(study.permuted)
     if study.selection is not None:

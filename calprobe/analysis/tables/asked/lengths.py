@@ -15,7 +15,7 @@ COLUMNS = {"mean": "mean", "quartile_1": "25 %", "median": "median", "quartile_3
 def _tokens(of: str, lengths: Callable[[StageLengths], Lengths | None]) -> tuple[Cells[StageLengths], ...]:
     return each(
         COLUMNS,
-        lambda stage, name: None if (found := lengths(stage)) is None else getattr(found, name),
+        lambda stage, name: None if (stage_lengths := lengths(stage)) is None else getattr(stage_lengths, name),
         lambda name: {"metric": name, "of": of},
         heading=f"tokens of the {'reply' if of == 'tokens' else 'thought'}",
     )

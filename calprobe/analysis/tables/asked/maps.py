@@ -11,7 +11,7 @@ FORMULAS = {
     "isotonic": "Steps: different values of the map, which never rises with the uncertainty; --json has its knots.",
     "logistic": "The chance of being right is sigmoid(a + b U), U the uncertainty in its own unit.",
 }
-WHICH = {which: which for which in ("all questions", "least fold", "largest fold")}
+WHICH = {title: title for title in ("all questions", "least fold", "largest fold")}
 
 
 def maps_table(report: SetReport) -> Table:
@@ -36,14 +36,14 @@ def maps_table(report: SetReport) -> Table:
 def _columns(parameter: str) -> tuple[Cells[UncertaintyMaps], ...]:
     """The parameter of the map of all questions, and the least and the largest of the folds'; None of constants."""
 
-    def value(maps: UncertaintyMaps, which: str) -> Cell:
-        if which == "all questions":
+    def value(maps: UncertaintyMaps, title: str) -> Cell:
+        if title == "all questions":
             return _parameter(maps.all, parameter)
         values = [value for fold in maps.folds if (value := _parameter(fold, parameter)) is not None]
-        return (min if which == "least fold" else max)(values, default=None)
+        return (min if title == "least fold" else max)(values, default=None)
 
-    return each(WHICH, value, lambda which: {"metric": f"map_{parameter}_{which.replace(' ', '_')}"}, heading=parameter)
+    return each(WHICH, value, lambda title: {"metric": f"map_{parameter}_{title.replace(' ', '_')}"}, heading=parameter)
 
 
-def _parameter(found: UncertaintyMap, parameter: str) -> float | int | None:
-    return (found.steps or None) if parameter == "steps" else found.parameters.get(parameter)
+def _parameter(fitted: UncertaintyMap, parameter: str) -> float | int | None:
+    return (fitted.steps or None) if parameter == "steps" else fitted.parameters.get(parameter)

@@ -28,8 +28,8 @@ def published_tables(study: str, report: AskedReport) -> tuple[Table, ...]:
     """A table for each of the study's, one's own rows in groups of their own; a row of deviations below its means."""
     tables = PUBLISHED[study](report)
     numbers = [beside.table for beside in tables]
-    several = len(set(numbers)) < len(numbers)
-    names = [f"{beside.table} {beside.caption}" if several else beside.table for beside in tables]
+    repeated = len(set(numbers)) < len(numbers)
+    names = [f"{beside.table} {beside.caption}" if repeated else beside.table for beside in tables]
     labels = table_labels(study, names)
     return tuple(_table(beside, label) for beside, label in zip(tables, labels, strict=True))
 
@@ -41,7 +41,7 @@ def _table(beside: Beside, label: str) -> Table:
         kind="paper",
         stub="of",
         columns=tuple(Column(name, keys={"quantity": name}) for name in beside.columns),
-        rows=tuple(row for own in beside.rows for row in _rows(own, beside)),
+        rows=tuple(row for record in beside.rows for row in _rows(record, beside)),
         notes=beside.notes,
         best_within=None,
     )

@@ -57,7 +57,7 @@ def _label_runs(report: AskedReport) -> Iterator[Table]:
 
 def heading(run: AskedRunReport) -> tuple[str, ...]:
     """What was asked of which model, and whether all of it was answered."""
-    sets = ", ".join(f"{own.name} ({_size(own)})" for own in run.sets.values())
+    sets = ", ".join(f"{set_report.name} ({_size(set_report)})" for set_report in run.sets.values())
     sets = sets or "no replies"
     variants = counted(len(run.disclosure.variants), "variant")
     failed = sum(number for cell in run.reports() for number in cell.failures.values())
@@ -65,13 +65,13 @@ def heading(run: AskedRunReport) -> tuple[str, ...]:
     return (f"{run.label}: {run.model}, {sets}, {variants}, {state_of(run.extent)}{more}",)
 
 
-def _size(own: SetReport) -> str:
-    claims = f", {counted(own.claims, 'claim')}" if own.claims else ""
-    return counted(own.questions, "question") + claims
+def _size(set_report: SetReport) -> str:
+    claims = f", {counted(set_report.claims, 'claim')}" if set_report.claims else ""
+    return counted(set_report.questions, "question") + claims
 
 
 def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
-    tables = [table for own in run.sets.values() for table in _named_of_set(own, run, report, name)]
+    tables = [table for set_report in run.sets.values() for table in _named_of_set(set_report, run, report, name)]
     of_sets = [*([SHIFT.table(run.shifts)] if run.shifts else []), *matrix_tables(run)]
     if run.stated is not None:
         of_sets += stated_run_tables(run.stated, report.stated_metrics)
@@ -82,60 +82,62 @@ def _of_run(run: AskedRunReport, report: AskedReport, name: TableName) -> list[T
         )
         return [_named(empty, run, name)]
     tables[0] = replace(tables[0], heading=(*heading(run), *tables[0].heading))
-    said = [(title in ON_TERMINALS, f"{title}: {text}.") for title, text in run.disclosure.lines()]
-    notes, fine_print = (tuple(text for needed, text in said if needed is wanted) for wanted in (True, False))
+    lines = [(title in ON_TERMINALS, f"{title}: {text}.") for title, text in run.disclosure.lines()]
+    notes, fine_print = (
+        tuple(text for needed, text in lines if needed is on_terminal) for on_terminal in (True, False)
+    )
     tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *notes), fine_print=fine_print)
     return tables
 
 
-def _named_of_set(own: SetReport, run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
+def _named_of_set(set_report: SetReport, run: AskedRunReport, report: AskedReport, name: TableName) -> list[Table]:
     """The tables of a set; where a run has several, the first of each says which set follows."""
-    found = [_named(table, run, name, own) for table in _of_set(own, report, run)]
+    tables = [_named(table, run, name, set_report) for table in _of_set(set_report, report, run)]
     if len(run.sets) > 1:
-        found[0] = replace(found[0], heading=(f"{own.name}:",))
-    return found
+        tables[0] = replace(tables[0], heading=(f"{set_report.name}:",))
+    return tables
 
 
-def _of_set(own: SetReport, report: AskedReport, run: AskedRunReport) -> Iterator[Table]:
-    if run.labels is not None and own.name in run.labels.sets:
-        yield from label_study_tables(run.labels.sets[own.name])
+def _of_set(set_report: SetReport, report: AskedReport, run: AskedRunReport) -> Iterator[Table]:
+    if run.labels is not None and set_report.name in run.labels.sets:
+        yield from label_study_tables(run.labels.sets[set_report.name])
     if run.answers is not None:
-        yield from answer_study_tables(run.answers, own.name)
-    yield answers_table(own)
-    cells = own.cells.values()
+        yield from answer_study_tables(run.answers, set_report.name)
+    yield answers_table(set_report)
+    cells = set_report.cells.values()
     tables = (
-        _confidence_table(own, report, run),
-        uncertainty_table(own, report.metrics),
-        *([maps_table(own)] if any(cell.maps for cell in cells) else []),
-        wording_table(own),
-        itself_table(own),
-        *slices_tables(own, report.options),
-        *budget_tables(own),
-        stated_table(own),
-        *([means_table(own, report.options.threshold)] if run.stated is None else []),
-        lengths_table(own),
-        form_table(own),
-        *([spread_table(own)] if own.spread else []),
+        _confidence_table(set_report, report, run),
+        uncertainty_table(set_report, report.metrics),
+        *([maps_table(set_report)] if any(cell.maps for cell in cells) else []),
+        wording_table(set_report),
+        itself_table(set_report),
+        *slices_tables(set_report, report.options),
+        *budget_tables(set_report),
+        stated_table(set_report),
+        *([means_table(set_report, report.options.threshold)] if run.stated is None else []),
+        lengths_table(set_report),
+        form_table(set_report),
+        *([spread_table(set_report)] if set_report.spread else []),
     )
     yield from (table for table in tables if table.rows)
 
 
-def _confidence_table(own: SetReport, report: AskedReport, run: AskedRunReport) -> Table:
+def _confidence_table(set_report: SetReport, report: AskedReport, run: AskedRunReport) -> Table:
     """The table of confidences, with the error that stands for those of the run and what chance makes of it."""
     if report.metrics_chosen:
-        return confidence_table(own, report.metrics)
-    chance = chance_shown(own.questions, report.options.resampling)
+        return confidence_table(set_report, report.metrics)
+    chance = chance_shown(set_report.questions, report.options.resampling)
     metrics = columns_shown(report.metrics, few_values=run.few_values, chance=chance)
-    return confidence_table(own, metrics, *error_notes(few_values=run.few_values, chance=chance))
+    return confidence_table(set_report, metrics, *error_notes(few_values=run.few_values, chance=chance))
 
 
-def _named(table: Table, run: AskedRunReport, name: TableName, own: SetReport | None = None) -> Table:
+def _named(table: Table, run: AskedRunReport, name: TableName, set_report: SetReport | None = None) -> Table:
     """The table with run and set in its caption, its label and its keys."""
-    on, at = ("", "") if own is None else (f" on {own.name}", f"-{own.name}")
+    on, at = ("", "") if set_report is None else (f" on {set_report.name}", f"-{set_report.name}")
     return replace(
         table,
         caption=f"{table.caption}{on}: {name.of}.",
         label=next(iter(table_labels(name.label, [f"{table.label}{at}"]))),
-        keys={"run": run.label, "model": run.model} | ({} if own is None else {"set": own.name}),
+        keys={"run": run.label, "model": run.model} | ({} if set_report is None else {"set": set_report.name}),
         best_within=None,
     )

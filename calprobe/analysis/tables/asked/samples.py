@@ -19,14 +19,14 @@ Readings = Mapping[str, CellEstimator]  # an uncertainty, by the end of its name
 
 def uncertainty_table(report: SetReport, metrics: Sequence[Metric]) -> Table:
     """A row an uncertainty, grouped by variant; the ranking metrics of each reading that the run allows."""
-    shown = [metric for metric in metrics if isinstance(metric, RankMetric) and metric.name in SHOWN]
-    every = list(report.cells.values())
-    readings = [end for end in READINGS if any(_has(cell, end) for cell in every)]
+    rank_metrics = [metric for metric in metrics if isinstance(metric, RankMetric) and metric.name in SHOWN]
+    cells = list(report.cells.values())
+    readings = [end for end in READINGS if any(_has(cell, end) for cell in cells)]
     layout = Layout[Readings].given(
         "Uncertainty of samples, by its order",
         "uncertainty",
         "uncertainty",
-        *[_column(metric, end) for end in readings for metric in shown],
+        *[_column(metric, end) for end in readings for metric in rank_metrics],
         notes=(
             "Larger is less sure, without a scale. Pooled: every sample with its own correctness; majority: one row a "
             "question, with that of the most frequent answer; greedy: with that of one greedy answer.",
@@ -39,10 +39,10 @@ def uncertainty_table(report: SetReport, metrics: Sequence[Metric]) -> Table:
                 Row(name, group=cell.variant, keys={"variant": cell.variant, "estimator": name}),
                 {end: cell.estimators[name + end] for end in readings if name + end in cell.estimators},
             )
-            for cell in every
+            for cell in cells
             for name in uncertainties(cell)
         ),
-        *_counts(every),
+        *_counts(cells),
         *few_outcomes(report, "uncertainty"),
     )
 
@@ -56,14 +56,14 @@ def _column(metric: Metric, end: str) -> Cells[Readings]:
 
 def _counts(cells: Sequence[CellReport]) -> Iterator[str]:
     """How many samples the questions have: uncertainties of different numbers cannot be compared."""
-    known = [(cell.variant, cell.samples) for cell in cells if cell.samples is not None]
-    said = (
-        f"{name} {own.mean:.3g}{f' ({own.least} to {own.most})' if own.least < own.most else ''}, "
-        f"{own.answered:.3g} of them with an answer"
-        for name, own in known
+    counts = [(cell.variant, cell.samples) for cell in cells if cell.samples is not None]
+    clauses = (
+        f"{name} {samples.mean:.3g}{f' ({samples.least} to {samples.most})' if samples.least < samples.most else ''}, "
+        f"{samples.answered:.3g} of them with an answer"
+        for name, samples in counts
     )
-    if known:
-        yield f"Samples a question: {'; '.join(said)}. One without an answer agrees with no other."
+    if counts:
+        yield f"Samples a question: {'; '.join(clauses)}. One without an answer agrees with no other."
 
 
 def few_outcomes(own: SetReport, scale: Scale) -> Iterator[str]:
@@ -71,7 +71,13 @@ def few_outcomes(own: SetReport, scale: Scale) -> Iterator[str]:
     cells = {
         cell.variant: min(counts)
         for cell in own.cells.values()
-        if (counts := [found.rarer for found in cell.estimators.values() if found.scale == scale and found.rarer])
+        if (
+            counts := [
+                estimator.rarer
+                for estimator in cell.estimators.values()
+                if estimator.scale == scale and estimator.rarer
+            ]
+        )
     }
     few = [f"{name} {count}" for name, count in cells.items() if count < FEW]
     if few:
@@ -83,11 +89,11 @@ def few_outcomes(own: SetReport, scale: Scale) -> Iterator[str]:
 
 def uncertainties(cell: CellReport) -> list[str]:
     """The names of a cell's uncertainties, without their readings."""
-    found = (name for name, own in cell.estimators.items() if own.scale == "uncertainty")
-    return list(dict.fromkeys(name.removesuffix(MAJORITY).removesuffix(GREEDY_READING) for name in found))
+    names = (name for name, estimator in cell.estimators.items() if estimator.scale == "uncertainty")
+    return list(dict.fromkeys(name.removesuffix(MAJORITY).removesuffix(GREEDY_READING) for name in names))
 
 
 def _has(cell: CellReport, end: str) -> bool:
-    names = [name for name, own in cell.estimators.items() if own.scale == "uncertainty"]
+    names = [name for name, estimator in cell.estimators.items() if estimator.scale == "uncertainty"]
     ended = [name for name in names if name.endswith((MAJORITY, GREEDY_READING))]
     return any(name.endswith(end) for name in ended) if end else len(ended) < len(names)

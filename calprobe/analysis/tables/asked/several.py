@@ -32,7 +32,7 @@ def _matrix(run: AskedRunReport, title: str, metric: str, value: MatrixValue) ->
         kind="matrix",
         more={"tidy": False},
     )
-    return layout.table(dict.fromkeys(variant for own in run.sets.values() for variant in own.cells))
+    return layout.table(dict.fromkeys(variant for set_report in run.sets.values() for variant in set_report.cells))
 
 
 def across_tables(across: AcrossRuns) -> Iterator[Table]:
@@ -84,9 +84,9 @@ SIZES = Layout[SizeAndSpread](
 
 def _points(sizes: Sequence[SizeAndSpread]) -> Table:
     """A row a run, grouped by set: its size, and its spread under each reader."""
-    spreads = {(own.set, point.run, own.reader): point.spread for own in sizes for point in own.points}
-    points = {(own.set, point.run): point for own in sizes for point in own.points}
-    unknown = dict.fromkeys(run for own in sizes for run in own.unknown)
+    spreads = {(size.set, point.run, size.reader): point.spread for size in sizes for point in size.points}
+    points = {(size.set, point.run): point for size in sizes for point in size.points}
+    unknown = dict.fromkeys(run for size in sizes for run in size.unknown)
     layout = Layout[tuple[str, str]].given(
         "Parameters and spread",
         "points",
@@ -94,7 +94,7 @@ def _points(sizes: Sequence[SizeAndSpread]) -> Table:
         cells("parameters", "parameters", lambda place: points[place].size.parameters),
         cells("without embeddings", "parameters_without_embeddings", lambda place: points[place].size.others),
         *each(
-            {own.reader: own.reader for own in sizes},
+            {size.reader: size.reader for size in sizes},
             lambda place, reader: spreads.get((*place, reader)),
             lambda reader: {"reader": reader, "metric": "spread"},
             heading="spread",

@@ -27,7 +27,7 @@ def slices_tables(report: SetReport, options: AskedOptions) -> Iterator[Table]:
     if not slices:
         return
     readers = dict.fromkeys(cell.reader for variant, cell in report.cells.items() if variant in slices)
-    scales = {name: own.scale for cell in report.cells.values() for name, own in cell.estimators.items()}
+    scales = {name: estimator.scale for cell in report.cells.values() for name, estimator in cell.estimators.items()}
     yield _slices(slices, scales, list(readers), options)
     if any(of_cell.trends for of_cell in slices.values()):
         yield _trends(slices)
@@ -37,24 +37,26 @@ def _slices(
     slices: Mapping[str, RunSlices], scales: Mapping[str, Scale], readers: Sequence[str], options: AskedOptions
 ) -> Table:
     first = next(iter(slices.values()))
-    parts = [part for of_cell in slices.values() for part in of_cell.slices]
-    estimators = dict.fromkeys(name for part in parts for name in part.estimators)
+    all_slices = [slice_ for of_cell in slices.values() for slice_ in of_cell.slices]
+    estimators = dict.fromkeys(name for slice_ in all_slices for name in slice_.estimators)
     layout = Layout[Slice].given(
         f"Accuracy and calibration by {first.by}",
         "by",
         first.by,
-        cells("n", "n", lambda part: part.instances),
+        cells("n", "n", lambda slice_: slice_.instances),
         # Samples of a question are several rows.
-        *where(lambda part: part.sampled, cells("questions", "questions", lambda own: own.questions)),
-        cells("accuracy", "accuracy", lambda part: part.accuracy),
-        cells("chance", "chance", lambda part: part.chance_accuracy),
+        *where(lambda slice_: slice_.sampled, cells("questions", "questions", lambda slice_: slice_.questions)),
+        cells("accuracy", "accuracy", lambda slice_: slice_.accuracy),
+        cells("chance", "chance", lambda slice_: slice_.chance_accuracy),
         *(column for place, name in enumerate(estimators, 1) for column in _of(name, scales[name], place)),
         kind="slices",
     )
-    groups = max(sum(part.ends is not None for part in of_cell.slices) for of_cell in slices.values())
+    groups = max(sum(slice_.ends is not None for slice_ in of_cell.slices) for of_cell in slices.values())
     lacking = max(of_cell.lacking for of_cell in slices.values())
-    sizes = {part.name: min(own.instances for own in parts if own.name == part.name) for part in parts}
-    named = {variant: {part.name: part for part in of_cell.slices} for variant, of_cell in slices.items()}
+    sizes = {
+        slice_.name: min(alike.instances for alike in all_slices if alike.name == slice_.name) for slice_ in all_slices
+    }
+    named = {variant: {slice_.name: slice_ for slice_ in of_cell.slices} for variant, of_cell in slices.items()}
     return layout.of_rows(
         _rows(named, first.by, "slice"),
         *(() if first.covariate is None else covariate_notes(first.covariate, groups, lacking, "question")),
@@ -66,7 +68,7 @@ def _slices(
 def _of(name: str, scale: Scale, place: int) -> tuple[Cells[Slice], ...]:
     return each(
         OF_SCALE[scale],
-        lambda part, metric: part.estimators[name].get(metric) if name in part.estimators else None,
+        lambda slice_, metric: slice_.estimators[name].get(metric) if name in slice_.estimators else None,
         lambda metric: {"estimator": name, "metric": metric},
         heading=name,
         priority=place,

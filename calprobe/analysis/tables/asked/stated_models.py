@@ -28,22 +28,26 @@ def models_tables(study: StatedStudy) -> Iterator[Table]:
 
 
 def _deviations(scope: StatedScope) -> dict[str, Estimate]:
-    return {name: own.msd for name, own in scope.deviations.items()}
+    return {name: deviation.msd for name, deviation in scope.deviations.items()}
 
 
 def _fidelity(scope: StatedScope) -> dict[str, Estimate]:
-    return {name: own.rate for name, own in scope.fidelity.items()}
+    return {name: fidelity.rate for name, fidelity in scope.fidelity.items()}
 
 
 def _metric(name: str) -> Values:
-    return lambda scope: {prompt: own.metrics[name] for prompt, own in scope.reliability.items()}
+    return lambda scope: {prompt: reliability.metrics[name] for prompt, reliability in scope.reliability.items()}
 
 
 def _table(study: StatedStudy, metric: str, caption: str, stub: str, better: Better | None, values: Values) -> Table:
     names = last_names([run.label for run in study.runs])
-    found = {run.label: _by_scope(run, values) for run in study.runs}
-    scopes = dict.fromkeys(scope for by_scope in found.values() for scope in by_scope)
-    partial = {scope for scope in scopes if len({frozenset(own[scope]) for own in found.values() if scope in own}) > 1}
+    by_run = {run.label: _by_scope(run, values) for run in study.runs}
+    scopes = dict.fromkeys(scope for by_scope in by_run.values() for scope in by_scope)
+    partial = {
+        scope
+        for scope in scopes
+        if len({frozenset(by_scope[scope]) for by_scope in by_run.values() if scope in by_scope}) > 1
+    }
     models = {run.label: run.model for run in study.runs}
     layout = Layout[Mapping[str, Estimate]].given(
         f"{caption}, run by run.",
@@ -60,10 +64,10 @@ def _table(study: StatedStudy, metric: str, caption: str, stub: str, better: Bet
                 group=scope,
                 keys={"set": scope, stub: name, "metric": metric},
             ),
-            {run: own[scope][name] for run, own in found.items() if name in own.get(scope, {})},
+            {run: by_scope[scope][name] for run, by_scope in by_run.items() if name in by_scope.get(scope, {})},
         )
         for scope in scopes
-        for name in dict.fromkeys(name for own in found.values() for name in own.get(scope, {}))
+        for name in dict.fromkeys(name for by_scope in by_run.values() for name in by_scope.get(scope, {}))
         if name != MEAN or scope not in partial
     )
     lacking = "No mean over prompts where a run lacks one that another has."
@@ -71,5 +75,5 @@ def _table(study: StatedStudy, metric: str, caption: str, stub: str, better: Bet
 
 
 def _by_scope(run: StatedRun, values: Values) -> dict[str, Mapping[str, Estimate]]:
-    several = len({own.variant for own in run.scopes}) > 1
-    return {(f"{own.variant}, {own.name}" if several else own.name): values(own) for own in run.of(AS_SAID)}
+    mixed = len({scope.variant for scope in run.scopes}) > 1
+    return {(f"{scope.variant}, {scope.name}" if mixed else scope.name): values(scope) for scope in run.of(AS_SAID)}

@@ -68,8 +68,8 @@ def _together(scopes: Sequence[StatedScope]) -> Sequence[StatedScope]:
 
 def _head(run: StatedRun, scope: StatedScope, label: str, note: str = "", **keys: str) -> Row:
     """The head of a row below its scope: its set, macro or pooled, and the way of reading where it is not the first."""
-    several = len({own.variant for own in run.scopes}) > 1
-    variant = f"{scope.variant}, " if several else ""
+    mixed = len({scope.variant for scope in run.scopes}) > 1
+    variant = f"{scope.variant}, " if mixed else ""
     way = f", {WAYS[scope.way]}" if scope.way != AS_SAID else ""
     of_scope = {"set": scope.name, "variant": scope.variant, "reading": scope.way}
     return Row(label, group=f"{variant}{scope.name}{way}", note=note, keys=of_scope | keys)
@@ -93,7 +93,9 @@ def consistency_table(run: StatedRun) -> Table:
         for name, deviation in scope.deviations.items()
     ]
     replaced = any(deviation.fidelity is not None for _, deviation in rows)
-    groups = "; ".join(f"{name}: {', '.join(own)}" for name, own in run.groups.items() if len(own) < len(run.prompts))
+    groups = "; ".join(
+        f"{name}: {', '.join(prompts)}" for name, prompts in run.groups.items() if len(prompts) < len(run.prompts)
+    )
     return CONSISTENCY.of_rows(
         rows,
         f"{CONSISTENT} {'F and Brier: means' if replaced else 'Brier: mean'} over the prompts of the group.",
@@ -144,8 +146,8 @@ def _correlation(run: StatedRun, metric: str, stub: str, title: str, *notes: str
         stub,
         *each(
             {name: str(at) for at, name in enumerate(names, 1)},
-            lambda row, other: row.get(other),
-            lambda other: {"prompt_2": other},
+            lambda row, prompt: row.get(prompt),
+            lambda prompt: {"prompt_2": prompt},
         ),
         kind="correlation",
         more={"intervals": False},
@@ -273,7 +275,7 @@ FIRST_OF_PAPER = {ECE_LOWER_EDGES.name: 16, SMOOTH_ECE_RELPLOT10.name: 17}
 def _shown(run: StatedRun, metrics: Sequence[Metric]) -> list[Metric]:
     """The metrics as they were chosen, or those of the study first."""
     if run.chosen is None:
-        return sorted(metrics, key=lambda own: MAIN.index(own.name) if own.name in MAIN else len(MAIN))
+        return sorted(metrics, key=lambda metric: MAIN.index(metric.name) if metric.name in MAIN else len(MAIN))
     by_name = {metric.name: metric for metric in metrics}
     return [by_name[name] for name in run.chosen if name in by_name]
 
@@ -285,9 +287,9 @@ def _with_chance(run: StatedRun, metrics: Sequence[Metric]) -> Sequence[Metric]:
 
     def is_shown(metric: Metric) -> bool:
         return not isinstance(metric, ReferenceMetric) or any(
-            chance_value(metric.name, scope.answers, own.metrics) is not None
+            chance_value(metric.name, scope.answers, reliability.metrics) is not None
             for scope in run.scopes
-            for own in scope.reliability.values()
+            for reliability in scope.reliability.values()
         )
 
     return list(filter(is_shown, beside_their_errors(metrics)))
@@ -322,9 +324,18 @@ def differences_table(run: StatedRun, metrics: Sequence[Metric]) -> Table:
         kind="differences",
     )
     return layout.of_rows(
-        (_head(run, scope, f"{own.first} - {own.second}", prompt=own.first, prompt_2=own.second), own)
+        (
+            _head(
+                run,
+                scope,
+                f"{difference.first} - {difference.second}",
+                prompt=difference.first,
+                prompt_2=difference.second,
+            ),
+            difference,
+        )
         for scope in _together(run.scopes)
-        for own in scope.differences
+        for difference in scope.differences
     )
 
 

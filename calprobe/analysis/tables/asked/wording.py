@@ -34,10 +34,10 @@ ITSELF = Layout[AskedAs].given(
     "The question itself, apart from its other wordings",
     "itself",
     "asked",
-    cells("questions", "wording_questions", lambda asked: asked.questions),
-    cells("samples", "wording_samples", lambda asked: asked.samples),
-    cells("accuracy", "accuracy", lambda asked: asked.accuracy),
-    cells("agreement", "wording_agreement", lambda asked: asked.agreement),
+    cells("questions", "wording_questions", lambda record: record.questions),
+    cells("samples", "wording_samples", lambda record: record.samples),
+    cells("accuracy", "accuracy", lambda record: record.accuracy),
+    cells("agreement", "wording_agreement", lambda record: record.agreement),
     notes=(
         "Agreement: how often two samples of the question itself give the same answer, and one of it and one of "
         "another wording; the two are equal where no wording matters. Differences are question by question.",
@@ -48,15 +48,16 @@ ITSELF = Layout[AskedAs].given(
 
 def itself_table(report: SetReport) -> Table:
     """Three rows a variant: the question itself, its other wordings, and their difference."""
-    asked = {variant: _asked(cell.itself) for variant, cell in report.cells.items() if cell.itself is not None}
-    return ITSELF.of_rows((replace(row, ranked=False), record) for row, record in below(asked, "asked"))
+    records = {variant: _asked(cell.itself) for variant, cell in report.cells.items() if cell.itself is not None}
+    return ITSELF.of_rows((replace(row, ranked=False), record) for row, record in below(records, "asked"))
 
 
-def _asked(found: QuestionItself) -> dict[str, AskedAs]:
-    wordings = {"question": found.itself, "other wordings": found.others}
+def _asked(question: QuestionItself) -> dict[str, AskedAs]:
+    wordings = {"question": question.itself, "other wordings": question.others}
     return {
-        name: AskedAs(found.questions, own.samples, own.accuracy, own.agreement) for name, own in wordings.items()
-    } | {"difference": AskedAs(found.questions, None, found.accuracy, found.agreement)}
+        name: AskedAs(question.questions, wording.samples, wording.accuracy, wording.agreement)
+        for name, wording in wordings.items()
+    } | {"difference": AskedAs(question.questions, None, question.accuracy, question.agreement)}
 
 
 WORDING = Layout[CellWording].given(
@@ -77,5 +78,5 @@ WORDING = Layout[CellWording].given(
 
 def wording_table(report: SetReport) -> Table:
     """A row a variant and way to put answers as points."""
-    points = {variant: {own.points: own for own in cell.wording} for variant, cell in report.cells.items()}
+    points = {variant: {wording.points: wording for wording in cell.wording} for variant, cell in report.cells.items()}
     return WORDING.of_rows(below(points, "points"))

@@ -67,8 +67,8 @@ def _letters(pair: TwoByTwo) -> dict[str, str]:
     return {"ranking": pair.ranking.letter, "answering": pair.answering.letter}
 
 
-def _on_two_by_two(found: FourWays) -> Iterator[str]:
-    if any(not own.fair for own in found.two_by_two):
+def _on_two_by_two(comparison: FourWays) -> Iterator[str]:
+    if any(not pair.fair for pair in comparison.two_by_two):
         yield "Other chances: the ranking is of all candidates, the answer one of a few options."
     yield (
         "McNemar p: exact, of both ways being right equally often, not corrected; its facts are those right in one way."
@@ -140,21 +140,21 @@ def facts_table(found: FourWays) -> Table:
     return FACTS.table(row for pair in found.two_by_two if pair.fair for row in _facts(found, pair))
 
 
-def _facts(found: FourWays, pair: TwoByTwo) -> Iterator[Numbers]:
-    most = found.wanted.examples
-    for places, what in (
+def _facts(comparison: FourWays, pair: TwoByTwo) -> Iterator[Numbers]:
+    most = comparison.wanted.examples
+    for places, outcome in (
         (pair.ranked_only, "ranked right, answered wrong"),
         (pair.answered_only, "ranked wrong, answered right"),
     ):
         letters = f"{pair.ranking.letter}, {pair.answering.letter}"
-        shown = f"the {most} surest of {len(places):,}" if len(places) > most else f"all {len(places):,}"
+        extent = f"the {most} surest of {len(places):,}" if len(places) > most else f"all {len(places):,}"
         for place in places[:most]:
-            fact, said = found.facts[place], pair.answering.said[place]
+            fact, answer = comparison.facts[place], pair.answering.said[place]
             cells: dict[str, Cell] = {
                 "subject": fact.subject,
                 "right": fact.answer,
                 "ranked": pair.ranking.said[place],
                 "ranking_confidence": float(pair.ranking.views[0].confidence.confidence[place]),
-                "answered": NOTHING if said is None else shortened(said, LONGEST),
+                "answered": NOTHING if answer is None else shortened(answer, LONGEST),
             }
-            yield Numbers(Row(fact.id, group=f"{letters}: {what}, {shown}"), cells)
+            yield Numbers(Row(fact.id, group=f"{letters}: {outcome}, {extent}"), cells)

@@ -32,9 +32,11 @@ def four_ways_tables(found: FourWays, *, narrow: bool = False) -> tuple[Table, .
         relations_table(found),
         facts_table(found),
     ]
-    first, *others = [table for table in tables if table is not None and table.rows]
+    first, *following = [table for table in tables if table is not None and table.rows]
     first = replace(first, heading=four_ways_heading(found), lead=tuple(joined_notes(found)))
-    return (first, *others[:-1], replace(others[-1], general=tuple(general_notes(found)))) if others else (first,)
+    return (
+        (first, *following[:-1], replace(following[-1], general=tuple(general_notes(found)))) if following else (first,)
+    )
 
 
 def four_ways_heading(found: FourWays) -> tuple[str, ...]:
@@ -53,16 +55,16 @@ def models_note(found: FourWays) -> Iterator[str]:
 
 def run_lines(run: RunFacts | ComparedRun) -> tuple[str, ...]:
     """A run in lines, its label first."""
-    state, how, *others = run_parts(run)
-    return (f"{run.label}: {'; '.join(filter(None, (state, how)))}", *others)
+    state, how, *lines = run_parts(run)
+    return (f"{run.label}: {'; '.join(filter(None, (state, how)))}", *lines)
 
 
 def run_parts(run: RunFacts | ComparedRun) -> tuple[str, ...]:
     """What a run is, without its label: whether it is complete, how it was made, and further lines."""
     if isinstance(run, ComparedRun):
         return (state_of(run.extent), run.how, f"model {run.model}, {counted(run.questions, 'question')}")
-    _, *others = heading(run)
-    return (state(run), how_scored(run), *others)
+    _, *lines = heading(run)
+    return (state(run), how_scored(run), *lines)
 
 
 def joined_notes(found: FourWays) -> Iterator[str]:
@@ -75,18 +77,18 @@ def joined_notes(found: FourWays) -> Iterator[str]:
     if found.lacking:
         yield f"Left out: {'; '.join(map(str, found.lacking))}."
     yield from (f"{clause}." for clause in found.left_out)  # each begins with a run as it was typed
-    for own in found.two_by_two:
-        if own.fair:
-            yield _said_of_known(own)
+    for pair in found.two_by_two:
+        if pair.fair:
+            yield _said_of_known(pair)
 
 
-def _said_of_known(own: TwoByTwo) -> str:
+def _said_of_known(pair: TwoByTwo) -> str:
     """The one sentence for which two ways are compared."""
-    both, ranked_only, *_ = own.counts
-    known = both + ranked_only
-    share = "" if not known else f" ({100 * both / known:.0f} %)"
+    both, ranked_only, *_ = pair.counts
+    ranked = both + ranked_only
+    share = "" if not ranked else f" ({100 * both / ranked:.0f} %)"
     return (
-        f"Of the {counted(known, 'fact')} that {own.ranking.letter} ranks right, {own.answering.letter} answers "
+        f"Of the {counted(ranked, 'fact')} that {pair.ranking.letter} ranks right, {pair.answering.letter} answers "
         f"{both:,}{share} right."
     )
 
@@ -99,7 +101,7 @@ def general_notes(found: FourWays) -> Iterator[str]:
     if scores.resampling.n_resamples and (found.unit == "instance" or relations >= LEAST_CLUSTERS):
         units = "the facts" if found.unit == "instance" else DRAWN[found.unit].replace("instances", "facts")
         yield range_note(scores.resampling, units)
-    if any(own.way.sampled for own in found.ways):
+    if any(numbers.way.sampled for numbers in found.ways):
         yield (
             "Of several samples of a question, the answer is the most frequent one, and a confidence the mean over the "
             "samples that give it."

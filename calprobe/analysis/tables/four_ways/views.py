@@ -64,8 +64,8 @@ def ways_table(found: FourWays) -> Table:
     return WAYS.table(rows, *_on_ways(found))
 
 
-def _on_ways(found: FourWays) -> Iterator[str]:
-    kinds = {own.way.kind for own in found.ways}
+def _on_ways(comparison: FourWays) -> Iterator[str]:
+    kinds = {numbers.way.kind for numbers in comparison.ways}
     if "ranking of options" in kinds:
         yield (
             "Ranks all: the most probable of all candidates. Ranks options: the most probable of the options that the "
@@ -114,9 +114,9 @@ def differences_table(found: FourWays) -> Table | None:
         ]
     if any(pair.facts < FEW for pair in found.pairs):
         notes.append(f"No intervals and p-values of fewer than {FEW} facts.")
-    shown = {contrast.metric for contrast in contrasts}
-    own = [metric for metric in found.metrics if metric.name in shown]
-    notes += [note.replace("favours A", "favours the first") for note in direction_notes(own)]
+    names = {contrast.metric for contrast in contrasts}
+    metrics = [metric for metric in found.metrics if metric.name in names]
+    notes += [note.replace("favours A", "favours the first") for note in direction_notes(metrics)]
     layout = numbers_layout("Differences between confidences in the same facts", "view-differences", named)
     return layout.table(
         (
@@ -140,13 +140,13 @@ def differences_table(found: FourWays) -> Table | None:
     )
 
 
-def _of_way(found: FourWays, view: View) -> str:
-    return f"{view.title} ({found.way(view.way).name})"
+def _of_way(comparison: FourWays, view: View) -> str:
+    return f"{view.title} ({comparison.way(view.way).name})"
 
 
 def correlation_table(found: FourWays, *, narrow: bool = False) -> Table | None:
     """Spearman's rho of every two confidences; on a narrow terminal those of many in a few letters."""
-    views = [own.view for own in found.views]
+    views = [numbers.view for numbers in found.views]
     if len(views) < 2:
         return None
     brief = narrow and len(views) > MOST
@@ -162,7 +162,7 @@ def correlation_table(found: FourWays, *, narrow: bool = False) -> Table | None:
         "confidence",
         lambda view: Row(view.title, keys={"view": str(view.number), "estimator": view.name, "metric": "spearman"}),
         each(
-            {place: str(other.number) for place, other in enumerate(views)},
+            {place: str(view.number) for place, view in enumerate(views)},
             lambda view, place: _rho(found, view, views[place], brief=brief),
             lambda place: {"with": str(views[place].number)},
         ),
@@ -171,11 +171,11 @@ def correlation_table(found: FourWays, *, narrow: bool = False) -> Table | None:
     return layout.table(views, *notes)
 
 
-def _rho(found: FourWays, first: View, second: View, *, brief: bool) -> Cell:
+def _rho(comparison: FourWays, first: View, second: View, *, brief: bool) -> Cell:
     """The correlation; nothing of a confidence with itself. In brief +.88."""
     if first is second:
         return None
-    rho = found.rho(first, second)
+    rho = comparison.rho(first, second)
     if not brief:
         return rho
     return None if math.isnan(rho.value) else f"{rho.value:+z.2f}".replace("0.", ".", 1)
