@@ -57,8 +57,12 @@ def _value_panels(bars: Mapping[str, Sequence[AskedCell]], of: str) -> tuple[Sta
 
 def _confidences(cells: Sequence[AskedCell], estimator: str) -> Floats:
     """Those that could be read, of all variants."""
-    confidences = [own.confidences[estimator] for own in cells if estimator in own.confidences]
-    return np.concatenate([own.confidence[own.read] for own in confidences]) if confidences else np.empty(0)
+    confidences = [cell.confidences[estimator] for cell in cells if estimator in cell.confidences]
+    return (
+        np.concatenate([confidence.confidence[confidence.read] for confidence in confidences])
+        if confidences
+        else np.empty(0)
+    )
 
 
 def _parts(confidence: Floats, estimator: str) -> Iterator[Part]:

@@ -38,7 +38,7 @@ SETS: Mapping[str, tuple[str, ...]] = {
 
 def beside_audit(report: AskedReport) -> tuple[Beside, ...]:
     """Each published table, and what the report has of the same quantity."""
-    sets = [(run, own) for run in report.runs for own in run.sets.values()]
+    sets = [(run, set_report) for run in report.runs for set_report in run.sets.values()]
     rows = {
         "repairs": _repairs(sets),
         "means": _means(sets),
@@ -51,24 +51,24 @@ def beside_audit(report: AskedReport) -> tuple[Beside, ...]:
     }
     tables = dict(published(AUDIT2026))
     tables["size_and_spread"] = _with_correlations(tables["size_and_spread"], tables["spread"])
-    return tuple(tables[key].below(own) for key, own in rows.items())
+    return tuple(tables[key].below(lines) for key, lines in rows.items())
 
 
 Sets = Sequence[tuple[AskedRunReport, SetReport]]
 
 
 def _repairs(sets: Sets) -> Iterator[BesideRow]:
-    for run, own in sets:
-        for variant in own.format_changes:
-            by_reader = {repair.reader: repair for repair in own.repairs if repair.variant == variant}
+    for run, report in sets:
+        for variant in report.format_changes:
+            by_reader = {repair.reader: repair for repair in report.repairs if repair.variant == variant}
             marker, constrained = by_reader.get(FIRST_MARKER) or by_reader.get(LAST_MARKER), by_reader.get(CONSTRAINED)
             if (either := marker or constrained) is None:
                 continue
             shares = [
-                (None, None) if own is None else (own.repaired, own.recovered.value) for own in (marker, constrained)
+                (None, None) if fix is None else (fix.repaired, fix.recovered.value) for fix in (marker, constrained)
             ]
             readers = ", ".join(repair.reader for repair in (marker, constrained) if repair is not None)
-            label = f"{own.name}, {variant}, {readers}"
+            label = f"{report.name}, {variant}, {readers}"
             yield BesideRow(run.label, label, (either.reference, either.first, *shares[0], *shares[1]))
 
 

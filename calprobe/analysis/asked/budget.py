@@ -51,9 +51,9 @@ def cell_budgets(opened: AskedCell, options: BudgetOptions, resampling: Resampli
     """A budget for each number of answers that the cell has a plan for; draws are by the resamples' seed."""
     supply = _supply(opened.table)
     if not options.with_original and not is_family(opened.table):
-        supply = {name: _paraphrases(own) for name, own in supply.items()}
+        supply = {name: _paraphrases(wordings) for name, wordings in supply.items()}
     budgets = (_budget(opened, supply, m, options, resampling) for m in options.answers)
-    return tuple(own for own in budgets if own is not None)
+    return tuple(budget for budget in budgets if budget is not None)
 
 
 Supply = Mapping[str, Mapping[int, Sequence[int]]]  # question -> wording -> places of its samples in the cell
@@ -112,12 +112,12 @@ def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) 
 
     Where each wording has a greedy answer, of a family of variants, it stays with the first reply to that wording.
     """
-    greedy, sampled = _greedy_of(read.table), {own.question.id: own for own in read.samples}
+    greedy, sampled = _greedy_of(read.table), {question.question.id: question for question in read.samples}
     places: list[int] = []
     rows: list[Row] = []
     samples: list[SampledQuestion] = []
-    for name, own in supply.items():
-        chosen = _chosen(own, plan, np.random.default_rng([*seed, zlib.crc32(name.encode())]))
+    for name, wordings in supply.items():
+        chosen = _chosen(wordings, plan, np.random.default_rng([*seed, zlib.crc32(name.encode())]))
         if name in sampled and (question := _some_samples(sampled[name], chosen, len(places))) is not None:
             samples.append(question)
         places += chosen
@@ -178,14 +178,14 @@ def _aurocs(
     questions = [np.unique([row.question.root for row in read.table.rows], return_inverse=True)[1] for read in reads]
     names = [
         name
-        for name, own in estimators[0].items()
-        if own.scale == "uncertainty" and not name.startswith(OF_ONE_REPLY) and _has_part(name, plan)
+        for name, estimator in estimators[0].items()
+        if estimator.scale == "uncertainty" and not name.startswith(OF_ONE_REPLY) and _has_part(name, plan)
     ]
     for name in names:
         draws = [
-            _auroc(own[name].compute(read), of, resampling)
-            for read, own, of in zip(reads, estimators, questions, strict=True)
-            if name in own
+            _auroc(of_read[name].compute(read), of, resampling)
+            for read, of_read, of in zip(reads, estimators, questions, strict=True)
+            if name in of_read
         ]
         values = np.array([value for value, _ in draws])
         resampled = np.mean([of_draw for _, of_draw in draws], axis=0) if draws else np.empty(0)

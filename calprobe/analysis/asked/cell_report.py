@@ -96,13 +96,13 @@ def _kinds(opened: AskedCell, options: AskedOptions) -> dict[str, KindReport]:
         return {}
     reports: dict[str, KindReport] = {}
     for kind in dict.fromkeys(kinds):
-        places = [at for at, own in enumerate(kinds) if own == kind]
+        places = [at for at, of_row in enumerate(kinds) if of_row == kind]
         of_kind = opened.at(places)
-        of_kind = of_kind.only(name for name, own in of_kind.confidences.items() if own.asked.any())
+        of_kind = of_kind.only(name for name, confidence in of_kind.confidences.items() if confidence.asked.any())
         reports[kind] = KindReport(
             rows=len(places),
             chance=float(of_kind.units.chance.mean()),
-            accuracy={name: report_accuracy(of_kind, own, options) for name, own in of_kind.answers.items()},
+            accuracy={name: report_accuracy(of_kind, answers, options) for name, answers in of_kind.answers.items()},
             estimators=_estimators(of_kind, options),
         )
     return reports

@@ -115,14 +115,14 @@ def _by_name(
 ) -> Iterator[str]:
     """The options that name the estimators and readers which are not compared by default."""
     if options.estimators is None:
-        cells = [cell for own in read for cell in own.cells.values()]
+        cells = [cell for read_set in read for cell in read_set.cells.values()]
         present = dict.fromkeys(name for cell in cells for name in cell.estimators)
         if omitted := [name for name in present if name not in estimators]:
             yield f"--estimator {','.join(omitted)}"
     if asked_options.readers is None:
-        by_cell = [list(cell.answers) for own in read for cell in own.cells.values()]
+        by_cell = [list(cell.answers) for read_set in read for cell in read_set.cells.values()]
         firsts = {readers[0] for readers in by_cell if readers}
-        if omitted := [name for name in dict.fromkeys(n for own in by_cell for n in own) if name not in firsts]:
+        if omitted := [name for name in dict.fromkeys(n for readers in by_cell for n in readers) if name not in firsts]:
             yield f"--reader {','.join(omitted)}"
 
 

@@ -39,12 +39,12 @@ def compare_cells(
     pair = _Pair.of(first, second, options)
     common = [name for name in first.answers if name in second.answers]
     readers = common[:1] if readers is None else [name for name in common if name in readers]
-    compared = [name for name in estimators if all(name in own.confidences for own in (first, second))]
+    compared = [name for name in estimators if all(name in cell.confidences for cell in (first, second))]
     contrasts = (
-        *(own for reader in readers for own in pair.accuracy(reader)),
-        *(own for name in compared for own in pair.calibration(name, metrics)),
+        *(contrast for reader in readers for contrast in pair.accuracy(reader)),
+        *(contrast for name in compared for contrast in pair.calibration(name, metrics)),
     )
-    rows = [own.table.rows for own in (first, second)]
+    rows = [cell.table.rows for cell in (first, second)]
     return CellPair(
         set=first.table.set,
         first=first.table.variant,

@@ -57,7 +57,7 @@ class Disclosure:
         """What `calprobe report --json` says under `disclosure`."""
         rates = {
             name: {
-                variant: {own: number_json(rate) for own, rate in cell_rates.items()}
+                variant: {estimator: number_json(rate) for estimator, rate in cell_rates.items()}
                 for variant, cell_rates in cells.items()
             }
             for name, cells in self.parse_rate.items()
@@ -74,28 +74,33 @@ class Disclosure:
             "unread_rule": UNREAD,
             "window": self.window,
             "parse_threshold": self.threshold,
-            "max_new_tokens": {name: {v: dict(own) for v, own in cells.items()} for name, cells in self.tokens.items()},
+            "max_new_tokens": {
+                name: {v: dict(counts) for v, counts in cells.items()} for name, cells in self.tokens.items()
+            },
             "parse_rate": rates,
             "below_threshold": list(self.below_threshold),
-            "unread_answers": {name: {v: dict(own) for v, own in cells.items()} for name, cells in self.unread.items()},
+            "unread_answers": {
+                name: {v: dict(counts) for v, counts in cells.items()} for name, cells in self.unread.items()
+            },
             "graded_by": {
                 name: {
-                    v: {rule: {"n": n, "right": right} for rule, (n, right) in own.items()} for v, own in cells.items()
+                    v: {rule: {"n": n, "right": right} for rule, (n, right) in grades.items()}
+                    for v, grades in cells.items()
                 }
                 for name, cells in self.graded.items()
             },
             "exact_matching": {
-                name: {"n": own.graded, "right": own.right, "wrong_and_contain_accepted": own.contain}
-                for name, own in self.exact.items()
+                name: {"n": matches.graded, "right": matches.right, "wrong_and_contain_accepted": matches.contain}
+                for name, matches in self.exact.items()
             },
-            "warnings": [f"{name}: {own.warning}" for name, own in self.exact.items() if own.warning],
+            "warnings": [f"{name}: {matches.warning}" for name, matches in self.exact.items() if matches.warning],
             "graded_by_hand": None if self.judged is None else _judged(self.judged),
             "failed_requests": {
-                name: {v: sum(own.values()) for v, own in cells.items()} for name, cells in self.failed.items()
+                name: {v: sum(counts.values()) for v, counts in cells.items()} for name, cells in self.failed.items()
             },
             "intervals": self.intervals,
             "partial": self.partial,
-            "missing": {name: {v: dict(own) for v, own in cells.items()} for name, cells in self.missing.items()},
+            "missing": {name: {v: dict(counts) for v, counts in cells.items()} for name, cells in self.missing.items()},
             **self.about,
         }
 

@@ -99,13 +99,13 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     import pandas as pd
 
     rows: list[tuple[Any, ...]] = []
-    for own in _read(asked, options):
-        for opened in own.cells.values():
+    for read_set in _read(asked, options):
+        for opened in read_set.cells.values():
             for name, confidences in opened.confidences.items():
                 nothing = np.full(len(opened.table), np.nan)
                 last = [
                     nothing if confidences.mass is None else confidences.mass,
-                    *(confidences.more.get(own, nothing) for own in MORE),
+                    *(confidences.more.get(column, nothing) for column in MORE),
                 ]
                 columns = (
                     confidences.prediction,

@@ -57,9 +57,11 @@ def _budgets(cells: Sequence[CellReport]) -> list[int]:
 
 def _planned(cell: CellReport, measure: str, answers: int, *, both: bool) -> Iterator[Group]:
     """A variant by its plan with the most wordings, and before it, where both are wanted, by that with one."""
-    (budget,) = (own for own in cell.budgets if own.answers == answers)
+    (budget,) = (budget for budget in cell.budgets if budget.answers == answers)
     most = max(budget.plans, key=lambda plan: plan.wordings)
-    aurocs = {own.plan: own.value for own in budget.aurocs if (own.measure, own.reading) == (measure, "pooled")}
+    aurocs = {
+        auroc.plan: auroc.value for auroc in budget.aurocs if (auroc.measure, auroc.reading) == (measure, "pooled")
+    }
     for plan in dict.fromkeys((*((BudgetPlan(1, answers),) if both else ()), most)):
         if plan in aurocs:
             yield f"{cell.variant}_{plan}", (_accuracy(cell), aurocs[plan])

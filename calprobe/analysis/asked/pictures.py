@@ -89,27 +89,29 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
 
 def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:
     """A panel for each budget, in the reading that all of them have and that isolates the uncertainty best."""
-    cells = [(own, cell) for own in run.sets.values() for cell in own.cells.values() if cell.budgets]
+    cells = [(report, cell) for report in run.sets.values() for cell in report.cells.values() if cell.budgets]
     readings = [
         {auroc.reading for auroc in budget.aurocs if np.isfinite(auroc.value.value)}
         for _, cell in cells
         for budget in cell.budgets
     ]
     reading = next(
-        (name for name in ("greedy", "majority", "pooled") if all(name in own for own in readings)), "pooled"
+        (name for name in ("greedy", "majority", "pooled") if all(name in names for names in readings)), "pooled"
     )
     measures = list(
         dict.fromkeys(auroc.measure for _, cell in cells for budget in cell.budgets for auroc in budget.aurocs)
     )
     panels = (
-        _budget_panel(f"{own.name}, {cell.variant}: {budget.answers} answers", budget, reading, measures)
-        for own, cell in cells
+        _budget_panel(f"{report.name}, {cell.variant}: {budget.answers} answers", budget, reading, measures)
+        for report, cell in cells
         for budget in cell.budgets
         if budget.aurocs
     )
     # Where all answers are right, or all wrong, there is no AUROC to draw.
     return tuple(
-        own for own in panels if any(estimate and np.isfinite(estimate.value) for row in own.values for estimate in row)
+        panel
+        for panel in panels
+        if any(estimate and np.isfinite(estimate.value) for row in panel.values for estimate in row)
     )
 
 

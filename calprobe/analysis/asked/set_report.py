@@ -176,24 +176,28 @@ def _unread(opened: OpenedSet, variant: str) -> npt.NDArray[np.bool_]:
 
 def _means(opened: OpenedSet, options: AskedOptions) -> Iterator[MeanOverVariants]:
     """For each stated confidence, over the variants of the usual form that are read well enough."""
-    names = dict.fromkeys(name for own in opened.reports.values() for name in own.overconfidence)
+    names = dict.fromkeys(name for report in opened.reports.values() for name in report.overconfidence)
     for name in names:
-        variants = [own for own in opened.others if name in opened.reports[own].overconfidence]
-        coverage = {own: opened.reports[own].estimators[name].coverage.value for own in variants}
-        kept = tuple(own for own in variants if coverage[own] >= options.threshold)
-        cells = [(opened.cells[own], opened.reports[own]) for own in kept]
+        variants = [variant for variant in opened.others if name in opened.reports[variant].overconfidence]
+        coverage = {variant: opened.reports[variant].estimators[name].coverage.value for variant in variants}
+        kept = tuple(variant for variant in variants if coverage[variant] >= options.threshold)
+        cells = [(opened.cells[variant], opened.reports[variant]) for variant in kept]
         rows = [(report, *_eces(cell, name)) for cell, report in cells]
         yield MeanOverVariants(
             estimator=name,
             variants=kept,
-            left_out=tuple(own for own in variants if own not in kept),
+            left_out=tuple(variant for variant in variants if variant not in kept),
             accuracy=mean_of([report.accuracy[report.reader].value.value for report, _, _ in rows]),
             ece_label=mean_of([label for _, label, _ in rows]),
             ece=mean_of([stated for _, _, stated in rows]),
             ece_gap=mean_of([stated - label for _, label, stated in rows]),
             over_accuracy=mean_of([report.overconfidence[name].accuracy.value for report, _, _ in rows]),
             over_label=mean_of(
-                [own.value for report, _, _ in rows if (own := report.overconfidence[name].label) is not None]
+                [
+                    difference.value
+                    for report, _, _ in rows
+                    if (difference := report.overconfidence[name].label) is not None
+                ]
             ),
         )
 

@@ -110,7 +110,7 @@ def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> R
 
 
 def _slice(group: Group, opened: AskedCell, options: AskedOptions) -> Slice:
-    metrics = [own for own in metrics_of(replace(options, ace_bins=options.slice_bins)) if own.name in SHOWN]
+    metrics = [metric for metric in metrics_of(replace(options, ace_bins=options.slice_bins)) if metric.name in SHOWN]
     answers = opened.read.answers
     return Slice(
         name=group.name,
@@ -120,5 +120,8 @@ def _slice(group: Group, opened: AskedCell, options: AskedOptions) -> Slice:
         estimators=estimates_of(opened.cell, metrics, options.resampling, smooth=False),
         ends=group.ends,
         questions=len(set(opened.units.group.tolist())),
-        coverage={name: mean_over(opened, own.read, own.asked, options) for name, own in opened.confidences.items()},
+        coverage={
+            name: mean_over(opened, confidence.read, confidence.asked, options)
+            for name, confidence in opened.confidences.items()
+        },
     )

@@ -66,8 +66,13 @@ def _kinds(opened: AskedCell) -> dict[Kind, list[int]]:
 
 def _cell(run: Asked, opened: AskedCell, kind: Kind, options: AskedOptions) -> AnswerCell:
     cell = opened.table
-    samples = max((len(own.rows) for own in opened.read.samples), default=0)
-    sizes = Counter(question.root for own in run.sets if own.name == cell.set for question in own.questions)
+    samples = max((len(question.rows) for question in opened.read.samples), default=0)
+    sizes = Counter(
+        question.root
+        for question_set in run.sets
+        if question_set.name == cell.set
+        for question in question_set.questions
+    )
     answers = list(_options(opened, sizes) if kind == "claims" else _most_frequent(opened))
     responses = _responses(opened, kind, samples, options)
     return AnswerCell(cell.set, cell.variant, kind, samples, responses, _questions(opened, answers, samples, options))

@@ -85,12 +85,12 @@ def _design_matrix(
     name: str, studies: Sequence[LabelStudy], names: Mapping[str, str], states: Mapping[str, str]
 ) -> Matrix:
     by_run = {
-        own.label: {d.variant: d.comprehension.value for d in own.sets[name].designs}
-        for own in studies
-        if name in own.sets
+        study.label: {d.variant: d.comprehension.value for d in study.sets[name].designs}
+        for study in studies
+        if name in study.sets
     }
-    designs = tuple(dict.fromkeys(design for own in by_run.values() for design in own))
-    rows = tuple(tuple(own.get(design, float("nan")) for design in designs) for own in by_run.values())
+    designs = tuple(dict.fromkeys(design for values in by_run.values() for design in values))
+    rows = tuple(tuple(values.get(design, float("nan")) for design in designs) for values in by_run.values())
     labels = tuple(names[label] + states.get(label, "") for label in by_run)
     return Matrix("comprehension", f"Comprehension, {name}", labels, designs, rows)
 

@@ -38,15 +38,15 @@ def fidelity(cell: StatedCell, resampling: Resampling) -> dict[str, FidelityDraw
     invalid = cell.invalid.get(COUNTERFACTUAL, np.zeros(len(cell), np.bool_))
     used = common & ~invalid
     above, equal = (
-        np.where(used, found, np.nan) for found in (confidence > counterfactual, confidence == counterfactual)
+        np.where(used, flags, np.nan) for flags in (confidence > counterfactual, confidence == counterfactual)
     )
     names = [name for place, name in enumerate(cell.names) if common[place].any()]
     rows = {name: [cell.names.index(name)] for name in names} | ({MEAN: _rows(cell, names)} if names else {})
-    found = {}
+    by_prompt = {}
     for name, places in rows.items():
         rate, ties, neutral = (_share(cell, values[places], resampling) for values in (above, equal, above + equal / 2))
-        found[name] = FidelityDraws(rate, ties, neutral, int((common & invalid)[places].sum(axis=1).max()))
-    return found
+        by_prompt[name] = FidelityDraws(rate, ties, neutral, int((common & invalid)[places].sum(axis=1).max()))
+    return by_prompt
 
 
 def _rows(cell: StatedCell, names: list[str]) -> list[int]:

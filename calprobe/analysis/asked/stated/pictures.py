@@ -57,25 +57,27 @@ class StatedPictures:
 
 def stated_pictures(run: StatedRun, cells: Sequence[AskedCell], options: AskedOptions) -> StatedPictures:
     """The figures of one run, over all of its sets; a panel more for each further variant."""
-    matrices = [own for opened in cells if (own := stated_cell(opened, run.prompts)) is not None]
-    variants = list(dict.fromkeys(own.variant for own in matrices))
+    matrices = [matrix for opened in cells if (matrix := stated_cell(opened, run.prompts)) is not None]
+    variants = list(dict.fromkeys(matrix.variant for matrix in matrices))
     with_variant = len(variants) > 1
     lines = [
         line
         for variant in variants
-        for line in _lines(run, pooled([own for own in matrices if own.variant == variant]), options, with_variant)
+        for line in _lines(
+            run, pooled([matrix for matrix in matrices if matrix.variant == variant]), options, with_variant
+        )
     ]
     scopes = {variant: _main(run, variant) for variant in variants}
     titles = {variant: variant if with_variant else "" for variant in variants}
     return StatedPictures(
         Calibration(tuple(lines), "questions" if all(line.questions is None for line in lines) else "statements"),
-        tuple(_correlations(own, titles[variant]) for variant, own in scopes.items() if own.pairs),
-        tuple(filter(_has_means, (_conditions(own, titles[variant]) for variant, own in scopes.items()))),
+        tuple(_correlations(scope, titles[variant]) for variant, scope in scopes.items() if scope.pairs),
+        tuple(filter(_has_means, (_conditions(scope, titles[variant]) for variant, scope in scopes.items()))),
         tuple(
-            _distribution(pooled([own for own in matrices if own.variant == variant]), titles[variant])
+            _distribution(pooled([matrix for matrix in matrices if matrix.variant == variant]), titles[variant])
             for variant in variants
         ),
-        tuple(_overview(own, titles[variant]) for variant, own in scopes.items() if own.deviations),
+        tuple(_overview(scope, titles[variant]) for variant, scope in scopes.items() if scope.deviations),
     )
 
 
@@ -152,12 +154,15 @@ def _overviews(named: Sequence[tuple[str, GroupedDots]]) -> Iterator[GroupedDots
     """All prompts by run; and by group the mean over runs, of groups that all have, without intervals."""
     if len(named) < 2:
         return
-    by_run = {name: dict(zip(own.groups, own.values, strict=True)) for name, own in named}
-    first, groups = named[0][1], [name for name in named[0][1].groups if all(name in own for own in by_run.values())]
+    by_run = {name: dict(zip(panel.groups, panel.values, strict=True)) for name, panel in named}
+    first, groups = (
+        named[0][1],
+        [name for name in named[0][1].groups if all(name in values for values in by_run.values())],
+    )
     if ALL in groups:
-        rows = tuple(own[ALL] for own in by_run.values())
+        rows = tuple(values[ALL] for values in by_run.values())
         yield replace(first, title="all prompts", group="run", groups=tuple(by_run), values=rows)
-    means = tuple(tuple(map(_mean, zip(*(own[name] for own in by_run.values()), strict=True))) for name in groups)
+    means = tuple(tuple(map(_mean, zip(*(values[name] for values in by_run.values()), strict=True))) for name in groups)
     yield replace(first, title="mean over runs", groups=tuple(groups), values=means)
 
 

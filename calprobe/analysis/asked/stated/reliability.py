@@ -51,7 +51,7 @@ def reliability(cell: StatedCell, metrics: Sequence[Metric], resampling: Resampl
     samples = {name: (values, cell.correct) for name, values in confidences.items()}
     by_name = {metric.name: metric for metric in metrics}
     plain = [by_name[name] for name in WITHOUT_INTERVAL if name in by_name]
-    drawn = draw_known([own for own in metrics if own not in plain], samples, resampling, cell.clusters)
+    drawn = draw_known([metric for metric in metrics if metric not in plain], samples, resampling, cell.clusters)
     values_alone = draw_known(plain, samples, Resampling(0), cell.clusters)
     units = 0 if cell.clusters is not None else 1
     by_prompt = {
@@ -67,5 +67,5 @@ def reliability(cell: StatedCell, metrics: Sequence[Metric], resampling: Resampl
         for name in confidences
     }
     if by_prompt:
-        by_prompt[MEAN] = {name: over_prompts([own[name] for own in by_prompt.values()]) for name in by_name}
+        by_prompt[MEAN] = {name: over_prompts([draws[name] for draws in by_prompt.values()]) for name in by_name}
     return by_prompt

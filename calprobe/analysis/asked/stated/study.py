@@ -110,23 +110,23 @@ class _Study:
             return macro(parts, seed)
 
         return _Draws(
-            pooled([own.cell for own in draws]),
-            _common([own.deviations for own in draws], mean),
+            pooled([of_set.cell for of_set in draws]),
+            _common([of_set.deviations for of_set in draws], mean),
             _common(
-                [own.pairs for own in draws],
-                lambda parts: (mean([own[0] for own in parts]), mean([own[1] for own in parts])),
+                [of_set.pairs for of_set in draws],
+                lambda parts: (mean([pair[0] for pair in parts]), mean([pair[1] for pair in parts])),
             ),
             _by_prompt(
-                [own.fidelity for own in draws],
+                [of_set.fidelity for of_set in draws],
                 lambda parts: _fidelity_of(parts, mean, sum),
                 lambda parts: _fidelity_of(parts, over_prompts, max),
             ),
             _common(
-                [own.conditions for own in draws],
+                [of_set.conditions for of_set in draws],
                 lambda of_condition: _common(of_condition, lambda of_split: _by_prompt(of_split, mean, over_prompts)),
             ),
             _by_prompt(
-                [own.reliability for own in draws],
+                [of_set.reliability for of_set in draws],
                 lambda of_prompt: _common(of_prompt, mean),
                 lambda of_all: _common(of_all, over_prompts),
             ),
@@ -148,8 +148,10 @@ class _Study:
                     draws.answers,
                     draws.estimate,
                     largest_deviation(len(groups[group])),
-                    _mean_over(groups[group], {name: found.rate for name, found in drawn.fidelity.items()}),
-                    _mean_over(groups[group], {name: found["brier"] for name, found in drawn.reliability.items()}),
+                    _mean_over(groups[group], {name: of_prompt.rate for name, of_prompt in drawn.fidelity.items()}),
+                    _mean_over(
+                        groups[group], {name: of_prompt["brier"] for name, of_prompt in drawn.reliability.items()}
+                    ),
                 )
                 for group, draws in drawn.deviations.items()
             },
@@ -182,7 +184,7 @@ class _Study:
                 prompt: PromptReliability(
                     next(iter(draws.values())).answers,
                     _coverage(cell, prompt),
-                    {metric: found.estimate for metric, found in draws.items()},
+                    {metric: statistic.estimate for metric, statistic in draws.items()},
                     next(iter(draws.values())).prompts,
                     _mass(cell, prompt) if way == EXPECTED else None,
                 )
