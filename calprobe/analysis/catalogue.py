@@ -135,15 +135,15 @@ def catalogue(
     runs = [_catalogued(run, failures.get(run.path), now) for run in found.runs]
     paths = {run.path for run in found.runs} | found.damaged.keys()
     runs += [
-        CataloguedRun(path, None, "failed", own.said, failure=own)
-        for path, own in failures.items()
+        CataloguedRun(path, None, "failed", failure.said, failure=failure)
+        for path, failure in failures.items()
         if path not in paths
     ]
     selected = [run for run in runs if filters.take(run)]
     files = {run.path: _files_of(Path(run.path)) for run in selected if run.run is not None}
     selected = [replace(run, bytes=files[run.path].bytes) if run.path in files else run for run in selected]
     if headlines:
-        selected = _with_headlines(selected, {path: own.state for path, own in files.items()})
+        selected = _with_headlines(selected, {path: of_run.state for path, of_run in files.items()})
     selected.sort(key=lambda run: (*_place(run, order), run.path))
     return Catalogue(found.folder, tuple(selected), found.damaged, len(runs) - len(selected), headlines)
 

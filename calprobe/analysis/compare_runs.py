@@ -50,7 +50,7 @@ def compare(runs: Runs, options: CompareOptions = DEFAULT_COMPARISON) -> Compari
     `compare(["runs/gpt2-bear", "runs/bert-base-cased-bear"]).pairs[0].everything.accuracy` is a contrast of accuracies.
     """
     scored = {run.label: Comparable(run) for run in open_scored_runs(runs, options.scores)}
-    facts = tuple(found.run.facts for found in scored.values())
+    facts = tuple(comparable.run.facts for comparable in scored.values())
     options = replace(options, correction=options.correction or ("max-t" if len(scored) == 1 else "holm"))
     if len(scored) == 1:
         (alone,) = scored.values()
@@ -63,12 +63,12 @@ def compare(runs: Runs, options: CompareOptions = DEFAULT_COMPARISON) -> Compari
     shared = {pair: comparable_part(scored[pair[0]], scored[pair[1]], options.intersect) for pair in chosen.pairs}
     metrics = known_metrics(options.metrics or METRICS, options.scores.ace_bins)
     estimators = _chosen_estimators(shared, scored, metrics, options)
-    found = tuple(
+    pairs = tuple(
         compare_pair((scored[first].run, scored[second].run), overlap, estimators, metrics, options)
         for (first, second), overlap in shared.items()
     )
     remarks = (chosen.remark,) if chosen.remark else ()
-    return corrected(Comparison(facts, found, chosen.unpaired, metrics, options, remarks=remarks))
+    return corrected(Comparison(facts, pairs, chosen.unpaired, metrics, options, remarks=remarks))
 
 
 def _chosen_estimators(

@@ -108,16 +108,16 @@ def read_covariate(named: str, groups: int = GROUPS) -> Covariate:
             f"or question (it has {', '.join(columns) or 'none'})"
         )
     # A column of ids that says nothing of the rows has values: MMLU's subject beside question.
-    name = _column(path, column, [own for own in columns if own not in (key if column else IDS)])
+    name = _column(path, column, [heading for heading in columns if heading not in (key if column else IDS)])
     values = _values(rows, key, name)
     numbers = [_number(value) for value in values.values()]
     numeric = bool(numbers) and None not in numbers
     if numeric:
         cells: dict[Key, float | str] = {
-            own: number for own, number in zip(values, numbers, strict=True) if number is not None
+            row_key: number for row_key, number in zip(values, numbers, strict=True) if number is not None
         }
     else:
-        cells = {own: str(value) for own, value in values.items()}
+        cells = {row_key: str(value) for row_key, value in values.items()}
         if (many := len(set(cells.values()))) > MOST_CATEGORIES:
             raise UsageError(
                 f"{path}: column {name!r} has {many:,} different texts; categories are {MOST_CATEGORIES} at most, and "

@@ -61,10 +61,10 @@ class RunRecalibration:
             "method": self.method,
             "file": None if self.given is None else self.given.file,
             "estimators": {
-                name: {metric: estimate_json(estimate) for metric, estimate in own.items()}
-                for name, own in self.estimators.items()
+                name: {metric: estimate_json(estimate) for metric, estimate in estimates.items()}
+                for name, estimates in self.estimators.items()
             },
-            "maps": {name: own.to_json() for name, own in self.maps.items()},
+            "maps": {name: maps.to_json() for name, maps in self.maps.items()},
         }
 
 

@@ -154,14 +154,19 @@ class ReadSet:
 def read_sets(asked: Asked, options: ReplyReading) -> Iterator[ReadSet]:
     """Each set of a run that has any replies, read."""
     way = _way(asked, options)
-    sizes = {own.name: (own.n_roots, sum(bool(question.of) for question in own.questions)) for own in asked.sets}
+    sizes = {
+        question_set.name: (question_set.n_roots, sum(bool(question.of) for question in question_set.questions))
+        for question_set in asked.sets
+    }
     if options.window is not None:
         _check_ranks(asked)
     by_set = reply_tables(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations, asked.plain)
     _check_variants(asked.label, options.variants, [name for tables in by_set.values() for name in tables])
     for name, by_variant in by_set.items():
         tables = {
-            own: table for own, table in by_variant.items() if options.variants is None or own in options.variants
+            variant: table
+            for variant, table in by_variant.items()
+            if options.variants is None or variant in options.variants
         }
         if tables:
             cells = {variant: _cell(table, way, asked, options) for variant, table in tables.items()}

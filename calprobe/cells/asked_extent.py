@@ -84,7 +84,7 @@ def extent_of(run: AskedRun) -> AskedExtent:
     manifest, records = run.manifest, run.by_piece
     sizes = manifest.records().n_questions
     missing = {piece: _missing(piece, records.get(piece), sizes[piece.set]) for piece in manifest.asked}
-    roots = {own.name: _roots(own, manifest.shard) for own in run.stored_sets}
+    roots = {stored.name: _roots(stored, manifest.shard) for stored in run.stored_sets}
     by_cell: dict[str, dict[str, Counter[str]]] = {}
     for piece, stages in missing.items():
         if stages:
@@ -94,7 +94,7 @@ def extent_of(run: AskedRun) -> AskedExtent:
         replies=of_replies - sum(stages.total() for stages in missing.values()),
         of_replies=of_replies,
         questions=len({roots[piece.set][r.question] for piece, record in records.items() for r in record.replies}),
-        of_questions=len({root for own in roots.values() for root in own.values()}),
+        of_questions=len({root for of_set in roots.values() for root in of_set.values()}),
         variants=len({piece.variant for piece in records}),
         of_variants=len({piece.variant for piece in manifest.asked}),
         missing=by_cell,

@@ -102,30 +102,35 @@ def _grading(
     grades: StoredGrades, graded: Mapping[str, StoredGrade], sets: Iterable[QuestionSet], replies: Iterable[Reply]
 ) -> dict[str, str]:
     """How the run was graded, and whether answers have come since."""
-    is_open = {(own.name, question.id) for own in sets for question in own.questions if question.kind == "open"}
-    concluded = {(own.set, own.variant) for own in replies if own.stage == FINAL}
+    is_open = {
+        (question_set.name, question.id)
+        for question_set in sets
+        for question in question_set.questions
+        if question.kind == "open"
+    }
+    concluded = {(reply.set, reply.variant) for reply in replies if reply.stage == FINAL}
     answers = [
-        own
-        for own in replies
-        if own.finish != "error" and own.stage in _GRADED_STAGES[(own.set, own.variant) in concluded]
+        reply
+        for reply in replies
+        if reply.finish != "error" and reply.stage in _GRADED_STAGES[(reply.set, reply.variant) in concluded]
     ]
-    later = sum((own.set, own.question) in is_open and own.key not in graded for own in answers)
+    later = sum((reply.set, reply.question) in is_open and reply.key not in graded for reply in answers)
     text = f"{counted(later, 'answer')} without a stored grade, graded by exact matching; run `calprobe grade` again"
     return {"grading": grades.describe()} | ({"not graded": text} if later else {})
 
 
 def _alternatives(replies: Iterable[Reply]) -> dict[str, str]:
     """How much of the probability the alternatives of tokens have, and what is missing."""
-    answers = [own for own in replies if own.stage == ANSWER and own.finish != "error"]
-    alternatives = [own.alternatives for own in answers if own.alternatives is not None]
+    answers = [reply for reply in replies if reply.stage == ANSWER and reply.finish != "error"]
+    alternatives = [reply.alternatives for reply in answers if reply.alternatives is not None]
     if not alternatives:
         return {}
-    masses = np.concatenate([own.mass for own in alternatives])
-    sizes = [own.places.shape[1] for own in alternatives if len(own)]
-    short = sum(int((own.places < 0).any(axis=1).sum()) for own in alternatives)
+    masses = np.concatenate([table.mass for table in alternatives])
+    sizes = [table.places.shape[1] for table in alternatives if len(table)]
+    short = sum(int((table.places < 0).any(axis=1).sum()) for table in alternatives)
     exact = (
         "entropies of the complete softmax"
-        if all(own.complete for own in alternatives)
+        if all(table.complete for table in alternatives)
         else "least entropies of a window"
     )
     text = f"up to {max(sizes, default=0)} tokens at each of {len(masses):,} positions"
