@@ -88,17 +88,17 @@ class Alternatives:
         ((' Rome', ' Paris', '.'), [[0, 1], [2, -1]])
         """
         width = max(map(len, positions), default=0)
-        numbers: dict[tuple[str, int | None], int] = {}
+        index: dict[tuple[str, int | None], int] = {}
         places = np.full((len(positions), width), NOTHING, np.int32)
         logprobs = np.full((len(positions), width), -np.inf, np.float32)
         for row, alternatives in enumerate(positions):
             for column, (text, number, logprob) in enumerate(alternatives):
-                places[row, column] = numbers.setdefault((text, number), len(numbers))
+                places[row, column] = index.setdefault((text, number), len(index))
                 logprobs[row, column] = logprob
-        ids = [number for _, number in numbers if number is not None]
+        ids = [number for _, number in index if number is not None]
         return cls(
-            tuple(text for text, _ in numbers),
-            tuple(ids) if len(ids) == len(numbers) else (),
+            tuple(text for text, _ in index),
+            tuple(ids) if len(ids) == len(index) else (),
             places,
             logprobs,
             np.array(list(entropies), np.float32),

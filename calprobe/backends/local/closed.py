@@ -143,8 +143,4 @@ def reply_tree(closed: Sequence[Forms], ids_of: Callable[[str], Ids], ends: Iter
 
 def _beginnings(forms: Sequence[Ids]) -> list[Ids]:
     """The forms without those that begin with another one: they are counted with it."""
-    return [
-        form
-        for form in forms
-        if not any(form != beginning and form[: len(beginning)] == beginning for beginning in forms)
-    ]
+    return [form for form in forms if not any(form != prefix and form[: len(prefix)] == prefix for prefix in forms)]
