@@ -129,7 +129,11 @@ def _requested(
     """Read questions and prompts, and check the folder; raise UsageError for what does not fit together."""
     plan = plan_of(questions, options, question_options)
     name = model if isinstance(model, str) else model.model.name
-    path = Path(out) if out is not None else default_out(name, "-".join(each.name for each in plan.sets), options.shard)
+    path = (
+        Path(out)
+        if out is not None
+        else default_out(name, "-".join(question_set.name for question_set in plan.sets), options.shard)
+    )
     check_folder(path)
     run_there(path, AskManifest)  # a run of scores is refused before any model is loaded
     return _Request(plan, path, options, question_options, options.collect)
@@ -145,13 +149,13 @@ def plan_of(
     """
     filled = options.filled()
     prompts = _prompts(filled)
-    named = [questions] if isinstance(questions, str | Path | QuestionSet) else list(questions)
+    sources = [questions] if isinstance(questions, str | Path | QuestionSet) else list(questions)
     chosen = question_options or QuestionOptions(seed=filled.seed or 0)
     try:
-        sets = tuple(_asked_set(each, prompts, filled, chosen) for each in named)
+        sets = tuple(_asked_set(source, prompts, filled, chosen) for source in sources)
     except TooFewExamplesError as error:
         prompts = _without_examples(prompts, options, error)
-        sets = tuple(_asked_set(each, prompts, filled, chosen) for each in named)
+        sets = tuple(_asked_set(source, prompts, filled, chosen) for source in sources)
     _refuse_bad_sets(sets)
     sets, worded = _worded(sets, filled)
     prompts = _permuted(prompts, sets, filled)
@@ -162,7 +166,7 @@ def plan_of(
 
 def _without_examples(prompts: PromptSet, options: AskOptions, error: TooFewExamplesError) -> PromptSet:
     """The prompts that are asked by default, without those that show examples; raises the error of chosen ones."""
-    if any(given is not None for given in (options.study, options.prompts, options.variants, options.shots)):
+    if any(value is not None for value in (options.study, options.prompts, options.variants, options.shots)):
         raise error
     shows = {
         variant.name
@@ -170,29 +174,29 @@ def _without_examples(prompts: PromptSet, options: AskOptions, error: TooFewExam
         if any(wording.shots for wording in (variant, *variant.wordings.values()))
     }
     log.warning("asked without %s, which shows examples (%s)", ", ".join(sorted(shows)), error)
-    others = [variant.name for variant in prompts.variants if variant.name not in shows]
-    return overridden(prompts, Overrides(variants=others))
+    names = [variant.name for variant in prompts.variants if variant.name not in shows]
+    return overridden(prompts, Overrides(variants=names))
 
 
 def _possible(request: _Request, backend: Backend) -> _Request:
     """The request without what the prompts or the study alone ask for, and the backend cannot give."""
     able = backend.capabilities
-    found = request
+    possible = request
     if not able.complete_softmax:
         why = "no probabilities of all tokens: confidences are read from replies alone"
-        found = _without(found, backend, "closed", why)
+        possible = _without(possible, backend, "closed", why)
         if able.top_logprobs < 2:
-            found = _without(found, backend, "p_true", "no log-probabilities of two tokens: there is no P(True)")
+            possible = _without(possible, backend, "p_true", "no log-probabilities of two tokens: there is no P(True)")
         if not able.top_logprobs:
-            found = _without(found, backend, "alternatives", "no log-probabilities of tokens: there is no ccp")
-    found = _without_finals(found, backend)
-    return replace(found, plan=replace(found.plan, exact=backend.capabilities.complete_softmax))
+            possible = _without(possible, backend, "alternatives", "no log-probabilities of tokens: there is no ccp")
+    possible = _without_finals(possible, backend)
+    return replace(possible, plan=replace(possible.plan, exact=backend.capabilities.complete_softmax))
 
 
 def _without_finals(request: _Request, backend: Backend) -> _Request:
     """The request without the label behind the reply where the backend cannot continue a reply."""
     plan = request.plan
-    finals = dict.fromkeys(asked.variant for asked in plan.asked if FINAL in asked.stages)
+    finals = dict.fromkeys(piece.variant for piece in plan.asked if FINAL in piece.stages)
     if backend.capabilities.continues or not finals or not plan.prompts.final_cue:
         return request
     log.info(
@@ -204,25 +208,25 @@ def _without_finals(request: _Request, backend: Backend) -> _Request:
     return replace(request, plan=replace(plan, prompts=prompts))
 
 
-def _without(request: _Request, backend: Backend, what: str, why: str) -> _Request:
+def _without(request: _Request, backend: Backend, collected: str, why: str) -> _Request:
     """The request without what the study alone collects, and the backend cannot give."""
     plan, options = request.plan, request.options
-    if request.given is not None or not plan.collects(what):
+    if request.given is not None or not plan.collects(collected):
         return request
-    collect = tuple(each for each in plan.options.collect or () if each != what)
+    collect = tuple(name for name in plan.options.collect or () if name != collected)
     log.info("%s on %s shows %s", backend.model.name, backend.name, why)
     filled = replace(plan.options, collect=collect)
     return replace(request, plan=replace(plan, options=filled), options=replace(options, collect=collect))
 
 
 def _prompts(options: AskOptions) -> PromptSet:
-    given = options.prompts or "audit"
-    prompts = given if isinstance(given, PromptSet) else load_prompts(given)
+    source = options.prompts or "audit"
+    prompts = source if isinstance(source, PromptSet) else load_prompts(source)
     asks = "p_true" in (options.collect or ())
-    own = Overrides(
+    overrides = Overrides(
         options.variants, options.max_new_tokens, options.stated_tokens, options.shots, options.raw_prompt, asks
     )
-    return overridden(prompts, own)
+    return overridden(prompts, overrides)
 
 
 def _worded(
@@ -233,9 +237,9 @@ def _worded(
         return without_copies(sets), None
     if options.paraphrases is None or str(options.paraphrases) in PARAPHRASED:
         return sets, None
-    made, record = with_paraphrases(sets, read_paraphrases(options.paraphrases), options.wordings)
+    worded, record = with_paraphrases(sets, read_paraphrases(options.paraphrases), options.wordings)
     log.info("paraphrases: %s", record.describe())
-    return made, record
+    return worded, record
 
 
 def _permuted(prompts: PromptSet, sets: Sequence[QuestionSet], options: AskOptions) -> PromptSet:
@@ -244,44 +248,53 @@ def _permuted(prompts: PromptSet, sets: Sequence[QuestionSet], options: AskOptio
         return prompts
     if prompts.claim:
         raise UsageError("--permute cyclic: the prompts ask about one option at a time, in no order; leave it out")
-    count = max((len(question.options) for found in sets for question in found.questions), default=0)
+    count = max((len(question.options) for question_set in sets for question in question_set.questions), default=0)
     if not count:
         raise UsageError("--permute cyclic: the questions have no options to permute; leave it out")
     return with_turns(prompts, count)
 
 
-def _asked_set(given: Questions, prompts: PromptSet, options: AskOptions, chosen: QuestionOptions) -> QuestionSet:
+def _asked_set(source: Questions, prompts: PromptSet, options: AskOptions, chosen: QuestionOptions) -> QuestionSet:
     """One set with the labels that the prompts give its options, and with its examples in their order.
 
     A study's draw is taken unless the options choose a number of questions.
     """
-    n_shots = max((each.shots for v in prompts.variants for each in (v, *v.wordings.values())), default=0)
-    own = prompts.examples if n_shots and chosen.shots_from is None else ()
-    if isinstance(given, QuestionSet):
-        found = given
+    n_shots = max((wording.shots for v in prompts.variants for wording in (v, *v.wordings.values())), default=0)
+    examples = prompts.examples if n_shots and chosen.shots_from is None else ()
+    if isinstance(source, QuestionSet):
+        questions = source
     else:
         study = STUDIES.get(options.study or "")
         rule = chosen.draw_rule or (None if study is None else study.draw_rule)
-        chosen = replace(chosen, shots=0 if own else n_shots, draw_rule=rule)
-        (found,) = load_questions([given], chosen)
+        chosen = replace(chosen, shots=0 if examples else n_shots, draw_rule=rule)
+        (questions,) = load_questions([source], chosen)
         is_chosen = chosen.draw is not None or chosen.limit is not None
-        if study is not None and study.draw is not None and not is_chosen and len(found.questions) > study.draw:
-            (found,) = load_questions([given], replace(chosen, draw=study.draw))
-        for note in found.notes:
-            log.info("%s: %s", found.name, note)
-        if n_shots and not own and not found.source.shots_split:
-            asked = counted(len(found.questions), "question")
+        if study is not None and study.draw is not None and not is_chosen and len(questions.questions) > study.draw:
+            (questions,) = load_questions([source], replace(chosen, draw=study.draw))
+        for note in questions.notes:
+            log.info("%s: %s", questions.name, note)
+        if n_shots and not examples and not questions.source.shots_split:
+            text = counted(len(questions.questions), "question")
             log.info(
-                "%s: %d questions serve as examples in prompts, %s left to ask", found.name, len(found.shots), asked
+                "%s: %d questions serve as examples in prompts, %s left to ask",
+                questions.name,
+                len(questions.shots),
+                text,
             )
-    if not found.questions:
-        raise UsageError(f"{found.name}: has no questions; choose another file, --split or --limit")
-    found = labelled(found, prompts.labels)
+    if not questions.questions:
+        raise UsageError(f"{questions.name}: has no questions; choose another file, --split or --limit")
+    questions = labelled(questions, prompts.labels)
     if prompts.claim:
-        found = judged(found, prompts.claim, prompts.layout)
-    if own:
-        return replace(found, shots=labelled(replace(found, shots=_enough(own, n_shots)), prompts.labels).shots)
-    return replace(found, shots=draw_shots(found, n_shots, options.seed or 0)) if n_shots else replace(found, shots=())
+        questions = judged(questions, prompts.claim, prompts.layout)
+    if examples:
+        return replace(
+            questions, shots=labelled(replace(questions, shots=_enough(examples, n_shots)), prompts.labels).shots
+        )
+    return (
+        replace(questions, shots=draw_shots(questions, n_shots, options.seed or 0))
+        if n_shots
+        else replace(questions, shots=())
+    )
 
 
 def _enough(examples: tuple[Question, ...], count: int) -> tuple[Question, ...]:
@@ -296,17 +309,21 @@ def _enough(examples: tuple[Question, ...], count: int) -> tuple[Question, ...]:
 def _refuse_bad_sets(sets: Sequence[QuestionSet]) -> None:
     if not sets:
         raise UsageError("no questions; give --questions NAME or FILE.jsonl")
-    asked = [(found.source.path, found.source.fingerprint) for found in sets if found.source.path is not None]
-    if twice := next((path for place, (path, _) in enumerate(asked) if asked[place] in asked[:place]), None):
+    files = [
+        (question_set.source.path, question_set.source.fingerprint)
+        for question_set in sets
+        if question_set.source.path is not None
+    ]
+    if twice := next((path for place, (path, _) in enumerate(files) if files[place] in files[:place]), None):
         raise UsageError(f"--questions: {twice} is there twice; name it once")
-    names = [found.name for found in sets]
+    names = [question_set.name for question_set in sets]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"two question sets are called {twice!r}; rename one of the files")
 
 
 def _ask_into(request: _Request, backend: Backend, started: float) -> None:
     """Ask what the folder lacks; it is locked."""
-    sets = tuple(StoredSet.of(found) for found in request.plan.sets)
+    sets = tuple(StoredSet.of(question_set) for question_set in request.plan.sets)
     manifest = manifest_of(backend, request.plan, sets, request.options, request.chosen)
     folder, sets = _open_folder(request, manifest, sets)
     engine = engine_hash(folder.manifest.model, folder.manifest.backend)
@@ -346,57 +363,64 @@ def _phases(plan: Plan, store: Store, engine: str) -> Iterator[Plan]:
     """
     yield plan
     if plan.waits_for_conclusions:
-        plan = replace(plan, conclusions={asked: own_conclusions(plan, store, asked, engine) for asked in plan.asked})
+        plan = replace(
+            plan,
+            conclusions={piece: own_conclusions(plan, store, piece, engine) for piece in plan.asked},
+        )
         yield plan
     if plan.waits_for_answers:
-        yield replace(plan, responses={asked: own_answers(plan, store, asked, engine) for asked in plan.asked})
+        yield replace(plan, responses={piece: own_answers(plan, store, piece, engine) for piece in plan.asked})
 
 
 def _open_folder(
-    request: _Request, asked: AskManifest, sets: tuple[StoredSet, ...]
+    request: _Request, requested: AskManifest, sets: tuple[StoredSet, ...]
 ) -> tuple[AskFolder, tuple[StoredSet, ...]]:
     """The run's folder with its questions, created, resumed, or grown by what is asked for."""
     out, options = request.out, request.options
     if options.resume and (out / FILE_NAME).is_file():
         stored = read_any_manifest(out)
-        if isinstance(stored, AskManifest) and not stored.differences(asked) and stored.shard == asked.shard:
-            there = _questions_there(out, stored, sets)
-            manifest, sets = joined(stored, there, asked, sets)
+        if isinstance(stored, AskManifest) and not stored.differences(requested) and stored.shard == requested.shard:
+            stored_sets = _questions_there(out, stored, sets)
+            manifest, sets = joined(stored, stored_sets, requested, sets)
             if not stored.covers(manifest) and stored.shard is not None:
                 raise UsageError(f"{out}: the shares of a run do not grow; merge them, and ask the merged run for more")
-            model = stored.model.with_size_of(asked.model)
-            asked = replace(manifest, model=model, backend=asked.backend, versions=asked.versions)
+            model = stored.model.with_size_of(requested.model)
+            requested = replace(manifest, model=model, backend=requested.backend, versions=requested.versions)
             write_questions(out, sets)  # first: a killed process leaves more questions, never fewer
-    folder = AskFolder.open(out, asked, options.resume)
+    folder = AskFolder.open(out, requested, options.resume)
     write_questions(out, sets)
     return folder, sets
 
 
 def _questions_there(out: Path, stored: AskManifest, sets: tuple[StoredSet, ...]) -> tuple[StoredSet, ...]:
     """The run's questions; those that are asked for, where a killed process has left none."""
-    wanted = {found.name: found.fingerprint for found in sets}
-    if not (out / QUESTIONS).is_file() and all(wanted.get(r.name) == r.fingerprint for r in stored.sets):
+    fingerprints = {stored_set.name: stored_set.fingerprint for stored_set in sets}
+    if not (out / QUESTIONS).is_file() and all(fingerprints.get(r.name) == r.fingerprint for r in stored.sets):
         return sets
     return AskedRun(out, stored).stored_sets
 
 
 def _record_versions(folder: AskFolder, backend: Backend) -> None:
     """Name the versions that answer from now on in the manifest, unless it has them."""
-    named = folder.manifest.answered_by(backend.versions)
-    if named is not folder.manifest:
-        write_manifest(named, folder.path)
-        folder.manifest = named
+    manifest = folder.manifest.answered_by(backend.versions)
+    if manifest is not folder.manifest:
+        write_manifest(manifest, folder.path)
+        folder.manifest = manifest
 
 
 def _write_complete(store: Store, plan: Plan, engine: str) -> None:
     """Write the pieces for which a killed process had all replies, and no time left."""
-    for asked in store.folder.manifest.asked:
-        if store.journal.of_piece(asked.set, asked.variant, asked.paraphrase):
-            store.write_if_complete(asked, keys_of(plan, asked, engine, store.folder.manifest.shard))
+    for piece in store.folder.manifest.asked:
+        if store.journal.of_piece(piece.set, piece.variant, piece.paraphrase):
+            store.write_if_complete(piece, keys_of(plan, piece, engine, store.folder.manifest.shard))
 
 
 def _say_what_is_there(request: _Request, folder: AskFolder, missing: int) -> None:
     kind = folder.manifest.records()
-    total = sum(kind.expected(asked.piece) for asked in request.plan.asked if asked.piece in folder.manifest.pieces)
+    total = sum(
+        kind.expected(asked_piece.piece)
+        for asked_piece in request.plan.asked
+        if asked_piece.piece in folder.manifest.pieces
+    )
     if missing < total:
         log.info("%s: %s of %s already there", request.out, f"{total - missing:,}", counted(total, "request"))

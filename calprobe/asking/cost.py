@@ -40,13 +40,13 @@ def counted_tokens(model: LoadedModel, plan: Plan) -> AskedTokens:
         shared = sum(
             len(head.ids) - (len(heads.heads[head.parent].ids) if head.parent >= 0 else 0) for head in heads.heads
         )
-        own = sum(len(ids) - heads.shared(place) for place, ids in enumerate(openings))
+        unshared = sum(len(ids) - heads.shared(place) for place, ids in enumerate(openings))
         behind = sum(
             len(writer.follow_up(dialogue, follow_up).ids) * len(dialogue.samples)
             for dialogue in dialogues
             for follow_up in dialogue.follow_ups
         )
-        return shared, own + behind
+        return shared, unshared + behind
 
     return _of_plan(plan, of_dialogues)
 
@@ -62,8 +62,8 @@ def guessed_tokens(plan: Plan) -> AskedTokens:
         )
         return 0, round(letters / LETTERS_OF_A_TOKEN)
 
-    found = _of_plan(plan, of_dialogues)
-    return AskedTokens(found.prompts, found.generated, False)
+    tokens = _of_plan(plan, of_dialogues)
+    return AskedTokens(tokens.prompts, tokens.generated, False)
 
 
 def longest_replies(plan: Plan) -> int:
@@ -75,24 +75,26 @@ def _of_plan(plan: Plan, of_dialogues: Callable[[Sequence[Dialogue]], tuple[int,
     """Prompts and replies of all pieces; `of_dialogues` gives tokens that dialogues share, and their own."""
     prompts = generated = 0.0
     exact = True
-    for asked in plan.asked:
-        dialogues, scale = _sample(plan, asked)
-        shared, own = of_dialogues(dialogues)
-        prompts += shared + scale * own
+    for piece in plan.asked:
+        dialogues, scale = _sample(plan, piece)
+        shared, unshared = of_dialogues(dialogues)
+        prompts += shared + scale * unshared
         generated += scale * sum(map(_longest_replies, dialogues))
         exact &= scale == 1.0
     return AskedTokens(round(prompts), round(generated), exact)
 
 
-def _sample(plan: Plan, asked: AskedPiece) -> tuple[list[Dialogue], float]:
+def _sample(plan: Plan, piece: AskedPiece) -> tuple[list[Dialogue], float]:
     """Dialogues of a piece, evenly spread over its questions, and how many times as many there are."""
-    n_questions = plan.n_questions_of(asked)
+    n_questions = plan.n_questions_of(piece)
     step = max(1, n_questions // _SAMPLED)
-    dialogues = list(plan.dialogues(asked, "", None if step == 1 else f"1/{step}"))
-    taken = len(range(0, n_questions, step))
-    return dialogues, n_questions / taken if taken else 1.0
+    dialogues = list(plan.dialogues(piece, "", None if step == 1 else f"1/{step}"))
+    n_sampled = len(range(0, n_questions, step))
+    return dialogues, n_questions / n_sampled if n_sampled else 1.0
 
 
 def _longest_replies(dialogue: Dialogue) -> int:
-    longest = dialogue.decoding.max_new_tokens + sum(own.decoding.max_new_tokens for own in dialogue.follow_ups)
+    longest = dialogue.decoding.max_new_tokens + sum(
+        follow_up.decoding.max_new_tokens for follow_up in dialogue.follow_ups
+    )
     return longest * len(dialogue.samples)

@@ -23,7 +23,7 @@ def derangement(n: int, may: Callable[[int, int], bool], seed: str) -> list[int 
     source = random.Random(seed)
     order = list(range(n))
     source.shuffle(order)
-    image = {place: order[(at + 1) % n] for at, place in enumerate(order)}
+    image = {place: order[(index + 1) % n] for index, place in enumerate(order)}
 
     def fits(place: int, other: int) -> bool:
         return place != other and may(place, other)
@@ -35,11 +35,11 @@ def derangement(n: int, may: Callable[[int, int], bool], seed: str) -> list[int 
             if fits(place, image[other]) and fits(other, image[place]):
                 image[place], image[other] = image[other], image[place]
                 break
-    found: list[int | None] = []
+    places: list[int | None] = []
     for place in range(n):
         if fits(place, image[place]):
-            found.append(image[place])
+            places.append(image[place])
         else:
             possible = [other for other in order if fits(place, other)]
-            found.append(source.choice(possible) if possible else None)
-    return found
+            places.append(source.choice(possible) if possible else None)
+    return places

@@ -60,10 +60,10 @@ def _keys(dialogue: Dialogue, engine: str) -> Iterator[tuple[Request, str]]:
         "raw": dialogue.raw,
     }
     for sample in dialogue.samples:
-        own = {"stage": dialogue.stage, "sample": sample, **_decided(dialogue.decoding, dialogue.labels)}
+        settings = {"stage": dialogue.stage, "sample": sample, **_decided(dialogue.decoding, dialogue.labels)}
         if dialogue.alternatives:  # only where they are asked for: other keys are those of earlier versions
-            own["alternatives"] = dialogue.alternatives
-        parent = sha256_of(shared | own)
+            settings["alternatives"] = dialogue.alternatives
+        parent = sha256_of(shared | settings)
         yield (dialogue.stage, sample), parent
         for follow_up in dialogue.follow_ups:
             yield (follow_up.stage, sample), _follow_up_key(follow_up, parent)
@@ -86,5 +86,5 @@ def _follow_up_key(follow_up: FollowUp, parent: str) -> str:
 
 
 def _decided(decoding: Decoding, labels: tuple[str, ...]) -> dict[str, object]:
-    own = {name: value for name, value in asdict(decoding).items() if name != "think_tokens" or value is not None}
-    return {"decoding": own, "labels": list(labels)}
+    settings = {name: value for name, value in asdict(decoding).items() if name != "think_tokens" or value is not None}
+    return {"decoding": settings, "labels": list(labels)}

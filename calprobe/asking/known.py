@@ -44,10 +44,10 @@ class Store:
     def replies(self, asked: AskedPiece) -> dict[str, Reply]:
         """All replies that there are of a piece, failed ones too, by key; the journal's are the newer ones."""
         shard = self.folder.stored(asked.piece)
-        found: dict[str, Reply] = {}
-        add_replies(found, () if shard is None else shard.replies)
-        add_replies(found, self.journal.of_piece(asked.set, asked.variant, asked.paraphrase))
-        return found
+        replies: dict[str, Reply] = {}
+        add_replies(replies, () if shard is None else shard.replies)
+        add_replies(replies, self.journal.of_piece(asked.set, asked.variant, asked.paraphrase))
+        return replies
 
     def write_if_complete(self, asked: AskedPiece, keys: Keys) -> bool:
         """Write the piece's shard if each of its requests has a reply or a failure; the journal then forgets it.
@@ -57,14 +57,14 @@ class Store:
             keys: those that the requests have now, see `keys_of`; of other requests, any reply is theirs.
         """
         manifest = self.folder.manifest
-        whole = manifest.asked_piece(asked.piece)
-        there = self.replies(whole).values()
-        record = known_replies(whole, there, keys=keys)
+        run_piece = manifest.asked_piece(asked.piece)
+        replies = self.replies(run_piece).values()
+        record = known_replies(run_piece, replies, keys=keys)
         if not manifest.records().is_whole(record):
             return False
-        source = next(each.source for each in manifest.sets if each.name == whole.set)
+        source = next(set_record.source for set_record in manifest.sets if set_record.name == run_piece.set)
         self.folder.write_piece(record if source.quotable else without_prompts(record))
-        self.journal.forget([reply.key for reply in there if is_asked(whole, reply)])
+        self.journal.forget([reply.key for reply in replies if is_asked(run_piece, reply)])
         return True
 
 
@@ -74,26 +74,26 @@ def lacking(plan: Plan, store: Store, engine: str) -> Lacking:
     A failed request counts as missing, and is asked again, unless its prompt is too long for a model that is the same.
     """
     counts = {}
-    for asked in plan.asked:
-        missing = sum(len(missing_keys(p)) for p in pendings(plan, store, asked, engine))
-        if missing:
-            counts[asked] = missing
+    for piece in plan.asked:
+        count = sum(len(missing_keys(p)) for p in pendings(plan, store, piece, engine))
+        if count:
+            counts[piece] = count
     return Lacking(counts)
 
 
 def pendings(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> Iterator[Pending]:
     """The piece's dialogues that lack replies, with the replies that are there."""
-    there = store.replies(asked)
+    replies = store.replies(asked)
     retries = store.folder.manifest.backend.name == "openai"  # a server may have been started with a longer context
     for dialogue in plan.dialogues(asked, engine, store.folder.manifest.shard):
-        pending = Pending(dialogue, _known(dialogue, there, retries))
+        pending = Pending(dialogue, _known(dialogue, replies, retries))
         if missing_keys(pending):
             yield pending
 
 
 def keys_of(plan: Plan, asked: AskedPiece, engine: str, shard: str | None) -> Keys:
     """The key of each request of a piece as it is asked now; none for a piece that the plan does not ask."""
-    planned = next((each for each in plan.asked if each.piece == asked.piece), None)
+    planned = next((asked_piece for asked_piece in plan.asked if asked_piece.piece == asked.piece), None)
     if planned is None:
         return {}
     return {
@@ -105,27 +105,27 @@ def keys_of(plan: Plan, asked: AskedPiece, engine: str, shard: str | None) -> Ke
 
 def own_answers(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> dict[str, str]:
     """The model's answers in the piece, by question; of several samples the first, none of those that failed."""
-    there = store.replies(asked)
-    found = {}
+    replies = store.replies(asked)
+    answers = {}
     for dialogue in plan.dialogues(asked, engine, store.folder.manifest.shard):
         key = None if dialogue.stage == GREEDY else dialogue.keys.get((dialogue.stage, 0))
-        reply = None if key is None else there.get(key)
+        reply = None if key is None else replies.get(key)
         if reply is not None and reply.finish != "error":
-            found[dialogue.question] = reply.text
-    return found
+            answers[dialogue.question] = reply.text
+    return answers
 
 
 def own_conclusions(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> dict[tuple[str, int], str]:
     """What the model has concluded in the piece, by question and sample; none of those that failed."""
-    there = store.replies(asked)
-    found = {}
+    replies = store.replies(asked)
+    conclusions = {}
     for dialogue in plan.dialogues(asked, engine, store.folder.manifest.shard):
         for sample in dialogue.samples:
             key = dialogue.keys.get((FINAL, sample))
-            reply = None if key is None else there.get(key)
+            reply = None if key is None else replies.get(key)
             if reply is not None and reply.finish != "error":
-                found[dialogue.question, sample] = shortened(" ".join(reply.text.split()), LONGEST)
-    return found
+                conclusions[dialogue.question, sample] = shortened(" ".join(reply.text.split()), LONGEST)
+    return conclusions
 
 
 def unanswered(dialogue: Dialogue, failed: Reply) -> Iterable[Reply]:
@@ -148,12 +148,14 @@ def unanswered(dialogue: Dialogue, failed: Reply) -> Iterable[Reply]:
         )
 
 
-def _known(dialogue: Dialogue, there: Mapping[str, Reply], retries: bool) -> dict[tuple[str, int], Reply]:
-    found = {
-        request: reply for request in requests_of(dialogue) if (reply := there.get(dialogue.keys[request])) is not None
+def _known(dialogue: Dialogue, replies: Mapping[str, Reply], retries: bool) -> dict[tuple[str, int], Reply]:
+    by_request = {
+        request: reply
+        for request in requests_of(dialogue)
+        if (reply := replies.get(dialogue.keys[request])) is not None
     }
-    answered = {request: reply for request, reply in found.items() if reply.finish != "error"}
-    settled = answered | {request: reply for request, reply in found.items() if reply.reason == TOO_LONG}
+    answered = {request: reply for request, reply in by_request.items() if reply.finish != "error"}
+    settled = answered | {request: reply for request, reply in by_request.items() if reply.reason == TOO_LONG}
     # Follow-ups that are new are asked for with what they follow, also where that fails again.
     return settled if not retries and settled.keys() == set(requests_of(dialogue)) else answered
 

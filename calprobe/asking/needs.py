@@ -13,14 +13,14 @@ def refuse_incapable(plan: Plan, backend: Backend) -> None:
     _refuse_temperatures(plan, backend)
     able, name = backend.capabilities, f"{backend.model.name} on {backend.name}"
     collects = plan.options.collect or ()
-    choices = [found for found in plan.sets if _has_choices(found)]
+    choices = [question_set for question_set in plan.sets if _has_choices(question_set)]
     if "labels" in collects and choices and not able.complete_softmax:
         if not able.top_logprobs:
             raise UsageError(
                 f"--collect labels: {name} gives no log-probabilities of tokens{_refusal(backend)}; leave labels "
                 "out, or use --backend transformers"
             )
-        most = max(len(question.options) for found in choices for question in found.questions)
+        most = max(len(question.options) for question_set in choices for question in question_set.questions)
         if able.top_logprobs < most:
             raise UsageError(
                 f"--collect labels: {name} shows the {able.top_logprobs} most probable tokens, fewer than the {most} "
@@ -51,20 +51,20 @@ def refuse_incapable(plan: Plan, backend: Backend) -> None:
 
 def _refusal(backend: Backend) -> str:
     """What the server said of log-probabilities, where it refuses them."""
-    said = backend.capabilities.refused.get("logprobs")
-    return f" ({said})" if said else ""
+    refusal = backend.capabilities.refused.get("logprobs")
+    return f" ({refusal})" if refusal else ""
 
 
 def _refuse_temperatures(plan: Plan, backend: Backend) -> None:
     """Raise UsageError for a temperature other than 0 (the model's own is then taken) and 1 that the server refuses."""
-    said, options = backend.capabilities.refused.get("temperature"), plan.options
-    if said is None:
+    refusal, options = backend.capabilities.refused.get("temperature"), plan.options
+    if refusal is None:
         return
     of_variants = [variant.temperature for variant in plan.prompts.variants]
-    wanted = [value for value in (options.temperature, *of_variants) if value not in (None, 0, 1)]
-    if wanted:
+    values = [value for value in (options.temperature, *of_variants) if value not in (None, 0, 1)]
+    if values:
         raise UsageError(
-            f"temperature {wanted[0]:g}: {backend.model.name} on {backend.name} takes none but its own ({said}); "
+            f"temperature {values[0]:g}: {backend.model.name} on {backend.name} takes none but its own ({refusal}); "
             "leave --temperature out, or give 1"
         )
     if options.top_p not in (None, 1):
@@ -76,12 +76,12 @@ def _refuse_temperatures(plan: Plan, backend: Backend) -> None:
 def plan_is_raw(plan: Plan) -> list[bool]:
     """For each set and variant, whether its first question is asked as raw text."""
     return [
-        variant.of(found.questions[0]).raw
-        for found in plan.sets
-        if found.questions
+        variant.of(question_set.questions[0]).raw
+        for question_set in plan.sets
+        if question_set.questions
         for variant in plan.prompts.variants
     ]
 
 
-def _has_choices(found: QuestionSet) -> bool:
-    return any(question.kind == "choice" for question in found.questions)
+def _has_choices(questions: QuestionSet) -> bool:
+    return any(question.kind == "choice" for question in questions.questions)

@@ -103,11 +103,11 @@ class AskOptions:
             fixed.pop("variants", None)
         if self.collect is not None and "stated" not in self.collect:
             fixed["replaced"] = DEFAULTS["replaced"]
-        found = replace(self, **{name: value for name, value in fixed.items() if getattr(self, name) is None})
-        collect = found.collect or ()
-        if found.wordings is not None and found.paraphrases in (None, "none"):
+        options = replace(self, **{name: value for name, value in fixed.items() if getattr(self, name) is None})
+        collect = options.collect or ()
+        if options.wordings is not None and options.paraphrases in (None, "none"):
             raise UsageError("--wordings: questions are asked in one wording; give --paraphrases, or leave it out")
-        if "greedy" in collect and not ("answer" in collect and found.temperature):
+        if "greedy" in collect and not ("answer" in collect and options.temperature):
             of_study = self.study is not None and self.collect is None
             asked_by = f"--study {self.study} has" if of_study else "--collect greedy: is"
             raise UsageError(
@@ -120,16 +120,16 @@ class AskOptions:
             raise UsageError("--collect alternatives: are of the tokens of an answer; collect answer, too")
         if "p_true" in collect and "answer" not in collect:
             raise UsageError("--collect p_true: is about an answer; collect answer, too")
-        for option, wanted in (("--collect closed", "closed" in collect), ("--replaced", bool(found.replaced))):
-            if wanted and "stated" not in collect:
+        for option, is_given in (("--collect closed", "closed" in collect), ("--replaced", bool(options.replaced))):
+            if is_given and "stated" not in collect:
                 raise UsageError(f"{option}: is about stated confidence; collect stated, too")
         if self.stated_tokens is not None and "stated" not in collect:
             raise UsageError("--stated-tokens: no confidence is stated; collect stated, too, or leave it out")
-        if "counterfactual" not in (found.replaced or ()):
+        if "counterfactual" not in (options.replaced or ()):
             for option, value in (("counterfactual", self.counterfactual), ("answer-type", self.answer_type)):
                 if value is not None:
                     raise UsageError(f"--{option} has no meaning without counterfactual in --replaced; leave it out")
-        return found
+        return options
 
     def overrides(self, chosen: QuestionOptions | None = None) -> tuple[str, ...]:
         """The options that differ from what the study fixes, as they are typed; empty without a study.
@@ -145,10 +145,10 @@ class AskOptions:
             for f in fields(self)
             if f.name in _OF_STUDY and (value := getattr(self, f.name)) is not None and value != fixed.get(f.name)
         ]
-        own = [(name, getattr(self, name)) for name in changed]
+        options = [(name, getattr(self, name)) for name in changed]
         if chosen is not None:
-            own += _other_questions(STUDIES[self.study], chosen)
-        return tuple(f"--{name.replace('_', '-')} {_typed(value)}".rstrip() for name, value in own)
+            options += _other_questions(STUDIES[self.study], chosen)
+        return tuple(f"--{name.replace('_', '-')} {_typed(value)}".rstrip() for name, value in options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,18 +264,18 @@ def parse_shard(text: str) -> Share:
     Share(number=2, count=8)
     """
     number, slash, count = text.partition("/")
-    if not slash or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in (number, count)):
+    if not slash or not all(digits.isascii() and digits.isdigit() and len(digits) < 10 for digits in (number, count)):
         raise UsageError(f"--shard {text!r}: give I/N, such as 1/4 for the first of four")
     if not 1 <= int(number) <= int(count):
         raise UsageError(f"--shard {text}: in I/N, I goes from 1 to N")
     return Share(int(number), int(count))
 
 
-def _check_paraphrase_file(given: str) -> None:
-    if Path(given).expanduser().is_file():
+def _check_paraphrase_file(value: str) -> None:
+    if Path(value).expanduser().is_file():
         return
-    near = did_you_mean(given, PARAPHRASED)
-    raise UsageError(f"--paraphrases {given}: give {', '.join(PARAPHRASED)}, or a JSON Lines file that is there{near}")
+    near = did_you_mean(value, PARAPHRASED)
+    raise UsageError(f"--paraphrases {value}: give {', '.join(PARAPHRASED)}, or a JSON Lines file that is there{near}")
 
 
 def _check_collected(name: str) -> None:

@@ -47,17 +47,17 @@ def checked(text: str, paraphrases: Sequence[str]) -> Checked:
     >>> found.kept, dict(found.dropped)
     (('In 1905, who led Norway?',), {'number or date lost': 1, 'duplicate': 1})
     """
-    found, seen, kept = Checked(), {normalised(text)}, []
+    check, seen, kept = Checked(), {normalised(text)}, []
     for paraphrase in paraphrases:
         fault = DUPLICATE if normalised(paraphrase) in seen else _lost(text, paraphrase)
         seen.add(normalised(paraphrase))
         if fault:
-            found.dropped[fault] += 1
+            check.dropped[fault] += 1
             continue
-        found.noted[ENDING] += text.rstrip().endswith("?") and not paraphrase.endswith("?")
+        check.noted[ENDING] += text.rstrip().endswith("?") and not paraphrase.endswith("?")
         kept.append(paraphrase)
-    found.kept, found.noted = tuple(kept), +found.noted
-    return found
+    check.kept, check.noted = tuple(kept), +check.noted
+    return check
 
 
 def _lost(text: str, paraphrase: str) -> str:
@@ -82,17 +82,17 @@ def names_of(text: str, among: str) -> list[str]:
 def _names(text: str) -> Iterator[str]:
     """Words with a capital letter that no sentence begins with."""
     begins = True
-    for found in _WORD.finditer(text):
-        between = text[: found.start()].rstrip()
+    for match in _WORD.finditer(text):
+        between = text[: match.start()].rstrip()
         begins = not between or between[-1] in ".!?:\"“'"
-        if found[0][0].isupper() and len(found[0]) > 1 and not begins:
-            yield found[0]
+        if match[0][0].isupper() and len(match[0]) > 1 and not begins:
+            yield match[0]
 
 
 def _of_no_question(sets: Sequence[QuestionSet], file: ParaphraseFile) -> list[str]:
     """The ids of a file that no question has, of those that are asked."""
-    asked = {(name, question.id) for own in sets for question in own.questions for name in (own.name, "")}
-    return [name for own, name in file.lines if (own, name) not in asked]
+    ids = {(name, question.id) for own in sets for question in own.questions for name in (own.name, "")}
+    return [name for own, name in file.lines if (own, name) not in ids]
 
 
 def with_paraphrases(
@@ -107,59 +107,69 @@ def with_paraphrases(
     Raises:
         UsageError: no question of a set has so many.
     """
-    if others := _of_no_question(sets, file):
-        named = ", ".join(repr(name) for name in others[:3]) + (", .." if len(others) > 3 else "")
-        log.warning("%s: %s of no question that is asked: id %s", file.path, counted(len(others), "line"), named)
-    every = {(own.name, q.id): checked(q.text, file.of(own.name, q)) for own in sets for q in own.questions}
-    counts = sorted((1 + len(found.kept) for found in every.values()), reverse=True)
-    wanted = wordings or max(2, counts[math.ceil(MOST * len(counts)) - 1])
-    made = tuple(_worded(own, every, wanted, file) for own in sets)
-    dropped = sum((found.dropped for found in every.values()), Counter[str]())
-    noted = sum((found.noted for found in every.values()), Counter[str]())
+    if ids := _of_no_question(sets, file):
+        text = ", ".join(repr(name) for name in ids[:3]) + (", .." if len(ids) > 3 else "")
+        log.warning("%s: %s of no question that is asked: id %s", file.path, counted(len(ids), "line"), text)
+    checks = {
+        (question_set.name, q.id): checked(q.text, file.of(question_set.name, q))
+        for question_set in sets
+        for q in question_set.questions
+    }
+    counts = sorted((1 + len(check.kept) for check in checks.values()), reverse=True)
+    n_wordings = wordings or max(2, counts[math.ceil(MOST * len(counts)) - 1])
+    worded = tuple(_worded(question_set, checks, n_wordings, file) for question_set in sets)
+    dropped = sum((check.dropped for check in checks.values()), Counter[str]())
+    noted = sum((check.noted for check in checks.values()), Counter[str]())
     record = ParaphraseRecord(
         path=shown(str(file.path)),
         fingerprint=file.fingerprint,
         sources=file.sources,
-        wordings=wanted,
-        kept=sum(len(found.kept) for found in every.values()),
+        wordings=n_wordings,
+        kept=sum(len(check.kept) for check in checks.values()),
         dropped=dict(sorted(dropped.items())),
         noted=dict(noted),
-        left_out=sum(len(own.questions) for own in sets) - sum(len(own.questions) for own in made),
+        left_out=sum(len(question_set.questions) for question_set in sets)
+        - sum(len(question_set.questions) for question_set in worded),
     )
-    return made, record
+    return worded, record
 
 
 def without_copies(sets: Sequence[QuestionSet]) -> tuple[QuestionSet, ...]:
     """The questions without wordings that are a copy of another one, as `checked` compares them."""
-    made = tuple(replace(own, questions=tuple(map(_without_copies, own.questions))) for own in sets)
-    before, after = (sum(len(q.paraphrases) for own in each for q in own.questions) for each in (sets, made))
+    distinct = tuple(
+        replace(question_set, questions=tuple(map(_without_copies, question_set.questions))) for question_set in sets
+    )
+    before, after = (
+        sum(len(q.paraphrases) for question_set in question_sets for q in question_set.questions)
+        for question_sets in (sets, distinct)
+    )
     if after < before:
         log.warning("%s the same as another wording of the question: not asked", counted(before - after, "paraphrase"))
-    return made
+    return distinct
 
 
 def _without_copies(question: Question) -> Question:
     seen = {normalised(question.text)}
-    kept = []
-    for own in question.paraphrases:
-        if normalised(own) not in seen:
-            kept.append(own)
-        seen.add(normalised(own))
-    return replace(question, paraphrases=tuple(kept))
+    paraphrases = []
+    for paraphrase in question.paraphrases:
+        if normalised(paraphrase) not in seen:
+            paraphrases.append(paraphrase)
+        seen.add(normalised(paraphrase))
+    return replace(question, paraphrases=tuple(paraphrases))
 
 
 def _worded(
-    own: QuestionSet, every: Mapping[tuple[str, str], Checked], wanted: int, file: ParaphraseFile
+    question_set: QuestionSet, checks: Mapping[tuple[str, str], Checked], n_wordings: int, file: ParaphraseFile
 ) -> QuestionSet:
     questions = tuple(
-        replace(question, paraphrases=kept[: wanted - 1])
-        for question in own.questions
-        if len(kept := every[own.name, question.id].kept) >= wanted - 1
+        replace(question, paraphrases=paraphrases[: n_wordings - 1])
+        for question in question_set.questions
+        if len(paraphrases := checks[question_set.name, question.id].kept) >= n_wordings - 1
     )
     if not questions:
-        most = max((1 + len(every[own.name, q.id].kept) for q in own.questions), default=0)
+        most = max((1 + len(checks[question_set.name, q.id].kept) for q in question_set.questions), default=0)
         raise UsageError(
-            f"{file.path}: no question of {own.name} has {counted(wanted, 'wording')} by it ({most} at most, its own "
-            "text among them); give the ids of the questions, or fewer --wordings"
+            f"{file.path}: no question of {question_set.name} has {counted(n_wordings, 'wording')} by it "
+            f"({most} at most, its own text among them); give the ids of the questions, or fewer --wordings"
         )
-    return replace(own, questions=questions)
+    return replace(question_set, questions=questions)

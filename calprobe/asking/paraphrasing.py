@@ -110,51 +110,55 @@ def paraphrase(
         431
     """
     path = Path(out).expanduser()
-    own = _loaded(questions, question_options or QuestionOptions(seed=options.seed))
-    if not own.source.quotable:
-        log.warning("%s: its authors ask that none of its questions is published; keep %s to yourself", own.name, path)
+    question_set = _loaded(questions, question_options or QuestionOptions(seed=options.seed))
+    if not question_set.source.quotable:
+        log.warning(
+            "%s: its authors ask that none of its questions is published; keep %s to yourself", question_set.name, path
+        )
     run = ask(
         model,
-        _to_be_worded(own),
+        _to_be_worded(question_set),
         path.with_suffix(RUN),
         options.asked,
         backend_options=backend_options,
         load_options=load_options,
     )
     replies = _replies(run)
-    found = checked_rewordings(replies, own.questions, _entailment(options, load_options))
-    made = [_first(each, options.count) for each in found]
-    fingerprint = _write(path, own.name, made, _source(run, options))
+    reworded = checked_rewordings(replies, question_set.questions, _entailment(options, load_options))
+    chosen = [_first(rewordings, options.count) for rewordings in reworded]
+    fingerprint = _write(path, question_set.name, chosen, _source(run, options))
     return Paraphrased(
         path=path,
         fingerprint=fingerprint,
-        questions=len(found),
+        questions=len(reworded),
         replies=sum(map(len, replies.values())),
-        passed=sum(len(each.kept) for each in found),
-        written=sum(len(each.kept) for each in made),
-        reached=sum(len(each.kept) == options.count for each in made),
-        without=sum(not each.kept for each in made),
-        dropped=dict(sum((each.dropped for each in found), Counter[str]()).most_common()),
+        passed=sum(len(rewordings.kept) for rewordings in reworded),
+        written=sum(len(rewordings.kept) for rewordings in chosen),
+        reached=sum(len(rewordings.kept) == options.count for rewordings in chosen),
+        without=sum(not rewordings.kept for rewordings in chosen),
+        dropped=dict(sum((rewordings.dropped for rewordings in reworded), Counter[str]()).most_common()),
     )
 
 
-def _first(own: Rewordings, count: int) -> Rewordings:
+def _first(rewordings: Rewordings, count: int) -> Rewordings:
     """With the first `count` of those that passed."""
-    return replace(own, kept=own.kept[:count])
+    return replace(rewordings, kept=rewordings.kept[:count])
 
 
 def _loaded(questions: str | Path | QuestionSet, chosen: QuestionOptions) -> QuestionSet:
     if isinstance(questions, QuestionSet):
         return questions
-    (found,) = load_questions([questions], chosen)
-    return found
+    (question_set,) = load_questions([questions], chosen)
+    return question_set
 
 
-def _to_be_worded(own: QuestionSet) -> QuestionSet:
+def _to_be_worded(questions: QuestionSet) -> QuestionSet:
     """The set's texts alone, as open questions: options and context stay as they are."""
     return replace(
-        own,
-        questions=tuple(Question(each.id, each.text, "open", accepted=(each.text,)) for each in own.questions),
+        questions,
+        questions=tuple(
+            Question(question.id, question.text, "open", accepted=(question.text,)) for question in questions.questions
+        ),
         shots=(),
     )
 
@@ -162,12 +166,12 @@ def _to_be_worded(own: QuestionSet) -> QuestionSet:
 def _replies(run: AskedRun) -> dict[str, list[Reply]]:
     """By question, in the order of samples, of the first variant."""
     first = run.manifest.prompts.variants[0].name
-    found: dict[str, list[Reply]] = {}
-    for asked, piece in run.by_piece.items():
-        if asked.variant == first:
+    replies: dict[str, list[Reply]] = {}
+    for asked_piece, piece in run.by_piece.items():
+        if asked_piece.variant == first:
             for reply in sorted(piece.replies, key=lambda reply: reply.sample):
-                found.setdefault(reply.question, []).append(reply)
-    return found
+                replies.setdefault(reply.question, []).append(reply)
+    return replies
 
 
 def _entailment(options: ParaphraseOptions, load_options: LoadOptions | None) -> Entailment | None:
@@ -193,17 +197,17 @@ def _source(run: AskedRun, options: ParaphraseOptions) -> str:
     )
 
 
-def _write(path: Path, name: str, made: Sequence[Rewordings], source: str) -> str:
+def _write(path: Path, name: str, reworded: Sequence[Rewordings], source: str) -> str:
     """Write the file, and give its fingerprint; raise UsageError if one with another content is there."""
     lines = [
-        {"id": own.question.id, "set": name, "paraphrases": list(own.kept), "paraphrase_source": source}
-        for own in made
-        if own.kept
+        {"id": rewordings.question.id, "set": name, "paraphrases": list(rewordings.kept), "paraphrase_source": source}
+        for rewordings in reworded
+        if rewordings.kept
     ]
     if not lines:
         raise CalprobeError(
-            f"none of the rewordings of {counted(len(made), 'question')} passed the checks, so {path} is not written; "
-            f"their texts are in {path.with_suffix(RUN)}. Give another --model, or --prompts"
+            f"none of the rewordings of {counted(len(reworded), 'question')} passed the checks, so {path} is not "
+            f"written; their texts are in {path.with_suffix(RUN)}. Give another --model, or --prompts"
         )
     text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     if path.exists() and path.read_text("utf-8") != text:

@@ -53,40 +53,40 @@ class Plan:
         Raises UsageError for a variant that cannot ask a question, and for questions that are asked in other stages.
         """
         return tuple(
-            self._piece(found, variant, paraphrase)
-            for found in self.sets
+            self._piece(question_set, variant, paraphrase)
+            for question_set in self.sets
             for variant in self.prompts.variants
-            if not variant.turned or variant.turned < max(len(question.options) for question in found.questions)
-            for paraphrase in range(self._n_wordings(found))
+            if not variant.turned or variant.turned < max(len(question.options) for question in question_set.questions)
+            for paraphrase in range(self._n_wordings(question_set))
         )
 
-    def _piece(self, found: QuestionSet, variant: Variant, paraphrase: int) -> AskedPiece:
-        stages = self._stages(found, variant)
+    def _piece(self, questions: QuestionSet, variant: Variant, paraphrase: int) -> AskedPiece:
+        stages = self._stages(questions, variant)
         if self.collects("greedy") and not paraphrase:
-            concludes = any(variant.of(question).conclusion for question in found.questions)
+            concludes = any(variant.of(question).conclusion for question in questions.questions)
             stages = (*stages, GREEDY, *([GREEDY_FINAL] if concludes else []))
-        is_choice = any(question.kind == "choice" for question in found.questions)
+        is_choice = any(question.kind == "choice" for question in questions.questions)
         return AskedPiece(
-            found.name,
+            questions.name,
             variant.name,
             paraphrase,
             stages,
             self.options.samples or 1,
             labels=self.collects("labels") if is_choice else None,
             closed=self.collects("closed") if self.collects("stated") else None,
-            examples=self._examples(found, variant),
+            examples=self._examples(questions, variant),
             alternatives=ALTERNATIVES if self.collects("alternatives") else 0,
         )
 
-    def _examples(self, found: QuestionSet, variant: Variant) -> str | None:
-        count = max((variant.of(question).shots for question in found.questions), default=0)
-        shown = [question_hash(shot) for shot in of_each_kind(found.shots, count)]
-        return sha256_of([self.prompts.separator, shown])[:16] if count else None
+    def _examples(self, questions: QuestionSet, variant: Variant) -> str | None:
+        count = max((variant.of(question).shots for question in questions.questions), default=0)
+        hashes = [question_hash(shot) for shot in of_each_kind(questions.shots, count)]
+        return sha256_of([self.prompts.separator, hashes])[:16] if count else None
 
     @property
     def n_requests(self) -> int:
         """How many replies are asked for, follow-ups included."""
-        return sum(len(self._set_of(asked).questions) * len(asked.requests) for asked in self.asked)
+        return sum(len(self._set_of(piece).questions) * len(piece.requests) for piece in self.asked)
 
     def n_questions_of(self, asked: AskedPiece) -> int:
         """How many questions a piece asks."""
@@ -96,8 +96,8 @@ class Plan:
         """Raise UsageError for what cannot be asked, before a model is loaded."""
         self._check_conclusions()
         self._check_samples()
-        for asked in self.asked:
-            self._given(self._set_of(asked), asked, None)
+        for piece in self.asked:
+            self._given(self._set_of(piece), piece, None)
 
     def _check_samples(self) -> None:
         """Raise UsageError for several samples under a variant that has no temperature, which would be all the same."""
@@ -149,29 +149,34 @@ class Plan:
             engine: from `calprobe.asking.identity.engine_hash`.
             shard: I/N, or None.
         """
-        found = self._set_of(asked)
-        variant = next(each for each in self.prompts.variants if each.name == asked.variant)
-        given = self._given(found, asked, shard)
-        for question in of_share(found.questions, shard):
-            made = self._dialogue(found, question, variant, asked, given)
+        questions = self._set_of(asked)
+        variant = next(candidate for candidate in self.prompts.variants if candidate.name == asked.variant)
+        replacements = self._given(questions, asked, shard)
+        for question in of_share(questions.questions, shard):
+            base = self._dialogue(questions, question, variant, asked, replacements)
             if self.conclusions is not None and self._asks_about_conclusions(variant.of(question)):
-                dialogues = [self._about(made, sample, question, asked) for sample in made.samples]
+                dialogues = [self._about(base, sample, question, asked) for sample in base.samples]
             else:
-                dialogues = [made]
+                dialogues = [base]
             if GREEDY in asked.stages:
-                dialogues.append(_greedy(made))
+                dialogues.append(_greedy(base))
             yield from (keyed(dialogue, engine) for dialogue in dialogues)
 
-    def _set_of(self, asked: AskedPiece) -> QuestionSet:
-        return next(each for each in self.sets if each.name == asked.set)
+    def _set_of(self, piece: AskedPiece) -> QuestionSet:
+        return next(question_set for question_set in self.sets if question_set.name == piece.set)
 
     def _dialogue(
-        self, found: QuestionSet, question: Question, variant: Variant, asked: AskedPiece, given: Given
+        self,
+        questions: QuestionSet,
+        question: Question,
+        variant: Variant,
+        piece: AskedPiece,
+        replacements: Given,
     ) -> Dialogue:
         options, wording = self.options, variant.of(question)
-        worded = replace(question, text=question.wordings[asked.paraphrase]) if asked.paraphrase else question
+        worded = replace(question, text=question.wordings[piece.paraphrase]) if piece.paraphrase else question
         worded = turned(worded, variant.turned)
-        shots = balanced(found.shots, question.id) if found.shots == self.prompts.examples else found.shots
+        shots = balanced(questions.shots, question.id) if questions.shots == self.prompts.examples else questions.shots
         labels = worded.labels if self.collects("labels") and question.kind == "choice" else ()
         first = () if wording.conclusion else labels  # a reply that reasons has its label behind it
         stage = ANSWER if self.collects("answer") else LABEL
@@ -179,32 +184,34 @@ class Plan:
         if stage == LABEL and options.think_tokens is not None:
             budget = BEHIND_THOUGHT
         return Dialogue(
-            set=found.name,
+            set=questions.name,
             question=question.id,
             variant=variant.name,
             messages=fill(variant, worded, shots, self.prompts),
             decoding=self._decoding(budget, temperature=self._temperature(wording), top_p=options.top_p or 1.0),
-            paraphrase=asked.paraphrase,
+            paraphrase=piece.paraphrase,
             stage=stage,
-            samples=tuple(range(asked.samples)),
+            samples=tuple(range(piece.samples)),
             labels=first,
             follow_ups=(
-                *self._follow_ups(asked.stages, labels, wording, worded),
-                *self._replaced(asked.stages, worded, given),
+                *self._follow_ups(piece.stages, labels, wording, worded),
+                *self._replaced(piece.stages, worded, replacements),
             ),
             raw=wording.raw,
-            alternatives=asked.alternatives or 0,
+            alternatives=piece.alternatives or 0,
         )
 
-    def _about(self, made: Dialogue, sample: int, question: Question, asked: AskedPiece) -> Dialogue:
+    def _about(self, dialogue: Dialogue, sample: int, question: Question, piece: AskedPiece) -> Dialogue:
         """One sample's dialogue, with its conclusion in what is asked about it."""
-        said = (self.conclusions or {}).get(asked, {}).get((question.id, sample), "")
-        values = {"claim": question.wordings[asked.paraphrase], "answer": said or NO_CONCLUSION}
+        conclusion = (self.conclusions or {}).get(piece, {}).get((question.id, sample), "")
+        values = {"claim": question.wordings[piece.paraphrase], "answer": conclusion or NO_CONCLUSION}
         filled = [
-            replace(own, text=replace_placeholders(own.text, values)) if own.stage != FINAL else own
-            for own in made.follow_ups
+            replace(follow_up, text=replace_placeholders(follow_up.text, values))
+            if follow_up.stage != FINAL
+            else follow_up
+            for follow_up in dialogue.follow_ups
         ]
-        return replace(made, samples=(sample,), follow_ups=tuple(filled))
+        return replace(dialogue, samples=(sample,), follow_ups=tuple(filled))
 
     def _asks_about_conclusions(self, wording: Variant) -> bool:
         texts = self._texts_about_answers()
@@ -216,7 +223,7 @@ class Plan:
 
     def _wordings(self, variant: Variant) -> list[Variant]:
         """The variant in the words of each form of question that is asked."""
-        forms = {form_of(question): question for found in self.sets for question in found.questions}
+        forms = {form_of(question): question for question_set in self.sets for question in question_set.questions}
         return [variant.of(question) for question in forms.values()]
 
     @property
@@ -252,9 +259,9 @@ class Plan:
                 text, decoding = _of_question(stated.text, question), self._decoding(stated.max_new_tokens)
                 yield FollowUp(stage, text, decoding, closed=self._closed(stated))
 
-    def _replaced(self, stages: Sequence[str], question: Question, given: Given) -> Iterator[FollowUp]:
+    def _replaced(self, stages: Sequence[str], question: Question, replacements: Given) -> Iterator[FollowUp]:
         """The stated prompts behind each answer that stands in the place of the model's own."""
-        for condition, answers in given.items():
+        for condition, answers in replacements.items():
             for stated in self.prompts.stated:
                 if (stage := StatedStage(stated.name, condition).stage) in stages:
                     decoding = self._decoding(stated.max_new_tokens)
@@ -263,15 +270,15 @@ class Plan:
                     text, instead = _of_question(stated.text, question), answers[question.id]
                     yield FollowUp(stage, text, decoding, instead=instead, closed=closed)
 
-    def _given(self, found: QuestionSet, asked: AskedPiece, shard: str | None) -> Given:
+    def _given(self, questions: QuestionSet, piece: AskedPiece, shard: str | None) -> Given:
         """By condition, then by question's id, the answers that stand in the place of the model's own."""
         replacing = self.replacing
         if self.waits_for_answers:
             replacing = replace(replacing, replaced=tuple(n for n in replacing.replaced if n != COUNTERFACTUAL))
         if replacing.pool == "responses" and self.responses is not None:  # of a share, no other answers are known
-            own = replace(found, questions=tuple(of_share(found.questions, shard)))
-            return replacing.answers(own, self.prompts, self.responses[asked])
-        return replacing.answers(found, self.prompts)
+            share = replace(questions, questions=tuple(of_share(questions.questions, shard)))
+            return replacing.answers(share, self.prompts, self.responses[piece])
+        return replacing.answers(questions, self.prompts)
 
     @property
     def waits_for_answers(self) -> bool:
@@ -289,54 +296,58 @@ class Plan:
     def _closed(self, stated: Stated) -> tuple[tuple[str, ...], ...]:
         return closed_replies(stated.scale, stated.expressions) if self.collects("closed") else ()
 
-    def _stages(self, found: QuestionSet, variant: Variant) -> tuple[str, ...]:
+    def _stages(self, questions: QuestionSet, variant: Variant) -> tuple[str, ...]:
         if not self.collects("answer"):
-            if any(question.kind != "choice" for question in found.questions):
-                raise UsageError(f"--collect labels: {found.name} has questions without options; collect answer, too")
-            if any(variant.of(question).conclusion for question in found.questions):
+            if any(question.kind != "choice" for question in questions.questions):
+                raise UsageError(
+                    f"--collect labels: {questions.name} has questions without options; collect answer, too"
+                )
+            if any(variant.of(question).conclusion for question in questions.questions):
                 raise UsageError(
                     f"--collect labels: under variant {variant.name} the labels stand behind the conclusion of a "
                     "reply; collect answer, too"
                 )
             return (LABEL,)
-        wordings = [variant.of(question) for question in found.questions]
+        wordings = [variant.of(question) for question in questions.questions]
         finals = {wording.final or bool(wording.conclusion) for wording in wordings}
         if len(finals) > 1:
             raise UsageError(
-                f"{found.name}: variant {variant.name} asks some kinds of its questions in other stages; "
+                f"{questions.name}: variant {variant.name} asks some kinds of its questions in other stages; "
                 "put questions of one kind into one file"
             )
-        are_choices = all(question.kind == "choice" for question in found.questions)  # others have no labels
+        are_choices = all(question.kind == "choice" for question in questions.questions)  # others have no labels
         concluded = all(wording.conclusion for wording in wordings)
         final = [FINAL] if finals == {True} and (concluded or (self.prompts.final_cue and are_choices)) else []
         conditions = ("", *self.replacing.conditions(self.prompts)) if self.collects("stated") else ()
-        stated = [StatedStage(each.name, condition).stage for condition in conditions for each in self.prompts.stated]
+        stated = [
+            StatedStage(prompt.name, condition).stage for condition in conditions for prompt in self.prompts.stated
+        ]
         return (ANSWER, *final, *([P_TRUE] if self.collects("p_true") else []), *stated)
 
-    def _n_wordings(self, found: QuestionSet) -> int:
+    def _n_wordings(self, questions: QuestionSet) -> int:
         if self.options.paraphrases in (None, "none"):
             return 1
-        counts, wanted = [len(question.wordings) for question in found.questions], self.options.wordings
+        counts, n_wordings = [len(question.wordings) for question in questions.questions], self.options.wordings
         if (lacking := counts.count(1)) and self.options.paraphrases == "hand":
             study = f"--study {self.options.study}" if self._is_of_study("paraphrases") else "--paraphrases hand"
             raise UsageError(
-                f"{study}: {lacking:,} of {counted(len(counts), 'question')} of {found.name} have no other wording; "
-                "write paraphrases for each, or give a file of them or none with --paraphrases"
+                f"{study}: {lacking:,} of {counted(len(counts), 'question')} of {questions.name} have no other "
+                "wording; write paraphrases for each, or give a file of them or none with --paraphrases"
             )
-        if wanted and (few := sum(count < wanted for count in counts)):
+        if n_wordings and (few := sum(count < n_wordings for count in counts)):
             raise UsageError(
-                f"--wordings {wanted}: {few:,} of {counted(len(counts), 'question')} of {found.name} have fewer; "
-                f"{min(counts)} or fewer can be asked"
+                f"--wordings {n_wordings}: {few:,} of {counted(len(counts), 'question')} of {questions.name} have "
+                f"fewer; {min(counts)} or fewer can be asked"
             )
-        return min((*counts, wanted or max(counts, default=1)), default=1)
+        return min((*counts, n_wordings or max(counts, default=1)), default=1)
 
     def _decoding(self, max_new_tokens: int, temperature: float = 0.0, top_p: float = 1.0) -> Decoding:
         options = self.options
         return Decoding(max_new_tokens, temperature, top_p, options.seed or 0, options.think_tokens)
 
     def _temperature(self, wording: Variant) -> float:
-        own = wording.temperature
-        return (self.options.temperature or 0.0) if own is None else own
+        temperature = wording.temperature
+        return (self.options.temperature or 0.0) if temperature is None else temperature
 
     def collects(self, what: str) -> bool:
         """Whether that is collected."""

@@ -63,13 +63,13 @@ class Meter:
         self._tokens += reply.tokens_out
         self._failures += reply.finish == "error"
         seconds = max(time.monotonic() - self._began, 1e-9)
-        now = AskProgress(self._replies, self._total, self._tokens, self._failures, seconds, piece)
+        state = AskProgress(self._replies, self._total, self._tokens, self._failures, seconds, piece)
         for watcher in self._watchers:
-            watcher(now)
+            watcher(state)
 
 
 @contextmanager
 def progress(total: int, label: str, quiet: bool = False, hook: ProgressHook | None = None) -> Iterator[Meter]:
     """Show progress over `total` replies, in the way that stderr allows; `quiet` leaves only the hook."""
-    with watchers(total, label, "replies", quiet=quiet, hook=hook) as found:
-        yield Meter(total, found)
+    with watchers(total, label, "replies", quiet=quiet, hook=hook) as observers:
+        yield Meter(total, observers)

@@ -42,8 +42,8 @@ class Replacing:
                 f"--replaced abstain: prompt set {prompts.name!r} has no abstentions; leave abstain out, or add "
                 '"abstentions" to the file'
             )
-        named = tuple(name for name in (TARGET, COUNTERFACTUAL) if name in self.replaced)
-        return named + (abstentions if ABSTAIN in self.replaced else ())
+        conditions = tuple(name for name in (TARGET, COUNTERFACTUAL) if name in self.replaced)
+        return conditions + (abstentions if ABSTAIN in self.replaced else ())
 
     def answers(
         self, found: QuestionSet, prompts: PromptSet, replies: Mapping[str, str] | None = None
@@ -57,40 +57,40 @@ class Replacing:
         Raises:
             UsageError: a question has no counterfactual.
         """
-        made: dict[str, dict[str, str]] = {}
+        answers: dict[str, dict[str, str]] = {}
         for condition in self.conditions(prompts):
             if condition == TARGET:
-                made[condition] = {question.id: target_of(question) for question in found.questions}
+                answers[condition] = {question.id: target_of(question) for question in found.questions}
             elif condition == COUNTERFACTUAL:
-                made[condition] = self._counterfactuals(found, replies)
+                answers[condition] = self._counterfactuals(found, replies)
             else:
                 text = prompts.abstentions[int(condition.removeprefix(ABSTAIN)) - 1]
-                made[condition] = {question.id: text for question in found.questions}
-        return made
+                answers[condition] = {question.id: text for question in found.questions}
+        return answers
 
-    def _counterfactuals(self, found: QuestionSet, replies: Mapping[str, str] | None) -> dict[str, str]:
-        options = {q.id: self._other_option(found, q) for q in found.questions if q.kind == "choice"}
-        others = sorted((q for q in found.questions if q.kind != "choice"), key=lambda question: question.id)
-        texts = [replies.get(q.id, "").strip() if replies is not None else target_of(q) for q in others]
-        possible = _Possible(others, texts, self.kind, of_probe=found.source.probe is not None)
-        images = derangement(len(others), possible.may, f"{self.seed}/{found.name}")
-        made = {}
-        for place, (question, image) in enumerate(zip(others, images, strict=True)):
+    def _counterfactuals(self, question_set: QuestionSet, replies: Mapping[str, str] | None) -> dict[str, str]:
+        options = {q.id: self._other_option(question_set, q) for q in question_set.questions if q.kind == "choice"}
+        questions = sorted((q for q in question_set.questions if q.kind != "choice"), key=lambda question: question.id)
+        texts = [replies.get(q.id, "").strip() if replies is not None else target_of(q) for q in questions]
+        possible = _Possible(questions, texts, self.kind, of_probe=question_set.source.probe is not None)
+        images = derangement(len(questions), possible.may, f"{self.seed}/{question_set.name}")
+        counterfactuals = {}
+        for place, (question, image) in enumerate(zip(questions, images, strict=True)):
             text = (
                 possible.texts[image] if image is not None else possible.any_other(place, f"{self.seed}/{question.id}")
             )
             if text is None:
                 raise UsageError(
-                    f"question {question.id} of {found.name} has no counterfactual: no other question of the set has "
-                    "another answer; ask more questions, or leave counterfactual out of --replaced"
+                    f"question {question.id} of {question_set.name} has no counterfactual: no other question of the "
+                    "set has another answer; ask more questions, or leave counterfactual out of --replaced"
                 )
-            made[question.id] = text
-        return options | made
+            counterfactuals[question.id] = text
+        return options | counterfactuals
 
-    def _other_option(self, found: QuestionSet, question: Question) -> str:
+    def _other_option(self, questions: QuestionSet, question: Question) -> str:
         """The label of one of the wrong options."""
         wrong = [label for place, label in enumerate(question.labels) if place != question.answer]
-        return random.Random(f"{self.seed}/{found.name}/{question.id}").choice(wrong)
+        return random.Random(f"{self.seed}/{questions.name}/{question.id}").choice(wrong)
 
 
 def target_of(question: Question) -> str:
@@ -110,7 +110,7 @@ class _Possible:
         self._targets = [target_of(question) for question in questions]
         self._questions = questions
         self._said = [text_says(text, question) for question, text in zip(questions, texts, strict=True)]
-        self._right = [{comparable(each) for each in (*q.accepted, target_of(q))} for q in questions]
+        self._right = [{comparable(answer) for answer in (*q.accepted, target_of(q))} for q in questions]
         if of_probe:  # a fact's other candidates are those of its relation
             self._kinds = [question.group for question in questions]
         else:
@@ -133,8 +133,8 @@ class _Possible:
 
     def _is_wrong(self, place: int, other: int, texts: Sequence[str]) -> bool:
         question = self._questions[place]
-        said = text_says(texts[other], question)
-        if said.value is None or is_right(said, question) or say_the_same(said, self._said[place], question):
+        reading = text_says(texts[other], question)
+        if reading.value is None or is_right(reading, question) or say_the_same(reading, self._said[place], question):
             return False
         # Two questions with one right answer have it under all of its names.
         return texts[other] != self._targets[other] or not self._right[place] & self._right[other]

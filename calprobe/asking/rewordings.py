@@ -54,39 +54,39 @@ def checked_rewordings(
         questions: the originals, with their answers.
         entailment: judges pairs of texts; None: meaning is not judged.
     """
-    found = [_one(question, replies.get(question.id, ())) for question in questions]
+    reworded = [_one(question, replies.get(question.id, ())) for question in questions]
     if entailment is not None:
-        _drop_drifted(found, entailment)
-    return found
+        _drop_drifted(reworded, entailment)
+    return reworded
 
 
 def _one(question: Question, replies: Sequence[Reply]) -> Rewordings:
-    dropped, left = Counter[str](), []
+    dropped, rewordings = Counter[str](), []
     for reply in replies:
-        said = "" if reply.finish == "error" else read_rewording(reply.text, "\n" in question.text)
-        if fault := _fault(question, reply, said):
+        rewording = "" if reply.finish == "error" else read_rewording(reply.text, "\n" in question.text)
+        if fault := _fault(question, reply, rewording):
             dropped[fault] += 1
         else:
-            left.append(said)
-    own = checked(question.text, left)
-    return Rewordings(question, own.kept, dropped + own.dropped)
+            rewordings.append(rewording)
+    check = checked(question.text, rewordings)
+    return Rewordings(question, check.kept, dropped + check.dropped)
 
 
-def _fault(question: Question, reply: Reply, said: str) -> str:
+def _fault(question: Question, reply: Reply, rewording: str) -> str:
     """What is wrong with a rewording by itself; empty: nothing."""
     if reply.finish == "error":
         return FAILED
-    if not said:
+    if not rewording:
         return EMPTY
-    if reply.finish == "length" and not said.endswith("?"):
+    if reply.finish == "length" and not rewording.endswith("?"):
         return CUT
-    if question.text.rstrip().endswith("?") and not said.endswith("?"):
+    if question.text.rstrip().endswith("?") and not rewording.endswith("?"):
         return NO_QUESTION
-    if any(_has(said, answer) and not _has(question.text, answer) for answer in _answers(question)):
+    if any(_has(rewording, answer) and not _has(question.text, answer) for answer in _answers(question)):
         return ANSWERED
-    if _adds(question.text, said):
+    if _adds(question.text, rewording):
         return ADDED
-    return OTHER if _stems(question.text) and not _stems(question.text) & _stems(said) else ""
+    return OTHER if _stems(question.text) and not _stems(question.text) & _stems(rewording) else ""
 
 
 def _answers(question: Question) -> Iterator[str]:
@@ -101,9 +101,9 @@ def _has(text: str, answer: str) -> bool:
     return bool(plain) and f" {plain} " in f" {comparable(text)} "
 
 
-def _adds(text: str, said: str) -> bool:
+def _adds(text: str, rewording: str) -> bool:
     """Whether there is a number or a name that the original has not."""
-    return bool(numbers_of(said) - numbers_of(text)) or bool(names_of(said, among=text))
+    return bool(numbers_of(rewording) - numbers_of(text)) or bool(names_of(rewording, among=text))
 
 
 def _stems(text: str) -> set[str]:
@@ -111,15 +111,17 @@ def _stems(text: str) -> set[str]:
     return {word[:_STEM] for word in comparable(text).split() if len(word) >= _STEM and word not in _FREQUENT}
 
 
-def _drop_drifted(found: Sequence[Rewordings], entailment: Entailment) -> None:
-    both = [pair for own in found for kept in own.kept for pair in _ways(own.question.text, kept)]
-    judged = iter(entailment(both)) if both else iter(())
-    for own in found:
-        same = [min(next(judged), next(judged)) > ENTAILED for _ in own.kept]
-        own.dropped[DRIFT] += same.count(False)
-        own.kept = tuple(kept for kept, holds in zip(own.kept, same, strict=True) if holds)
-        own.dropped = +own.dropped
+def _drop_drifted(reworded: Sequence[Rewordings], entailment: Entailment) -> None:
+    pairs = [
+        pair for rewordings in reworded for text in rewordings.kept for pair in _ways(rewordings.question.text, text)
+    ]
+    judged = iter(entailment(pairs)) if pairs else iter(())
+    for rewordings in reworded:
+        verdicts = [min(next(judged), next(judged)) > ENTAILED for _ in rewordings.kept]
+        rewordings.dropped[DRIFT] += verdicts.count(False)
+        rewordings.kept = tuple(text for text, holds in zip(rewordings.kept, verdicts, strict=True) if holds)
+        rewordings.dropped = +rewordings.dropped
 
 
-def _ways(text: str, said: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    return (text, said), (said, text)
+def _ways(text: str, rewording: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (text, rewording), (rewording, text)

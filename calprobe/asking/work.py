@@ -112,11 +112,11 @@ def _next(replies: Iterator[Reply], held: Held, at_once: bool) -> Reply | None:
 
 def _handed_out(work: Work, session: _Session, held: Held) -> Iterator[Pending]:
     """The dialogues, one by one as the backend takes them; none after a signal, so that the backend ends."""
-    for asked, pending in _in_turns(work):
+    for piece, pending in _in_turns(work):
         if held.asked:
             return
         for key in missing_keys(pending):
-            session.waiting[key] = (asked, pending.dialogue)
+            session.waiting[key] = (piece, pending.dialogue)
         yield pending
 
 
@@ -126,21 +126,21 @@ def _in_turns(work: Work) -> Iterator[tuple[AskedPiece, Pending]]:
     So a question comes in all its variants within a short time: what these share is forwarded once by a backend that
     keeps the beginnings of prompts.
     """
-    for _, pieces in groupby(work.lacking.counts, key=lambda asked: asked.set):
-        left = [(asked, pendings(work.plan, work.store, asked, work.engine)) for asked in pieces]
-        while left:
-            for asked, missing in list(left):
-                turn = list(islice(missing, _TURN))
+    for _, pieces in groupby(work.lacking.counts, key=lambda piece: piece.set):
+        queues = [(piece, pendings(work.plan, work.store, piece, work.engine)) for piece in pieces]
+        while queues:
+            for piece, queue in list(queues):
+                turn = list(islice(queue, _TURN))
                 if len(turn) < _TURN:
-                    left.remove((asked, missing))
-                yield from ((asked, pending) for pending in turn)
+                    queues.remove((piece, queue))
+                yield from ((piece, pending) for pending in turn)
 
 
 def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:
     """Store a reply; a failed one takes its follow-ups with it. A piece that is then complete becomes a shard."""
     if reply.key not in session.waiting:
         raise CalprobeError(f"backend {work.backend.name} answered a request that was not asked: {reply.key:.12}")
-    asked, dialogue = session.waiting[reply.key]
+    asked_piece, dialogue = session.waiting[reply.key]
     replies = [reply]
     if reply.finish == "error":
         if reply.is_too_long:
@@ -149,15 +149,15 @@ def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:
             session.failures[shortened(reply.error, 100)] += 1
         replies += [r for r in unanswered(dialogue, reply) if r.key in session.waiting]
     work.store.journal.add_all(replies)
-    for each in replies:
-        del session.waiting[each.key]
-        session.left[asked] -= 1
-        session.spent += Progress(statements=each.finish != "error", tokens=each.tokens_in + each.tokens_out)
-        meter.count(each, asked.piece.relation)
+    for arrival in replies:
+        del session.waiting[arrival.key]
+        session.left[asked_piece] -= 1
+        session.spent += Progress(statements=arrival.finish != "error", tokens=arrival.tokens_in + arrival.tokens_out)
+        meter.count(arrival, asked_piece.piece.relation)
     _refuse_hopeless(session)
-    if not session.left[asked]:
-        keys = keys_of(work.plan, asked, work.engine, work.store.folder.manifest.shard)
-        if work.store.write_if_complete(asked, keys):
+    if not session.left[asked_piece]:
+        keys = keys_of(work.plan, asked_piece, work.engine, work.store.folder.manifest.shard)
+        if work.store.write_if_complete(asked_piece, keys):
             session.spent += Progress(pieces=1)
         _record(work, session)
 
@@ -179,9 +179,9 @@ def _left(work: Work, session: _Session, why: str) -> str:
     """Why the run has stopped, how much is left, and how to resume."""
     again = "the same command again" if work.options.resume else "the same command, without --no-resume,"
     total, arrived = work.lacking.total, session.spent.statements
-    left = f"{total - arrived:,} of {total:,} replies are left, none that arrived is lost"
-    left = left if arrived else f"no reply has arrived, all {total:,} are left"
-    return f"{why}; {left}.\nRun {again} to resume in {work.store.folder.path}"
+    text = f"{total - arrived:,} of {total:,} replies are left, none that arrived is lost"
+    text = text if arrived else f"no reply has arrived, all {total:,} are left"
+    return f"{why}; {text}.\nRun {again} to resume in {work.store.folder.path}"
 
 
 def _about_too_long(replies: Sequence[Reply]) -> str:
@@ -189,10 +189,10 @@ def _about_too_long(replies: Sequence[Reply]) -> str:
     worst = max(replies, key=lambda reply: reply.tokens_in)
     names = list(dict.fromkeys(reply.question for reply in replies))
     variants = ", ".join(dict.fromkeys(reply.variant for reply in replies))
-    which = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
-    which = f"{counted(len(names), 'question')} ({which}) under {variants}"
+    text = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    text = f"{counted(len(names), 'question')} ({text}) under {variants}"
     return (
-        f"{worst.error} (question {worst.question} under {worst.variant}); {which}\n"
+        f"{worst.error} (question {worst.question} under {worst.variant}); {text}\n"
         f"use fewer --shots, other --variants, or a model with a longer context"
     )
 
@@ -205,8 +205,8 @@ def _say_failures(work: Work, session: _Session) -> None:
         )
     if not session.failures:
         return
-    named = "; ".join(f"{counted(count, 'time')}: {reason}" for reason, count in session.failures.most_common(_NAMED))
+    text = "; ".join(f"{counted(count, 'time')}: {reason}" for reason, count in session.failures.most_common(_NAMED))
     log.warning(
         "%s failed (%s); the same command asks for them again",
-        *(counted(session.failures.total(), "request"), named),
+        *(counted(session.failures.total(), "request"), text),
     )

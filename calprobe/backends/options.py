@@ -61,7 +61,7 @@ class BackendOptions:
 
 def check_address(address: str) -> None:
     """Raise UsageError for an address with credentials in it, which it does not repeat."""
-    whole = address if "://" in address else f"://{address}"
-    if without_secrets(whole) != whole:
-        shown = without_secrets(whole).removeprefix("" if whole == address else "://")
-        raise UsageError(f"--base-url {shown}: credentials do not belong there; set {KEY}")
+    url = address if "://" in address else f"://{address}"
+    if without_secrets(url) != url:
+        masked = without_secrets(url).removeprefix("" if url == address else "://")
+        raise UsageError(f"--base-url {masked}: credentials do not belong there; set {KEY}")

@@ -25,8 +25,8 @@ class Request:
     @classmethod
     def first(cls, dialogue: Dialogue, sample: int) -> Request:
         """The reply to the question."""
-        own = dialogue.alternatives
-        return cls(dialogue, sample, dialogue.stage, dialogue.decoding, dialogue.labels, alternatives=own)
+        alternatives = dialogue.alternatives
+        return cls(dialogue, sample, dialogue.stage, dialogue.decoding, dialogue.labels, alternatives=alternatives)
 
     @classmethod
     def behind(cls, dialogue: Dialogue, sample: int, follow_up: FollowUp) -> Request:

@@ -38,17 +38,17 @@ class Entry:
 
     def child(self, key: str, *, needed: bool = False) -> Entry:
         """The entry below that key; an error if it is needed and not there."""
-        found = Entry(self.source, (*self.keys, key), self._object().get(key, _ABSENT))
-        if needed and not found.given:
+        entry = Entry(self.source, (*self.keys, key), self._object().get(key, _ABSENT))
+        if needed and not entry.given:
             self.fail(f"lacks {key!r}; add it")
-        return found
+        return entry
 
     def one_of(self, key: str, *others: str) -> Entry:
         """The entry below one of several names of the same thing; an error if two are there."""
-        given = [found for name in (key, *others) if (found := self.child(name)).given]
-        if len(given) > 1:
-            given[1].fail(f"is another name of {given[0].keys[-1]!r}; keep one of them")
-        return given[0] if given else self.child(key)
+        entries = [entry for name in (key, *others) if (entry := self.child(name)).given]
+        if len(entries) > 1:
+            entries[1].fail(f"is another name of {entries[0].keys[-1]!r}; keep one of them")
+        return entries[0] if entries else self.child(key)
 
     def fail(self, what: str) -> NoReturn:
         """Raise ProbeFormatError with file, line and key; `what` begins behind the key."""
@@ -67,12 +67,16 @@ class Entry:
 
     def check_placeholders(self, text: str, known: Sequence[str], needed: Sequence[str] = ()) -> None:
         """An error for a placeholder that is not one of the known, or for one that is needed and not there."""
-        found = placeholders_of(text)
-        for name in found:
+        names = placeholders_of(text)
+        for name in names:
             if name not in known:
-                may = f"known are {', '.join(f'{{{each}}}' for each in known)}" if known else "there are none here"
+                may = (
+                    f"known are {', '.join(f'{{{placeholder}}}' for placeholder in known)}"
+                    if known
+                    else "there are none here"
+                )
                 self.fail(f"has the unknown placeholder {{{name}}}; {may}, and {{{{{name}}}}} is the text {{{name}}}")
-        if lacking := [name for name in needed if name not in found]:
+        if lacking := [name for name in needed if name not in names]:
             self.fail(f"lacks {' and '.join(f'{{{name}}}' for name in lacking)}; add what is lacking")
 
     def text(self, key: str, default: str = "") -> str:
@@ -115,15 +119,15 @@ class Entry:
 
     def families(self, names: Sequence[str], noun: str) -> dict[str, tuple[str, ...]]:
         """Lists of two or more of these names, by names of their own; empty where the entry is not given."""
-        found: dict[str, tuple[str, ...]] = {}
+        families: dict[str, tuple[str, ...]] = {}
         for name in self if self.given else ():
             family = self.child(name)
             family.check_name(name)
             members = family.value
             if not isinstance(members, list) or len(set(map(str, members)) & set(names)) < max(2, len(members)):
                 family.fail(f"must be a list of two or more of the {noun} {', '.join(names)}, each once")
-            found[name] = tuple(map(str, members))
-        return found
+            families[name] = tuple(map(str, members))
+        return families
 
     def _object(self) -> dict[str, Any]:
         if not isinstance(self.value, dict):

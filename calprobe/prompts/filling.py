@@ -75,9 +75,9 @@ def _check_options_are_shown(variant: Variant, question: Question) -> None:
     form = form_of(question)
     if form not in ("letters", "words") or question.of:  # of a claim, Yes and No are no news
         return
-    shown = placeholders_of(variant.system + variant.user + variant.opening)
+    placeholders = placeholders_of(variant.system + variant.user + variant.opening)
     enough = {"input", "options"} if form == "letters" else {"input", "options", "label_list"}
-    if not enough & set(shown):
+    if not enough & set(placeholders):
         raise UsageError(
             f"question {question.id}: variant {variant.name!r} does not show the question's options; "
             "use {input} or {options} in its text"
@@ -94,7 +94,7 @@ def _values(question: Question, prompt_set: PromptSet) -> dict[str, str]:
     )
     unit = f"Unit of the answer: {question.unit}" if question.unit else ""
     return {
-        "input": "\n".join(part for part in (text, options, unit) if part),
+        "input": "\n".join(section for section in (text, options, unit) if section),
         "question": text,
         "options": options,
         "label_list": ", ".join(question.labels),

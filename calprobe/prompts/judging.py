@@ -29,8 +29,8 @@ def judged(questions: QuestionSet, claim: str, layout: str) -> QuestionSet:
     >>> [(each.id, each.text, each.gold) for each in made.questions]
     [('q#A', 'A (Mars) is right.', 'Yes'), ('q#B', 'B (Moon) is right.', 'No')]
     """
-    found = [each for question in questions.questions for each in _claims(question, claim, layout)]
-    return replace(questions, questions=tuple(found))
+    claims = [option_claim for question in questions.questions for option_claim in _claims(question, claim, layout)]
+    return replace(questions, questions=tuple(claims))
 
 
 def _claims(question: Question, claim: str, layout: str) -> Iterator[Question]:

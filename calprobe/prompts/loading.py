@@ -104,9 +104,7 @@ def _read(path: Path, name: str, user_path: str | None) -> PromptSet:
     cue = root.one_of("final_cue", "repair_suffix").text_value()
     budgets = _budgets(root)
     defaults = Defaults(budgets.get("default", _BUDGET), final=bool(cue))
-    variants = tuple(
-        read_variant(found, each, _with_budget(defaults, budgets, each)) for each, found in _variants(root)
-    )
+    variants = tuple(read_variant(entry, key, _with_budget(defaults, budgets, key)) for key, entry in _variants(root))
     stated = read_stated_part(root, budgets.get("stated", _STATED_BUDGET))
     prompts = PromptSet(
         name=name,
@@ -146,12 +144,12 @@ def _layout(root: Entry) -> str:
     return layout
 
 
-def _text(root: Entry, key: str, known: Sequence[str], needed: Sequence[str] = ()) -> str:
+def _text(root: Entry, key: str, placeholders: Sequence[str], needed: Sequence[str] = ()) -> str:
     """A text that may have these placeholders, and must have some; empty where the file has none."""
     entry = root.child(key)
     text = entry.text_value()
     if text:
-        entry.check_placeholders(text, known, needed)
+        entry.check_placeholders(text, placeholders, needed)
     return text
 
 
@@ -160,10 +158,10 @@ def _examples(root: Entry) -> tuple[Question, ...]:
     entry = root.child("examples")
     if not entry.given:
         return ()
-    if not isinstance(entry.value, list) or not all(isinstance(each, dict) for each in entry.value):
+    if not isinstance(entry.value, list) or not all(isinstance(record, dict) for record in entry.value):
         entry.fail('must be a list of questions: [{"id": .., "question": .., "options": .., "answer": ..}]')
     try:
-        return tuple(read_question(each) for each in entry.value)
+        return tuple(read_question(record) for record in entry.value)
     except QuestionFault as fault:
         entry.fail(f"has a question that is none: {fault}")
 
@@ -196,10 +194,10 @@ def _budgets(root: Entry) -> dict[str, int]:
     if not isinstance(entry.value, dict):
         return {"default": entry.count_value()}
     names = tuple(name for name, _ in _variants(root))
-    known = ("default", "stated", "final", *_SAME_BUDGETS, *names)
-    entry.check_keys(known)
-    for other, same in _SAME_BUDGETS.items():
-        entry.one_of(same, other)
+    keys = ("default", "stated", "final", *_SAME_BUDGETS, *names)
+    entry.check_keys(keys)
+    for alias, budget in _SAME_BUDGETS.items():
+        entry.one_of(budget, alias)
     return {_SAME_BUDGETS.get(key, key): entry.child(key).count_value() for key in entry}
 
 

@@ -38,7 +38,9 @@ def overridden(prompts: PromptSet, overrides: Overrides) -> PromptSet:
     if overrides.variants is not None:
         names = [each for name in overrides.variants for each in prompts.perturbations.get(name, (name,))]
         variants = tuple(_named(prompts, variants, name) for name in dict.fromkeys(names))
-    stated = tuple(replace(own, max_new_tokens=overrides.stated_tokens or own.max_new_tokens) for own in prompts.stated)
+    stated = tuple(
+        replace(prompt, max_new_tokens=overrides.stated_tokens or prompt.max_new_tokens) for prompt in prompts.stated
+    )
     p_true = prompts.p_true or (p_true_text() if overrides.p_true else "")
     changed = replace(prompts, variants=variants, stated=stated, p_true=p_true)
     return replace(changed, fingerprint=fingerprint_of(changed))
@@ -54,9 +56,9 @@ def with_turns(prompts: PromptSet, count: int) -> PromptSet:
     >>> [variant.name for variant in with_turns(chosen, 3).variants]
     ['implicit_framing', 'implicit_framing+1', 'implicit_framing+2']
     """
-    every = tuple(_turned(variant, places) for variant in prompts.variants for places in range(count))
+    turned_variants = tuple(_turned(variant, places) for variant in prompts.variants for places in range(count))
     changes = tuple(turn_name(name, places) for name in prompts.format_changes for places in range(count))
-    changed = replace(prompts, variants=every, format_changes=changes)
+    changed = replace(prompts, variants=turned_variants, format_changes=changes)
     return replace(changed, fingerprint=fingerprint_of(changed))
 
 
@@ -67,16 +69,16 @@ def turn_name(name: str, places: int) -> str:
 
 def _turned(variant: Variant, places: int) -> Variant:
     name = turn_name(variant.name, places)
-    wordings = {form: replace(each, name=name) for form, each in variant.wordings.items()}
+    wordings = {form: replace(wording, name=name) for form, wording in variant.wordings.items()}
     return replace(variant, name=name, turned=places, wordings=wordings)
 
 
 def _named(prompts: PromptSet, variants: Sequence[Variant], name: str) -> Variant:
-    known = names_of(prompts.variants)
-    if name not in known:
-        what = f"prompt set {prompts.name!r} has no variant {name!r}; it has {', '.join(known)}"
-        raise UsageError(f"{what}{did_you_mean(name, known)}")
-    return variants[known.index(name)]
+    names = names_of(prompts.variants)
+    if name not in names:
+        problem = f"prompt set {prompts.name!r} has no variant {name!r}; it has {', '.join(names)}"
+        raise UsageError(f"{problem}{did_you_mean(name, names)}")
+    return variants[names.index(name)]
 
 
 def _changed(variant: Variant, overrides: Overrides) -> Variant:

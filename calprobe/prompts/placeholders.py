@@ -21,7 +21,7 @@ def placeholders_of(text: str) -> tuple[str, ...]:
     >>> placeholders_of('{input} Reply as {"label": ..}, not as {{label}}. {input}')
     ('input',)
     """
-    return tuple(dict.fromkeys(found[2] for found in _PLACEHOLDER.finditer(text) if found[2]))
+    return tuple(dict.fromkeys(match[2] for match in _PLACEHOLDER.finditer(text) if match[2]))
 
 
 def replace_placeholders(text: str, values: Mapping[str, str]) -> str:
@@ -33,4 +33,4 @@ def replace_placeholders(text: str, values: Mapping[str, str]) -> str:
     >>> replace_placeholders("{question} {{x}}", {"question": "What is {input}?"})
     'What is {input}? {x}'
     """
-    return _PLACEHOLDER.sub(lambda found: f"{{{found[1]}}}" if found[1] else values[found[2]], text)
+    return _PLACEHOLDER.sub(lambda match: f"{{{match[1]}}}" if match[1] else values[match[2]], text)

@@ -55,14 +55,14 @@ def _prompt(entry: Entry, name: str, budget: int, table: Mapping[str, float]) ->
     entry.check_keys(_KEYS)
     text = entry.child("text", needed=True).text_value()
     entry.check_placeholders(text, ANSWER_PLACEHOLDERS)
-    own = entry.child("expressions")
-    table = _table(own) if own.given else table
+    expressions = entry.child("expressions")
+    table = _table(expressions) if expressions.given else table
     stated = Stated(
         name, text, _scale(entry.child("scale", needed=True), text, table), entry.count("max_new_tokens", budget)
     )
     if stated.forward_scale not in ("expressions", "letters"):
-        if own.given:
-            own.fail(f"has no meaning on the scale {stated.scale!r}; leave it out")
+        if expressions.given:
+            expressions.fail(f"has no meaning on the scale {stated.scale!r}; leave it out")
         return stated
     if not table:
         entry.fail('needs "expressions": {EXPRESSION: NUMBER}, here or at the top of the file')
@@ -73,19 +73,19 @@ def _prompt(entry: Entry, name: str, budget: int, table: Mapping[str, float]) ->
 
 def _scale(entry: Entry, text: str, table: Mapping[str, float]) -> str:
     """One of SCALES; a note in brackets behind it is left out."""
-    found = _NOTE.sub("", entry.text_value())
-    forward = found.removeprefix(REVERSED)
+    scale = _NOTE.sub("", entry.text_value())
+    forward = scale.removeprefix(REVERSED)
     if forward in _MAP:
-        found = found.removesuffix(forward) + ("letters" if _shows_letters(text, list(table)) else "expressions")
-    if found not in SCALES:
+        scale = scale.removesuffix(forward) + ("letters" if _shows_letters(text, list(table)) else "expressions")
+    if scale not in SCALES:
         entry.fail(f"must be one of {', '.join(map(repr, SCALES))}; got {entry.text_value()!r}")
-    return found
+    return scale
 
 
 def _shows_letters(text: str, expressions: Sequence[str]) -> bool:
     """Whether each expression stands behind its letter: a: 'Unlikely', b. Likely."""
     pairs = zip(ascii_lowercase, expressions, strict=False)
-    listed = [rf"\b{letter}\W{{1,3}}{re.escape(each)}\b" for letter, each in pairs]
+    listed = [rf"\b{letter}\W{{1,3}}{re.escape(expression)}\b" for letter, expression in pairs]
     return bool(listed) and all(re.search(pattern, text, re.IGNORECASE) for pattern in listed)
 
 
@@ -93,17 +93,17 @@ def _table(entry: Entry) -> Mapping[str, float]:
     """Expressions with their numbers, in the order of the file; empty where it has none."""
     if not entry.given:
         return {}
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for expression in entry:
         value = entry.child(expression).value
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             entry.child(expression).fail(f"must be a number from 0 to 1; got {value!r}")
-        if not expression.strip() or expression.casefold() in {each.casefold() for each in found}:
+        if not expression.strip() or expression.casefold() in {key.casefold() for key in numbers}:
             entry.child(expression).fail("is empty, or there twice but for case; change it")
-        found[expression] = float(value)
-    if len(found) < 2:
+        numbers[expression] = float(value)
+    if len(numbers) < 2:
         entry.fail("must have two expressions or more: {EXPRESSION: NUMBER}")
-    return found
+    return numbers
 
 
 def _abstentions(root: Entry) -> tuple[str, ...]:

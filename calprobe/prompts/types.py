@@ -145,17 +145,17 @@ class PromptSet:
 
         Other sets state decimals and percentages alone, which the parser of the audit reads.
         """
-        return bool(self.groups) or any(each.forward_scale not in ("x", "x/100") for each in self.stated)
+        return bool(self.groups) or any(prompt.forward_scale not in ("x", "x/100") for prompt in self.stated)
 
     def forward_of(self, name: str) -> Stated | None:
         """The prompt whose scale the reversed prompt of that name turns around: the first one on that scale.
 
         None for a prompt that is not reversed, and where the set has no such prompt.
         """
-        found = next((each for each in self.stated if each.name == name and each.is_reversed), None)
-        if found is None:
+        reversed_prompt = next((prompt for prompt in self.stated if prompt.name == name and prompt.is_reversed), None)
+        if reversed_prompt is None:
             return None
-        return next((each for each in self.stated if each.scale == found.forward_scale), None)
+        return next((prompt for prompt in self.stated if prompt.scale == reversed_prompt.forward_scale), None)
 
 
 # Fields that came later: prompts without them keep the hashes that stored runs have.
@@ -182,5 +182,5 @@ def record_of(prompts: Variant | PromptSet) -> dict[str, Any]:
 
 def _without_later(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_later(each) for key, each in value.items() if key not in _LATER or each != _LATER[key]}
-    return [_without_later(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: _without_later(item) for key, item in value.items() if key not in _LATER or item != _LATER[key]}
+    return [_without_later(item) for item in value] if isinstance(value, list | tuple) else value

@@ -42,8 +42,8 @@ def read_variant(entry: Entry, name: str, defaults: Defaults) -> Variant:
     if not wordings:
         entry.fail('must be a text, an object with "turns", or an object with texts for forms of questions')
     first = next(iter(wordings.values()))
-    others = {form: wording for form, wording in wordings.items() if wording is not first}
-    return replace(first, forms=tuple(form for form in FORMS if form in wordings), wordings=others)
+    other_wordings = {form: wording for form, wording in wordings.items() if wording is not first}
+    return replace(first, forms=tuple(form for form in FORMS if form in wordings), wordings=other_wordings)
 
 
 def _wording(entry: Entry, name: str, defaults: Defaults) -> Variant:
@@ -105,10 +105,10 @@ def _with_examples(entry: Entry, variant: Variant, shots: int | None, shot: str)
     """The variant with its examples, all texts checked."""
     texts = "\n".join((variant.system, variant.user, variant.opening))
     entry.check_placeholders(texts, TURN_PLACEHOLDERS)
-    found = placeholders_of(texts)
-    if not {"input", "question"} & set(found):
+    placeholders = placeholders_of(texts)
+    if not {"input", "question"} & set(placeholders):
         entry.fail("shows no question; put {input} or {question} into its text")
-    if "fewshot_examples" not in found:
+    if "fewshot_examples" not in placeholders:
         if shots or shot:
             entry.fail(f"has examples, and no place for them; put {_EXAMPLES} into its text")
         return variant

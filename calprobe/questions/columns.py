@@ -194,7 +194,7 @@ def _shuffled(
     text = row.text("question", "Question")
     order = list(range(len(wrong) + 1))
     random.Random(f"{place.seed}/{place.set}/{text}").shuffle(order)
-    options = tuple((right, *wrong)[each] for each in order)
+    options = tuple((right, *wrong)[position] for position in order)
     return Question(identity, text, "choice", options, letters(len(options)), order.index(0))
 
 
@@ -226,7 +226,7 @@ def _open(row: Row, place: Surroundings, accepted: Any) -> Question:
 def _listed(row: Row, *columns: str) -> list[str]:
     """The texts of a list, or of a text with semicolons between them."""
     value = row.value(*columns)
-    parts = value.split(";") if isinstance(value, str) else value
-    if not isinstance(parts, list):
+    texts = value.split(";") if isinstance(value, str) else value
+    if not isinstance(texts, list):
         raise ColumnFault(f"column {columns[0]!r} is neither a list nor a text")
-    return [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+    return [text.strip() for text in texts if isinstance(text, str) and text.strip()]

@@ -39,8 +39,8 @@ def taken_places(n: int, options: QuestionOptions, name: str) -> list[int]:
     """
     if options.draw is not None:
         if options.draw > n:
-            what = f"--draw {options.draw}: {name} has {counted(n, 'question')}"
-            raise UsageError(f"{what}; draw at most {n}, or choose another --split")
+            problem = f"--draw {options.draw}: {name} has {counted(n, 'question')}"
+            raise UsageError(f"{problem}; draw at most {n}, or choose another --split")
         return drawn_places(n, options.draw, options.seed, options.draw_rule or "nested")
     return list(range(n if options.limit is None else min(n, options.limit)))
 

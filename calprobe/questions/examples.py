@@ -68,15 +68,15 @@ def check_examples(
     shots: Sequence[Question], asked: Sequence[Question], kinds: Collection[QuestionKind], options: QuestionOptions
 ) -> None:
     """Raise TooFewExamplesError for fewer of a kind than the options want, and where none is left beside them."""
-    there, left = (Counter(question.kind for question in several) for several in (shots, asked))
+    n_shots, n_asked = (Counter(question.kind for question in questions) for questions in (shots, asked))
     for kind in kinds if options.shots else ():
         of_kind = f" of the kind {kind}" if len(kinds) > 1 else ""
-        if there[kind] < options.shots:
-            can_be = f"only {counted(there[kind], 'question')}{of_kind} can be examples, for the others are asked"
+        if n_shots[kind] < options.shots:
+            can_be = f"only {counted(n_shots[kind], 'question')}{of_kind} can be examples, for the others are asked"
             raise TooFewExamplesError(
                 f"--shots {options.shots}: {can_be}; ask fewer with --draw, or choose --variants without examples"
             )
-        if not left[kind]:
+        if not n_asked[kind]:
             raise TooFewExamplesError(
                 f"--shots {options.shots}: no question{of_kind} is left to be asked; give more questions, --variants "
                 "without examples, examples of a file with --shots-from, or --shots 0"
@@ -85,8 +85,8 @@ def check_examples(
 
 def of_each_kind(shots: Sequence[Question], count: int) -> tuple[Question, ...]:
     """The first so many of each kind, in their order."""
-    kept = {kind: [shot for shot in shots if shot.kind == kind][:count] for kind in {shot.kind for shot in shots}}
-    return tuple(shot for shot in shots if shot in kept[shot.kind])
+    by_kind = {kind: [shot for shot in shots if shot.kind == kind][:count] for kind in {shot.kind for shot in shots}}
+    return tuple(shot for shot in shots if shot in by_kind[shot.kind])
 
 
 def text_of(question: Question) -> tuple[str, str]:
@@ -108,11 +108,11 @@ def draw_shots(questions: QuestionSet, count: int, seed: int = SHOT_SEED) -> tup
     >>> [shot.id for shot in draw_shots(QuestionSet("sums", (), SetSource(""), shots), 3)]
     ['3', '1', '2']
     """
-    there = Counter(shot.kind for shot in questions.shots)
+    counts = Counter(shot.kind for shot in questions.shots)
     kinds = dict.fromkeys(question.kind for question in questions.questions or questions.shots)
-    least = min((there[kind] for kind in kinds), default=0)
+    least = min((counts[kind] for kind in kinds), default=0)
     if least < count:
-        of_kind = f" of the kind {next(kind for kind in kinds if there[kind] == least)}" if len(kinds) > 1 else ""
+        of_kind = f" of the kind {next(kind for kind in kinds if counts[kind] == least)}" if len(kinds) > 1 else ""
         raise TooFewExamplesError(
             f"question set {questions.name!r} has {counted(least, 'example')}{of_kind} apart from its questions, and "
             f"prompts need {count}; choose --variants without examples, or --shots {least}"

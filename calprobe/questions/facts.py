@@ -54,26 +54,37 @@ def fact_pool(probe: Probe, options: QuestionOptions) -> Pool:
         UsageError: the probe has completions instead of facts, or no relation has question forms.
     """
     if any(relation.scored == "completion" for relation in probe.relations):
-        what = f"{probe.name} has texts to be completed, not facts"
-        raise UsageError(f"{what}: it cannot be asked as questions; score it with `calprobe score`")
+        problem = f"{probe.name} has texts to be completed, not facts"
+        raise UsageError(f"{problem}: it cannot be asked as questions; score it with `calprobe score`")
     forms = forms_for(probe, options.forms)
-    asked = [_AskedRelation(relation, forms, options) for relation in probe.relations if relation.name in forms]
-    facts = [(each, instance) for each in asked for instance in each.relation.instances if each.can_ask(instance)]
+    asked_relations = [
+        _AskedRelation(relation, forms, options) for relation in probe.relations if relation.name in forms
+    ]
+    facts = [
+        (asked_relation, instance)
+        for asked_relation in asked_relations
+        for instance in asked_relation.relation.instances
+        if asked_relation.can_ask(instance)
+    ]
 
     def question(place: int) -> Question:
         relation, instance = facts[place]
         return relation.question(instance)
 
     def of_each(count: int, seed: int) -> list[int]:
-        kept = {
-            (each.relation.name, instance.index)
-            for each in asked
-            for instance in sampled_instances(each.relation, count, seed).instances
+        sampled = {
+            (asked_relation.relation.name, instance.index)
+            for asked_relation in asked_relations
+            for instance in sampled_instances(asked_relation.relation, count, seed).instances
         }
-        return [place for place, (each, instance) in enumerate(facts) if (each.relation.name, instance.index) in kept]
+        return [
+            place
+            for place, (asked_relation, instance) in enumerate(facts)
+            if (asked_relation.relation.name, instance.index) in sampled
+        ]
 
-    notes = tuple(_notes(probe, forms, asked, options))
-    return Pool([each.relation.name for each, _ in facts], question, notes, of_each=of_each)
+    notes = tuple(_notes(probe, forms, asked_relations, options))
+    return Pool([asked_relation.relation.name for asked_relation, _ in facts], question, notes, of_each=of_each)
 
 
 @dataclass(frozen=True)
@@ -89,10 +100,10 @@ class _AskedRelation:
     @cached_property
     def _answers(self) -> dict[str, list[str]]:
         """Subject as it reads -> its answers, of all of its instances."""
-        found = defaultdict(list)
+        answers = defaultdict(list)
         for instance in self.relation.instances:
-            found[reads_as(instance.subject)].append(self._right(instance))
-        return found
+            answers[reads_as(instance.subject)].append(self._right(instance))
+        return answers
 
     @cached_property
     def _readings(self) -> frozenset[str]:
@@ -107,8 +118,8 @@ class _AskedRelation:
 
     def n_options(self, instance: Instance) -> int:
         """How many options the fact's question has."""
-        own = instance.candidates
-        readings = self._readings if own is None else frozenset(map(reads_as, own))
+        candidates = instance.candidates
+        readings = self._readings if candidates is None else frozenset(map(reads_as, candidates))
         return min(self.options.n_options, 1 + len(readings - set(map(reads_as, self._accepted(instance)))))
 
     def question(self, instance: Instance) -> Question:
@@ -127,22 +138,22 @@ class _AskedRelation:
 
     def _accepted(self, instance: Instance) -> tuple[str, ...]:
         """The fact's answer, then the other answers that the relation has for the same subject."""
-        others = self._answers[reads_as(instance.subject)]
-        return tuple(dict.fromkeys((self._right(instance), *others)))
+        answers = self._answers[reads_as(instance.subject)]
+        return tuple(dict.fromkeys((self._right(instance), *answers)))
 
     def _drawn(self, instance: Instance, name: str) -> tuple[tuple[str, ...], int]:
         """The options in their order, and the place of the right one."""
         source = random.Random(f"{self.options.seed}/{name}/{instance.subject}")
         candidates = self.relation.candidates_of(instance)
-        wanted = self.n_options(instance) - 1
-        taken = set(map(reads_as, self._accepted(instance)))
+        n_wrong = self.n_options(instance) - 1
+        readings = set(map(reads_as, self._accepted(instance)))
         wrong: list[str] = []
-        while len(wrong) < wanted:  # ends: n_options counts what is there to be found
+        while len(wrong) < n_wrong:  # ends: n_options counts what is there to be found
             candidate = candidates[source.randrange(len(candidates))]
-            if reads_as(candidate) not in taken:
-                taken.add(reads_as(candidate))
+            if reads_as(candidate) not in readings:
+                readings.add(reads_as(candidate))
                 wrong.append(candidate)
-        place = source.randrange(wanted + 1)
+        place = source.randrange(n_wrong + 1)
         return (*wrong[:place], self._right(instance), *wrong[place:]), place
 
 
@@ -155,16 +166,23 @@ def reads_as(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _notes(probe: Probe, forms: Forms, asked: Sequence[_AskedRelation], options: QuestionOptions) -> Iterator[str]:
+def _notes(
+    probe: Probe, forms: Forms, asked_relations: Sequence[_AskedRelation], options: QuestionOptions
+) -> Iterator[str]:
     if without := [relation.name for relation in probe.relations if relation.name not in forms]:
         yield f"Left out because there are no question forms: {counted(len(without), 'relation')} ({_listed(without)})."
-    left = sum(not each.can_ask(instance) for each in asked for instance in each.relation.instances)
-    if left:
-        yield f"Left out because the subject has no label or there is no wrong option: {counted(left, 'fact')}."
+    count = sum(
+        not asked_relation.can_ask(instance)
+        for asked_relation in asked_relations
+        for instance in asked_relation.relation.instances
+    )
+    if count:
+        yield f"Left out because the subject has no label or there is no wrong option: {counted(count, 'fact')}."
     fewer = [
-        each.relation.name
-        for each in asked
-        if each.is_choice and any(each.n_options(i) < options.n_options for i in each.relation.instances)
+        asked_relation.relation.name
+        for asked_relation in asked_relations
+        if asked_relation.is_choice
+        and any(asked_relation.n_options(i) < options.n_options for i in asked_relation.relation.instances)
     ]
     if fewer:
         yield f"Fewer than {options.n_options} options for some facts, for lack of candidates: {_listed(fewer)}."

@@ -37,19 +37,19 @@ def remote_files(entry: NamedSet) -> RemoteFiles:
     """
     from huggingface_hub import HfApi
 
-    known = fetched_set(entry)
+    former = fetched_set(entry)
     try:
-        info = HfApi().dataset_info(entry.repository, revision=known.revision if known else None, files_metadata=True)
+        info = HfApi().dataset_info(entry.repository, revision=former.revision if former else None, files_metadata=True)
     except Exception as error:
         raise _refused(entry, error) from error
-    sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
+    sizes = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or ()}
     names: list[str] = []
     for split in entry.splits:
-        found = entry.files_of(split, sizes)
-        if not found:
-            what = f"{entry.repository} has no file {entry.splits[split]} at {info.sha}"
-            raise DataMissingError(f"{what}: its layout has changed; {by_hand(entry)}")
-        names += [name for name in found if name not in names]
+        matches = entry.files_of(split, sizes)
+        if not matches:
+            problem = f"{entry.repository} has no file {entry.splits[split]} at {info.sha}"
+            raise DataMissingError(f"{problem}: its layout has changed; {by_hand(entry)}")
+        names += [name for name in matches if name not in names]
     return RemoteFiles(str(info.sha), {name: sizes[name] for name in names})
 
 
@@ -78,13 +78,13 @@ def by_hand(entry: NamedSet) -> str:
 
 
 def _fetched_into(temporary: Path, entry: NamedSet, remote: RemoteFiles, on_file: OnFile) -> FetchedSet:
-    known, files = fetched_set(entry), {}
+    former, files = fetched_set(entry), {}
     for name, size in remote.sizes.items():
         path = _download(entry, remote.revision, name, temporary)
         files[name] = sha256_of(path)
-        if known and known.revision == remote.revision and known.files.get(name, files[name]) != files[name]:
-            what = f"{name} of {entry.repository} is not the file that was fetched before at {remote.revision}"
-            raise DataMissingError(f"{what}; fetch again, or {by_hand(entry)}")
+        if former and former.revision == remote.revision and former.files.get(name, files[name]) != files[name]:
+            problem = f"{name} of {entry.repository} is not the file that was fetched before at {remote.revision}"
+            raise DataMissingError(f"{problem}; fetch again, or {by_hand(entry)}")
         on_file(name, size)
     fetched = FetchedSet(entry.repository, remote.revision, files)
     shutil.rmtree(temporary / ".cache", ignore_errors=True)  # the hub client's notes
@@ -110,8 +110,8 @@ def _refused(entry: NamedSet, error: Exception) -> DataMissingError:
     from huggingface_hub import errors as hub
 
     if isinstance(error, hub.GatedRepoError):
-        what = f"{entry.name} is gated: its terms have to be accepted first"
-        return DataMissingError(f"{what}\naccept them at {entry.url}, then log in with `hf auth login`")
+        problem = f"{entry.name} is gated: its terms have to be accepted first"
+        return DataMissingError(f"{problem}\naccept them at {entry.url}, then log in with `hf auth login`")
     if isinstance(error, hub.RepositoryNotFoundError):
         return DataMissingError(f"{entry.repository} is no longer on the hub, or is private; {by_hand(entry)}")
     if isinstance(error, hub.HfHubHTTPError):

@@ -33,9 +33,9 @@ def forms_for(probe: Probe, file: str | None = None) -> Forms:
     names = [relation.name for relation in probe.relations]
     forms = _chosen(file, names)
     if not any(name in forms for name in names):
-        what = f"no question forms for the relations of {probe.name} ({', '.join(names[:5])})"
+        problem = f"no question forms for the relations of {probe.name} ({', '.join(names[:5])})"
         raise UsageError(
-            f'{what}; write a file {{"RELATION": ["What .. [X]?", ..]}} and give it with --forms FILE.json'
+            f'{problem}; write a file {{"RELATION": ["What .. [X]?", ..]}} and give it with --forms FILE.json'
         )
     return forms
 

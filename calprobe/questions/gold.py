@@ -66,26 +66,28 @@ def place_of(answer: Any, options: Sequence[str], labels: Sequence[str]) -> int:
     if isinstance(answer, int) and not isinstance(answer, bool):
         return _of_place(answer, labels)
     if not isinstance(answer, str):
-        what = f"answer {_shown(answer)} is no option"
-        raise QuestionFault(f"{what}; give its place (a whole number from 0), its label or its text")
-    wanted = answer.strip()
-    found = {place for place in range(len(options)) if wanted in (labels[place], options[place])}
-    if not found:
-        known = (*labels, *options)
-        meant = did_you_mean(wanted, known) or "; give one of them, or a place without quotes"
-        what = f"answer {_shown(answer)} is neither a label ({', '.join(labels)}) nor an option's text"
-        raise QuestionFault(f"{what}{meant}")
-    if len(found) > 1:
-        first, second = sorted(found)
-        what = f"answer {_shown(answer)} is the label of one option and the text of another (places {first}, {second})"
-        raise QuestionFault(f"{what}; give the place as a number, or other labels")
-    return found.pop()
+        problem = f"answer {_shown(answer)} is no option"
+        raise QuestionFault(f"{problem}; give its place (a whole number from 0), its label or its text")
+    text = answer.strip()
+    places = {place for place in range(len(options)) if text in (labels[place], options[place])}
+    if not places:
+        choices = (*labels, *options)
+        meant = did_you_mean(text, choices) or "; give one of them, or a place without quotes"
+        problem = f"answer {_shown(answer)} is neither a label ({', '.join(labels)}) nor an option's text"
+        raise QuestionFault(f"{problem}{meant}")
+    if len(places) > 1:
+        first, second = sorted(places)
+        problem = (
+            f"answer {_shown(answer)} is the label of one option and the text of another (places {first}, {second})"
+        )
+        raise QuestionFault(f"{problem}; give the place as a number, or other labels")
+    return places.pop()
 
 
 def _of_place(answer: int, labels: Sequence[str]) -> int:
     if str(answer) in labels and labels.index(str(answer)) != answer:
-        what = f"answer {answer} is a place (from 0) and also the label of place {labels.index(str(answer))}"
-        raise QuestionFault(f'{what}; write the label in quotes ("{answer}"), or the option\'s text')
+        problem = f"answer {answer} is a place (from 0) and also the label of place {labels.index(str(answer))}"
+        raise QuestionFault(f'{problem}; write the label in quotes ("{answer}"), or the option\'s text')
     if not 0 <= answer < len(labels):
         raise QuestionFault(f"answer {answer} is not a place; places are 0 to {len(labels) - 1}")
     return answer

@@ -27,11 +27,11 @@ class Layout:
 
 def _layout(
     name: str,
-    has: str,
+    needed: str,
     readers: Mapping[QuestionKind, RowReader],
     also: Callable[[Mapping[str, Any]], bool] = lambda row: True,
 ) -> Layout:
-    return Layout(name, frozenset(has.split(",")), readers, also)
+    return Layout(name, frozenset(needed.split(",")), readers, also)
 
 
 # In this order a row is tried, so that no layout stands behind one with fewer columns of the same names.

@@ -54,9 +54,11 @@ def load_questions(
     sets = tuple(taken(_find(os.fspath(name), chosen), chosen) for name in names)
     if not sets:
         raise UsageError("no question set; give a name or a file (`calprobe questions` lists the names)")
-    for place, each in enumerate(sets):
-        if each.name in [other.name for other in sets[:place]]:
-            raise UsageError(f"two question sets are called {each.name!r}; give one of them another name: NAME=FILE")
+    for place, question_set in enumerate(sets):
+        if question_set.name in [earlier.name for earlier in sets[:place]]:
+            raise UsageError(
+                f"two question sets are called {question_set.name!r}; give one of them another name: NAME=FILE"
+            )
     return sets
 
 
@@ -68,13 +70,13 @@ def _find(name: str, options: QuestionOptions) -> FoundSet:
         return _facts(name, options)
     if path.is_file():
         return _file(_stem(path), path, options)
-    given, equals, place = name.partition("=")
+    set_name, equals, place = name.partition("=")
     if equals and not path.exists():
-        return _given(given.strip(), Path(place).expanduser(), options)
-    what = "a folder without a probe; give its files, or NAME=FOLDER" if path.is_dir() else "no file, no known set"
-    known = (*NAMED_SETS, *PROBES)
+        return _given(set_name.strip(), Path(place).expanduser(), options)
+    problem = "a folder without a probe; give its files, or NAME=FOLDER" if path.is_dir() else "no file, no known set"
+    names = (*NAMED_SETS, *PROBES)
     raise UsageError(
-        f"no question set {name!r}: {what}{did_you_mean(name, known) or '; known are ' + ', '.join(known)}"
+        f"no question set {name!r}: {problem}{did_you_mean(name, names) or '; known are ' + ', '.join(names)}"
     )
 
 
@@ -108,17 +110,19 @@ def _stored(entry: NamedSet, options: QuestionOptions) -> FoundSet:
         return public_pool(stored_files(entry, split, fetched), entry.layout, place, options.as_)
 
     split = checked_split(entry, options.split)
-    other = entry.shots_split if options.shots and options.shots_from is None and entry.shots_split != split else None
+    shots_split = (
+        entry.shots_split if options.shots and options.shots_from is None and entry.shots_split != split else None
+    )
     source = SetSource(
         _UNTAKEN,
         repository=fetched.repository,
         revision=fetched.revision,
         split=split,
-        shots_split=other,
+        shots_split=shots_split,
         licence=entry.licence,
         quotable=entry.quotable,
     )
-    return FoundSet(entry.name, pool_of(split), source, pool_of(other) if other else None)
+    return FoundSet(entry.name, pool_of(split), source, pool_of(shots_split) if shots_split else None)
 
 
 def _given(name: str, path: Path, options: QuestionOptions) -> FoundSet:
@@ -159,8 +163,8 @@ def _file(name: str, path: Path, options: QuestionOptions) -> FoundSet:
             f"calprobe import replies {shlex.quote(str(path))} --questions QUESTIONS.jsonl --out RUN"
         )
     if kind_of_file(path) not in JSON_LINES:
-        what = f"{path}: its columns ({', '.join(first)}) are of no public set that calprobe knows"
-        raise UsageError(f"{what}; write a question file in JSON lines (docs/how-to/questions.md)")
+        problem = f"{path}: its columns ({', '.join(first)}) are of no public set that calprobe knows"
+        raise UsageError(f"{problem}; write a question file in JSON lines (docs/how-to/questions.md)")
     if options.as_ is not None:
         raise UsageError(f"--as {options.as_}: {path} says itself of which kind its questions are; leave --as out")
     source = replace(_file_source(path, "", None), **origin_of(first, str(path)))

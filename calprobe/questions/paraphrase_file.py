@@ -39,7 +39,7 @@ def read_paraphrases(path: str | Path) -> ParaphraseFile:
     Raises:
         ProbeFormatError: a line is not one, or a question is there twice; names file, line and fix.
     """
-    given, path = str(path), Path(path).expanduser()
+    typed, path = str(path), Path(path).expanduser()
     lines: dict[tuple[str, str], tuple[str, ...]] = {}
     first: dict[tuple[str, str], int] = {}
     sources: dict[str, None] = {}
@@ -52,7 +52,7 @@ def read_paraphrases(path: str | Path) -> ParaphraseFile:
         lines[key], first[key] = texts, number
         if source := record.get("paraphrase_source"):
             sources[str(source)] = None
-    return ParaphraseFile(given, hashlib.sha256(path.read_bytes()).hexdigest(), lines, tuple(sources))
+    return ParaphraseFile(typed, hashlib.sha256(path.read_bytes()).hexdigest(), lines, tuple(sources))
 
 
 def _read(record: Mapping[str, Any], where: str) -> tuple[tuple[str, str], tuple[str, ...]]:
@@ -63,7 +63,7 @@ def _read(record: Mapping[str, Any], where: str) -> tuple[tuple[str, str], tuple
         raise ProbeFormatError(f'{where}: "id" must be the id of a question; add it')
     if not isinstance(texts, list) or not all(isinstance(text, str) and text.strip() for text in texts):
         raise ProbeFormatError(f'{where}: "paraphrases" must be a list of texts, none of them empty')
-    own = record.get("set", "")
-    if not isinstance(own, str):
+    set_name = record.get("set", "")
+    if not isinstance(set_name, str):
         raise ProbeFormatError(f'{where}: "set" must be the name of a question set; fix it, or leave it out')
-    return (own, str(name)), tuple(text.strip() for text in texts)
+    return (set_name, str(name)), tuple(text.strip() for text in texts)

@@ -56,28 +56,28 @@ def public_pool(paths: Mapping[str, Path], layout: Layout, place: Surroundings, 
         UsageError: the set has no questions of the wanted kind.
     """
     reader = layout.readers[kind_asked(layout, as_, place.set)]
-    found: dict[str, Question] = {}
+    questions: dict[str, Question] = {}
     faults: list[str] = []
     repeated = 0
     for row in read_rows(list(paths.values())):
         try:
             question = reader(row, place)
         except ColumnFault as fault:
-            what = f"not of the layout of {layout.name}: {fault}"
+            problem = f"not of the layout of {layout.name}: {fault}"
             raise ProbeFormatError(
-                f"{row.where}: {what}; give a file of it, or one in calprobe's own format"
+                f"{row.where}: {problem}; give a file of it, or one in calprobe's own format"
             ) from fault
         except QuestionFault as fault:
             faults.append(f"{row.where}: {fault}")
             continue
-        repeated += question.id in found
-        found.setdefault(question.id, question)
-    if not found:
+        repeated += question.id in questions
+        questions.setdefault(question.id, question)
+    if not questions:
         raise ProbeFormatError(
             f"{faults[0] if faults else place.set}: and no other row can be asked; choose another split"
         )
     notes = tuple(_left_out(faults, repeated))
-    return pool_of(list(found.values()), notes, {name: sha256_of(path) for name, path in paths.items()})
+    return pool_of(list(questions.values()), notes, {name: sha256_of(path) for name, path in paths.items()})
 
 
 def kind_asked(layout: Layout, as_: AskedAs | None, name: str) -> QuestionKind:
@@ -98,11 +98,11 @@ def grouped(pool: Pool, groups: Sequence[str], name: str) -> list[int]:
         return list(range(pool.size))
     places = [place for place, group in enumerate(pool.groups) if group in groups]
     if not places:
-        known = [group for group in dict.fromkeys(pool.groups) if group]
-        if not known:
+        names = [group for group in dict.fromkeys(pool.groups) if group]
+        if not names:
             raise UsageError(f"--groups {','.join(groups)}: the questions of {name} have no groups")
-        listed = ", ".join(known[:8]) + (", .." if len(known) > 8 else "")
-        meant = did_you_mean(groups[0], known) or f"; it has {listed}"
+        listed = ", ".join(names[:8]) + (", .." if len(names) > 8 else "")
+        meant = did_you_mean(groups[0], names) or f"; it has {listed}"
         raise UsageError(f"--groups {','.join(groups)}: {name} has no such group{meant}")
     return places
 

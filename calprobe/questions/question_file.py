@@ -112,7 +112,7 @@ def read_question(record: Mapping[str, Any]) -> Question:
 
 def _check_keys(record: Mapping[str, Any]) -> None:
     for key in record:
-        free = [known for known in KEYS if known not in record]
+        free = [name for name in KEYS if name not in record]
         if OTHERS_KEYS.get(key) in free:
             raise QuestionFault(f"key {key!r} is not read; call it {OTHERS_KEYS[key]!r}")
         if key not in KEYS and (meant := did_you_mean(key, free)):
@@ -133,9 +133,9 @@ def _kind_of(record: Mapping[str, Any]) -> QuestionKind:
     if isinstance(answer, list):
         return "open"
     if isinstance(answer, str):
-        what = "without options, an answer in quotes is unclear"
+        problem = "without options, an answer in quotes is unclear"
         raise QuestionFault(
-            f"{what}; write a number without quotes, or texts that are right in a list: [{answer!r:.40}]"
+            f"{problem}; write a number without quotes, or texts that are right in a list: [{answer!r:.40}]"
         )
     return "number"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from calprobe.questions.types import Question
 
-_DEFAULTS = {each.name: each.default for each in fields(Question) if each.default is not MISSING}
+_DEFAULTS = {field.name: field.default for field in fields(Question) if field.default is not MISSING}
 
 
 def question_record(question: Question) -> dict[str, Any]:
@@ -19,14 +19,16 @@ def question_record(question: Question) -> dict[str, Any]:
     >>> question_record(Question("q1", "How many?", "number", number=3.0))
     {'id': 'q1', 'text': 'How many?', 'kind': 'number', 'number': 3.0}
     """
-    values = {each.name: getattr(question, each.name) for each in fields(Question)}
-    kept = {name: value for name, value in values.items() if name not in _DEFAULTS or value != _DEFAULTS[name]}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
+    values = {field.name: getattr(question, field.name) for field in fields(Question)}
+    changed = {name: value for name, value in values.items() if name not in _DEFAULTS or value != _DEFAULTS[name]}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
 
 
 def question_of_record(record: Mapping[str, Any]) -> Question:
     """The question of which `question_record` made the record; TypeError if it has other keys than a question."""
-    values: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in record.items()}
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in record.items()
+    }
     return Question(**values)
 
 

@@ -59,8 +59,8 @@ def stored_files(entry: NamedSet, split: str, fetched: FetchedSet) -> dict[str, 
     names = entry.files_of(split, fetched.files)
     for name in names:
         if not _is(folder_of(entry) / name, fetched.files[name]):
-            what = f"question set {entry.name!r}: {name} in {folder_of(entry)} is missing or has changed"
-            raise DataMissingError(f"{what}; run `calprobe fetch {entry.name}`")
+            problem = f"question set {entry.name!r}: {name} in {folder_of(entry)} is missing or has changed"
+            raise DataMissingError(f"{problem}; run `calprobe fetch {entry.name}`")
     return {name: folder_of(entry) / name for name in names}
 
 
@@ -89,8 +89,8 @@ def files_in(place: Path, entry: NamedSet, split: str) -> dict[str, Path]:
         flat = {name: f"{entry.splits[split].rpartition('/')[0]}/{name}".lstrip("/") for name in below}
         names = [name for name, as_there in flat.items() if entry.files_of(split, [as_there])]
     if not names:
-        what = f"no file of {entry.name}'s split {split} ({entry.splits[split]}) in {place}"
-        raise UsageError(f"{what}; give the file itself: {entry.name}=FILE")
+        problem = f"no file of {entry.name}'s split {split} ({entry.splits[split]}) in {place}"
+        raise UsageError(f"{problem}; give the file itself: {entry.name}=FILE")
     return {name: below[name] for name in sorted(names)}
 
 
@@ -100,8 +100,8 @@ def split_of_name(path: Path) -> str:
     >>> split_of_name(Path("mmlu_test.jsonl.gz")), split_of_name(Path("train-00000-of-00001.parquet"))
     ('test', 'train')
     """
-    found = _SPLIT.findall(path.name)
-    return found[-1] if found else ""
+    splits = _SPLIT.findall(path.name)
+    return splits[-1] if splits else ""
 
 
 def _is(path: Path, sha256: str) -> bool:

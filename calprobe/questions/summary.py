@@ -51,8 +51,8 @@ class SetSummary:
         lengths = {"question_lengths": self.question_lengths, "option_lengths": self.option_lengths}
         plain = {name: getattr(self, name) for name in self.__slots__ if name not in lengths}
         measured = {
-            name: None if each is None else {"median": each.median, "longest": each.longest}
-            for name, each in lengths.items()
+            name: None if length is None else {"median": length.median, "longest": length.longest}
+            for name, length in lengths.items()
         }
         return {**plain, **measured, "odd": list(self.odd)}
 
@@ -64,22 +64,22 @@ def summary_of(questions: QuestionSet) -> SetSummary:
     >>> summary_of(load_questions(["mini"])[0]).options
     {4: 583}
     """
-    every = questions.questions
-    options = [option for question in every for option in question.options]
-    groups = Counter(question.group for question in every)
+    all_questions = questions.questions
+    options = [option for question in all_questions for option in question.options]
+    groups = Counter(question.group for question in all_questions)
     return SetSummary(
         name=questions.name,
-        questions=len(every),
+        questions=len(all_questions),
         shots=len(questions.shots),
-        kinds=dict(Counter(question.kind for question in every).most_common()),
+        kinds=dict(Counter(question.kind for question in all_questions).most_common()),
         groups=dict(groups.most_common()) if set(groups) != {""} else {},
-        options=dict(sorted(Counter(len(question.options) for question in every if question.options).items())),
-        chance=fmean(question.chance for question in every) if every else 0.0,
-        gold_places=dict(sorted(Counter(q.answer for q in every if q.answer is not None).items())),
-        question_lengths=_lengths([f"{question.context}{question.text}" for question in every] or [""]),
+        options=dict(sorted(Counter(len(question.options) for question in all_questions if question.options).items())),
+        chance=fmean(question.chance for question in all_questions) if all_questions else 0.0,
+        gold_places=dict(sorted(Counter(q.answer for q in all_questions if q.answer is not None).items())),
+        question_lengths=_lengths([f"{question.context}{question.text}" for question in all_questions] or [""]),
         option_lengths=_lengths(options) if options else None,
-        wordings=min((len(question.wordings) for question in every), default=0),
-        odd=(*questions.notes, *_odd(every)),
+        wordings=min((len(question.wordings) for question in all_questions), default=0),
+        odd=(*questions.notes, *_odd(all_questions)),
     )
 
 
@@ -91,40 +91,40 @@ def _lengths(texts: Sequence[str]) -> Lengths:
 def _odd(questions: Sequence[Question]) -> Iterator[str]:
     """What is odd about questions, one sentence a kind of oddity."""
     yield from _note("Asked more than once, in the same words and with the same options", _repeated(questions))
-    same = [q for q in questions if len({reads_as(option) for option in q.options}) < len(q.options)]
-    yield from _note("Two options read the same", same)
-    gold = [q for q in same if q.answer is not None and _is_doubled(q, q.answer)]
+    doubled = [q for q in questions if len({reads_as(option) for option in q.options}) < len(q.options)]
+    yield from _note("Two options read the same", doubled)
+    gold = [q for q in doubled if q.answer is not None and _is_doubled(q, q.answer)]
     yield from _note("The right option reads the same as another", gold)
     refers = [q for q in questions if any(_REFERS.match(option) for option in q.options)]
     yield from _note('An option refers to others ("all of the above")', refers)
-    shown = [q for q in questions if q.answer is not None and _names_label(q)]
-    yield from _note("An option's text is the label of another option", shown)
+    mislabelled = [q for q in questions if q.answer is not None and _names_label(q)]
+    yield from _note("An option's text is the label of another option", mislabelled)
     firsts = Counter(q.labels[0] for q in questions if q.labels)
     if len(firsts) > 1:
         kinds = ", ".join(f"from {label} in {count:,}" for label, count in firsts.most_common(NAMED))
         yield f"Labels differ between questions: {kinds}."
-    given = [
+    answered = [
         q for q in questions if any(reads_as(text) in reads_as(q.text) for text in q.accepted[:1] if len(text) > 2)
     ]
-    yield from _note("The answer stands in the question", given)
+    yield from _note("The answer stands in the question", answered)
 
 
-def _note(what: str, found: Sequence[Question]) -> Iterator[str]:
-    if found:
-        names = ", ".join(question.id for question in found[:NAMED])
-        more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
-        yield f"{what}: {counted(len(found), 'question')} ({names}{more})."
+def _note(oddity: str, questions: Sequence[Question]) -> Iterator[str]:
+    if questions:
+        names = ", ".join(question.id for question in questions[:NAMED])
+        remainder = f" and {len(questions) - NAMED:,} more" if len(questions) > NAMED else ""
+        yield f"{oddity}: {counted(len(questions), 'question')} ({names}{remainder})."
 
 
 def _repeated(questions: Sequence[Question]) -> list[Question]:
     seen: set[tuple[object, ...]] = set()
-    found = []
+    repeated = []
     for question in questions:
-        asked = (reads_as(question.context), reads_as(question.text), frozenset(map(reads_as, question.options)))
-        if asked in seen:
-            found.append(question)
-        seen.add(asked)
-    return found
+        key = (reads_as(question.context), reads_as(question.text), frozenset(map(reads_as, question.options)))
+        if key in seen:
+            repeated.append(question)
+        seen.add(key)
+    return repeated
 
 
 def _is_doubled(question: Question, answer: int) -> bool:

@@ -37,15 +37,15 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
     """
     places = grouped(found.pool, options.groups, found.name)
     chosen = _chosen(found, places, options)
-    others = pool_of_examples(found.shots, options)
+    shot_pool = pool_of_examples(found.shots, options)
     shots: tuple[Question, ...] = ()
     notes = found.pool.notes
-    asked = _questions(found.pool, chosen) if options.shots else ()
-    kinds = dict.fromkeys(question.kind for question in asked)
-    if options.shots and others is not None:
-        shots = last_examples(others, range(others.size), (), asked, kinds, options)
+    asked_questions = _questions(found.pool, chosen) if options.shots else ()
+    kinds = dict.fromkeys(question.kind for question in asked_questions)
+    if options.shots and shot_pool is not None:
+        shots = last_examples(shot_pool, range(shot_pool.size), (), asked_questions, kinds, options)
     elif options.shots:
-        shots = last_examples(found.pool, places, chosen, asked, kinds, options)
+        shots = last_examples(found.pool, places, chosen, asked_questions, kinds, options)
         if len(shots) < options.shots * len(kinds) and options.draw is None:
             shots = last_examples(found.pool, places, (), (), kinds, options)
             held_back = {text_of(shot) for shot in shots}
@@ -58,7 +58,7 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
     source = replace(
         found.source,
         fingerprint=fingerprint_of_questions(questions),
-        files={**found.pool.files, **({} if others is None else others.files)},
+        files={**found.pool.files, **({} if shot_pool is None else shot_pool.files)},
     )
     if not found.source.available or options.groups or rule_of(options) != "all":
         source = replace(
@@ -73,14 +73,14 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
     return QuestionSet(found.name, questions, source, shots, notes)
 
 
-def _chosen(found: FoundSet, places: Sequence[int], options: QuestionOptions) -> list[int]:
+def _chosen(found_set: FoundSet, places: Sequence[int], options: QuestionOptions) -> list[int]:
     """Those of the places that are asked."""
     if options.draw is None or options.draw_rule != "relation":
-        return [places[place] for place in taken_places(len(places), options, found.name)]
-    if found.pool.of_each is None:
-        raise UsageError(f"--draw-rule relation: {found.name} has no facts of relations; leave --draw-rule out")
-    wanted = set(found.pool.of_each(options.draw, options.seed))
-    return [place for place in places if place in wanted]
+        return [places[place] for place in taken_places(len(places), options, found_set.name)]
+    if found_set.pool.of_each is None:
+        raise UsageError(f"--draw-rule relation: {found_set.name} has no facts of relations; leave --draw-rule out")
+    sampled = set(found_set.pool.of_each(options.draw, options.seed))
+    return [place for place in places if place in sampled]
 
 
 def _questions(pool: Pool, places: Sequence[int]) -> tuple[Question, ...]:

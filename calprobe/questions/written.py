@@ -49,8 +49,8 @@ def _record(question: Question, origin: Mapping[str, Any]) -> dict[str, Any]:
         record |= {"options": list(question.options), "labels": list(question.labels), "answer": question.answer}
     else:
         record["answer"] = list(question.accepted) if question.kind == "open" else question.number
-    more = {name: getattr(question, name) for name in ("unit", "context", "group", "paraphrases")}
-    record |= {name: list(value) if isinstance(value, tuple) else value for name, value in more.items() if value}
+    extras = {name: getattr(question, name) for name in ("unit", "context", "group", "paraphrases")}
+    record |= {name: list(value) if isinstance(value, tuple) else value for name, value in extras.items() if value}
     record[TAKEN_FROM] = origin
     try:
         is_same = read_question(record) == question

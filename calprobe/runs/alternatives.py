@@ -65,7 +65,11 @@ class Alternatives:
     def tokens(self, most: int | None = None) -> list[list[tuple[str, float]]]:
         """By position, texts with log-probabilities, the generated one first; of each, `most` at most."""
         return [
-            [(self.texts[at], value) for at, value in zip(places[:most], values[:most], strict=True) if at >= 0]
+            [
+                (self.texts[place], value)
+                for place, value in zip(places[:most], values[:most], strict=True)
+                if place >= 0
+            ]
             for places, values in zip(self.places.tolist(), self.logprobs.tolist(), strict=True)
         ]
 
@@ -84,17 +88,17 @@ class Alternatives:
         ((' Rome', ' Paris', '.'), [[0, 1], [2, -1]])
         """
         width = max(map(len, positions), default=0)
-        known: dict[tuple[str, int | None], int] = {}
+        index: dict[tuple[str, int | None], int] = {}
         places = np.full((len(positions), width), NOTHING, np.int32)
         logprobs = np.full((len(positions), width), -np.inf, np.float32)
-        for row, own in enumerate(positions):
-            for column, (text, number, logprob) in enumerate(own):
-                places[row, column] = known.setdefault((text, number), len(known))
+        for row, alternatives in enumerate(positions):
+            for column, (text, number, logprob) in enumerate(alternatives):
+                places[row, column] = index.setdefault((text, number), len(index))
                 logprobs[row, column] = logprob
-        ids = [number for _, number in known if number is not None]
+        ids = [number for _, number in index if number is not None]
         return cls(
-            tuple(text for text, _ in known),
-            tuple(ids) if len(ids) == len(known) else (),
+            tuple(text for text, _ in index),
+            tuple(ids) if len(ids) == len(index) else (),
             places,
             logprobs,
             np.array(list(entropies), np.float32),
@@ -109,9 +113,9 @@ def least_entropy(logprobs: npt.ArrayLike) -> float:
     1.0397
     """
     masses = np.exp(np.asarray(logprobs, np.float64))
-    every = np.append(masses, max(0.0, 1 - masses.sum()))
-    every = every[every > 1e-12]
-    return max(0.0, float(-(every * np.log(every)).sum()))
+    probabilities = np.append(masses, max(0.0, 1 - masses.sum()))
+    probabilities = probabilities[probabilities > 1e-12]
+    return max(0.0, float(-(probabilities * np.log(probabilities)).sum()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +180,14 @@ def alternatives_column(column: pa.ChunkedArray) -> list[Alternatives | None]:
     complete = rows.field("complete").to_pylist()
     return [
         _checked(
-            tuple(words[ends[at] : ends[at + 1]]),
-            tuple(lists["ids"][at].tolist()),
-            (lists["places"][at], lists["logprobs"][at], lists["entropies"][at]),
-            bool(complete[at]),
+            tuple(words[ends[row] : ends[row + 1]]),
+            tuple(lists["ids"][row].tolist()),
+            (lists["places"][row], lists["logprobs"][row], lists["entropies"][row]),
+            bool(complete[row]),
         )
-        if there
+        if is_valid
         else None
-        for at, there in enumerate(valid)
+        for row, is_valid in enumerate(valid)
     ]
 
 

@@ -27,8 +27,10 @@ def joined(
     """
     sets = _joined_sets(there, wanted)
     pieces = {a.piece: a for a in stored.asked}
-    for more in asked.asked:
-        pieces[more.piece] = _joined_piece(pieces[more.piece], more) if more.piece in pieces else more
+    for asked_piece in asked.asked:
+        pieces[asked_piece.piece] = (
+            _joined_piece(pieces[asked_piece.piece], asked_piece) if asked_piece.piece in pieces else asked_piece
+        )
     _refuse_gaps(stored, there, asked, wanted, sets)
     variants = {v.name: v for v in (*stored.prompts.variants, *asked.prompts.variants)}
     stated = {s.name: s for s in (*stored.prompts.stated, *asked.prompts.stated)}
@@ -45,7 +47,7 @@ def joined(
     )
     manifest = replace(
         stored,
-        sets=tuple(_record(stored, asked, found) for found in sets.values()),
+        sets=tuple(_record(stored, asked, stored_set) for stored_set in sets.values()),
         prompts=with_own_fingerprint(prompts, base.prompts),
         asked=tuple(pieces.values()),
         study=asked.study or stored.study,
@@ -56,69 +58,74 @@ def joined(
     return manifest, tuple(sets.values())
 
 
-def _joined_sets(there: Sequence[StoredSet], wanted: Sequence[StoredSet]) -> dict[str, StoredSet]:
-    sets = {found.name: found for found in there}
-    for more in wanted:
-        own = sets.get(more.name)
-        if own is None:
-            sets[more.name] = more
+def _joined_sets(stored: Sequence[StoredSet], requested: Sequence[StoredSet]) -> dict[str, StoredSet]:
+    sets = {question_set.name: question_set for question_set in stored}
+    for asked_set in requested:
+        stored_set = sets.get(asked_set.name)
+        if stored_set is None:
+            sets[asked_set.name] = asked_set
             continue
-        hashes, others = own.by_id, more.by_id
-        known, wordings = own.wordings_by_id, more.wordings_by_id
-        for question in hashes.keys() & others.keys():
+        hashes, asked_hashes = stored_set.by_id, asked_set.by_id
+        stored_wordings, asked_wordings = stored_set.wordings_by_id, asked_set.wordings_by_id
+        for question in hashes.keys() & asked_hashes.keys():
             # More wordings may be asked for, as long as those of the one are the first of the other.
-            is_other = any(one != two for one, two in zip(known[question], wordings[question], strict=False))
-            if hashes[question] != others[question] or is_other:
+            is_other = any(
+                first != second
+                for first, second in zip(stored_wordings[question], asked_wordings[question], strict=False)
+            )
+            if hashes[question] != asked_hashes[question] or is_other:
                 raise UsageError(
-                    f"question {question} of {more.name} is not what it was when the run began; "
+                    f"question {question} of {asked_set.name} is not what it was when the run began; "
                     "give another folder with --out"
                 )
-        sets[more.name] = own.joined(more)
+        sets[asked_set.name] = stored_set.joined(asked_set)
     return sets
 
 
-def _joined_piece(one: AskedPiece, other: AskedPiece) -> AskedPiece:
-    stages = tuple(dict.fromkeys((*one.stages, *other.stages)))
+def _joined_piece(first: AskedPiece, second: AskedPiece) -> AskedPiece:
+    stages = tuple(dict.fromkeys((*first.stages, *second.stages)))
     return replace(
-        one,
+        first,
         stages=stages,
-        samples=max(one.samples, other.samples),
-        labels=other.labels if one.labels is None else one.labels,
-        closed=other.closed if one.closed is None else one.closed,
-        examples=other.examples if one.examples is None else one.examples,
-        alternatives=other.alternatives if one.alternatives is None else one.alternatives,
+        samples=max(first.samples, second.samples),
+        labels=second.labels if first.labels is None else first.labels,
+        closed=second.closed if first.closed is None else first.closed,
+        examples=second.examples if first.examples is None else first.examples,
+        alternatives=second.alternatives if first.alternatives is None else first.alternatives,
     )
 
 
 def _refuse_gaps(
     stored: AskManifest,
-    there: Sequence[StoredSet],
-    asked: AskManifest,
-    wanted: Sequence[StoredSet],
+    stored_sets: Sequence[StoredSet],
+    requested: AskManifest,
+    requested_sets: Sequence[StoredSet],
     sets: Mapping[str, StoredSet],
 ) -> None:
     """Raise UsageError if the joined run has requests that neither run has."""
-    ids = [{found.name: set(found.by_id) for found in sets} for sets in (there, wanted)]
-    rows = [{a.piece: a for a in manifest.asked} for manifest in (stored, asked)]
-    for piece in rows[0].keys() | rows[1].keys():
-        owned = [(ids[n][has[piece].set], _requests(has[piece])) for n, has in enumerate(rows) if piece in has]
-        name = next(has[piece].set for has in rows if piece in has)
+    ids = [
+        {question_set.name: set(question_set.by_id) for question_set in sets} for sets in (stored_sets, requested_sets)
+    ]
+    runs = [{a.piece: a for a in manifest.asked} for manifest in (stored, requested)]
+    for piece in runs[0].keys() | runs[1].keys():
+        owned = [(ids[n][run[piece].set], _requests(run[piece])) for n, run in enumerate(runs) if piece in run]
+        name = next(run[piece].set for run in runs if piece in run)
         everything = {request for _, requests in owned for request in requests}
         count = sum(len(questions) * len(requests) for questions, requests in owned)
         if len(owned) == 2:
             count -= len(owned[0][0] & owned[1][0]) * len(owned[0][1] & owned[1][1])
         # Samples times stages is a rectangle, too: two of each in one run, three of one stage in the other, is none.
-        stages, most = {stage for stage, _ in everything}, len({sample for _, sample in everything})
-        full = sum(1 if stage in ONCE else most for stage in stages)
+        stages, n_samples = {stage for stage, _ in everything}, len({sample for _, sample in everything})
+        full = sum(1 if stage in ONCE else n_samples for stage in stages)
         if len(sets[name].questions) * full != count:
             raise UsageError(
-                f"the run has {_extent(stored, name)}, requested {_extent(asked, name)}; in a run, all questions of a "
-                f"set are asked under each variant and in each stage: {_FIX}"
+                f"the run has {_extent(stored, name)}, requested {_extent(requested, name)}; in a run, all questions "
+                f"of a set are asked under each variant and in each stage: {_FIX}"
             )
 
 
-def _requests(asked: AskedPiece) -> set[tuple[str, int]]:
-    return set(asked.requests)
+def _requests(piece: AskedPiece) -> set[tuple[str, int]]:
+    return set(piece.requests)
 
 
 def _extent(manifest: AskManifest, name: str) -> str:
@@ -128,16 +135,16 @@ def _extent(manifest: AskManifest, name: str) -> str:
     return f"{counted(count, 'question')} of {name} under {', '.join(variants)} with {', '.join(stages)}"
 
 
-def _record(stored: AskManifest, asked: AskManifest, found: StoredSet) -> QuestionSetRecord:
+def _record(stored: AskManifest, requested: AskManifest, questions: StoredSet) -> QuestionSetRecord:
     """The record of a joined set: what the run or the request says of it, whichever has all of its questions."""
-    records = [r for manifest in (stored, asked) for r in manifest.sets if r.name == found.name]
+    records = [r for manifest in (stored, requested) for r in manifest.sets if r.name == questions.name]
     for record in records:
-        if record.fingerprint == found.fingerprint:
+        if record.fingerprint == questions.fingerprint:
             return record
     rules = [record.source.rule for record in records]
     if len(set(rules)) > 1:
         raise UsageError(
-            f"questions of {found.name} were taken by the rule {rules[0]}, and are now by {rules[1]}: together they "
-            "are neither; give the same --draw-rule (or --limit), or another folder with --out"
+            f"questions of {questions.name} were taken by the rule {rules[0]}, and are now by {rules[1]}: together "
+            "they are neither; give the same --draw-rule (or --limit), or another folder with --out"
         )
-    return found.record
+    return questions.record

@@ -64,7 +64,7 @@ class AskManifest(RunManifest):
     @property
     def p_true(self) -> str:
         """What asks whether an answer is true; empty where the run does not ask."""
-        return self.prompts.p_true if any(P_TRUE in asked.stages for asked in self.asked) else ""
+        return self.prompts.p_true if any(P_TRUE in piece.stages for piece in self.asked) else ""
 
     @property
     def is_import(self) -> bool:
@@ -80,7 +80,7 @@ class AskManifest(RunManifest):
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
         """`SET.VARIANT` with each paraphrase, in the order of asking."""
-        return tuple(asked.piece for asked in self.asked)
+        return tuple(asked_piece.piece for asked_piece in self.asked)
 
     def asked_piece(self, piece: Piece) -> AskedPiece:
         """What the piece asks; KeyError for a piece of another run."""
@@ -88,7 +88,7 @@ class AskManifest(RunManifest):
 
     @cached_property
     def _asked(self) -> dict[Piece, AskedPiece]:
-        return {asked.piece: asked for asked in self.asked}
+        return {asked_piece.piece: asked_piece for asked_piece in self.asked}
 
     def records(self) -> ReplyRecords:
         """Replies of pieces."""
@@ -132,63 +132,69 @@ class AskManifest(RunManifest):
     def differences(self, other: Self, words: tuple[str, str] = ("the run has", "requested")) -> list[str]:
         """One clause for each reason why the two cannot be parts of one run. Questions, variants and stages may differ,
         not the texts of a variant that both have."""
-        has, wants = self._fixed, other._fixed
-        differing = [key for key in has if has[key] != wants[key]]
+        fields, other_fields = self._fixed, other._fixed
+        differing = [key for key in fields if fields[key] != other_fields[key]]
         if {"model", "backend"}.intersection(differing):
             differing = [key for key in differing if key not in _OF_MODEL]
-        shown = [f"{key}: {words[0]} {_shown(self, key)}, {words[1]} {_shown(other, key)}" for key in differing]
-        return [*shown, *self._other_texts(other, words)]
+        reasons = [f"{key}: {words[0]} {_shown(self, key)}, {words[1]} {_shown(other, key)}" for key in differing]
+        return [*reasons, *self._other_texts(other, words)]
 
     def _other_texts(self, other: Self, words: tuple[str, str]) -> Iterator[str]:
-        texts, others = _variant_texts(self), _variant_texts(other)
-        if changed := [name for name in texts if texts[name] != others.get(name, texts[name])]:
-            one, two = self.prompts, other.prompts
-            if (one.name, one.path, self.overrides) == (two.name, None, other.overrides):
-                yield f"prompts {one.name}: they have changed since the run was asked"
+        texts, other_texts = _variant_texts(self), _variant_texts(other)
+        if changed := [name for name in texts if texts[name] != other_texts.get(name, texts[name])]:
+            prompts, other_prompts = self.prompts, other.prompts
+            if (prompts.name, prompts.path, self.overrides) == (other_prompts.name, None, other.overrides):
+                yield f"prompts {prompts.name}: they have changed since the run was asked"
             yield f"variant{'s' * (len(changed) > 1)} {', '.join(changed)}: the text or its settings differ"
         stated = {s.name: s for s in self.prompts.stated}
         if pairs := [(stated[s.name], s) for s in other.prompts.stated if s != stated.get(s.name, s)]:
-            yield f"stated {', '.join(wanted.name for _, wanted in pairs)}: {_other_budgets(pairs, words)}"
+            yield f"stated {', '.join(prompt.name for _, prompt in pairs)}: {_other_budgets(pairs, words)}"
         if self.paraphrases and other.paraphrases and self.paraphrases.fingerprint != other.paraphrases.fingerprint:
             yield f"paraphrases: {words[0]} {self.paraphrases.path}, {words[1]} {other.paraphrases.path}, another file"
-        for what, own, others_own in (
+        for subject, value, other_value in (
             ("p_true", self.p_true, other.p_true),
             ("abstentions", self.prompts.abstentions, other.prompts.abstentions),
             ("counterfactual answers", self.counterfactual, other.counterfactual),
         ):
-            if own and others_own and own != others_own:
-                yield f"{what}: {'the text differs' if what == 'p_true' else 'these differ'}"
+            if value and other_value and value != other_value:
+                yield f"{subject}: {'the text differs' if subject == 'p_true' else 'these differ'}"
         yield from self._other_requests(other, words)
 
     def _other_requests(self, other: Self, words: tuple[str, str]) -> Iterator[str]:
         """What decides the requests of a piece beside its texts, where both runs ask it; the first piece of each."""
-        both = [(piece, own, other._asked[piece]) for piece, own in self._asked.items() if piece in other._asked]
-        for what, name in (
+        triples = [
+            (piece, asked_piece, other._asked[piece])
+            for piece, asked_piece in self._asked.items()
+            if piece in other._asked
+        ]
+        for subject, name in (
             ("probabilities of labels", "labels"),
             ("probabilities of stated confidences", "closed"),
             ("alternatives of tokens", "alternatives"),
             ("examples in prompts", "examples"),
         ):
-            for piece, *rows in both:
-                has, wants = (getattr(row, name) for row in rows)
-                if None not in (has, wants) and has != wants:
-                    shown = "others" if name == "examples" else f"{words[0]} {_yes(has)}, {words[1]} {_yes(wants)}"
-                    yield f"{what} ({piece.relation}): {shown}"
+            for piece, *rows in triples:
+                value, other_value = (getattr(row, name) for row in rows)
+                if None not in (value, other_value) and value != other_value:
+                    text = (
+                        "others" if name == "examples" else f"{words[0]} {_yes(value)}, {words[1]} {_yes(other_value)}"
+                    )
+                    yield f"{subject} ({piece.relation}): {text}"
                     break
 
     def covers(self, other: Self) -> bool:
         """Whether the run has all that the other has: the same questions of its sets, their pieces, and
         the size of the model if the other knows it."""
-        has = {record.name: record.fingerprint for record in self.sets}
+        fingerprints = {record.name: record.fingerprint for record in self.sets}
         return (
             other.model.size in (None, self.model.size)
             and all(
                 piece in self._asked
-                and set(asked.stages) <= set(self._asked[piece].stages)
-                and asked.samples <= self._asked[piece].samples
-                for piece, asked in other._asked.items()
+                and set(asked_piece.stages) <= set(self._asked[piece].stages)
+                and asked_piece.samples <= self._asked[piece].samples
+                for piece, asked_piece in other._asked.items()
             )
-            and all(has.get(record.name) == record.fingerprint for record in other.sets)
+            and all(fingerprints.get(record.name) == record.fingerprint for record in other.sets)
         )
 
     def grown(self, other: Self) -> Self:
@@ -202,8 +208,8 @@ class AskManifest(RunManifest):
 
     def stamps(self, piece: Piece) -> tuple[str, ...]:
         """SHA-256 (hex) of what all replies of the piece share; what else decides one is in its own key."""
-        asked = self._asked[piece]
-        return (sha256_of([self._fixed, list(piece), _variant_texts(self)[asked.variant]]),)
+        asked_piece = self._asked[piece]
+        return (sha256_of([self._fixed, list(piece), _variant_texts(self)[asked_piece.variant]]),)
 
     def describe(self) -> str:
         """The engine, where label probabilities come from, and how replies were generated."""
@@ -215,9 +221,9 @@ class AskManifest(RunManifest):
         )
         if refusal := backend.refused.get("temperature"):
             how = f"at the model's own temperature, since the server takes no other ({refusal})"
-        own = {v.name: v.temperature for v in self.prompts.variants if v.temperature is not None}
-        how += "".join(f", {name} at temperature {value:g}" for name, value in own.items())
-        later = "".join(f", some replies by {versions_text(each)}" for each in self.later_versions)
+        temperatures = {v.name: v.temperature for v in self.prompts.variants if v.temperature is not None}
+        how += "".join(f", {name} at temperature {value:g}" for name, value in temperatures.items())
+        later = "".join(f", some replies by {versions_text(versions)}" for versions in self.later_versions)
         first = f" (first {versions_text(backend.versions)})" if later else ""
         behind = ", no label behind the reply" if self._lacks_finals else ""
         return (
@@ -232,9 +238,9 @@ class AskManifest(RunManifest):
     def origin(self) -> dict[str, str]:
         """The study with what it was overridden by, and where the questions come from: split, revision and draw."""
         changed = f", overridden by {' '.join(self.overrides)}" if self.overrides else ""
-        found = {} if self.study is None else {"study": f"{self.study}{changed}"}
-        found |= {"questions": "; ".join(_source_text(record) for record in self.sets)}
-        return found | ({} if self.paraphrases is None else {"paraphrases": self.paraphrases.describe()})
+        texts = {} if self.study is None else {"study": f"{self.study}{changed}"}
+        texts |= {"questions": "; ".join(_source_text(record) for record in self.sets)}
+        return texts | ({} if self.paraphrases is None else {"paraphrases": self.paraphrases.describe()})
 
     def merged(self, created: str, others: Sequence[Self] = ()) -> Self:
         """The manifest of the complete run: the sets, variants and stages of all."""
@@ -242,24 +248,26 @@ class AskManifest(RunManifest):
         for record in (record for other in others for record in other.sets):
             if sets.setdefault(record.name, record).fingerprint != record.fingerprint:
                 raise UsageError(f"questions of {record.name}: the runs have different ones; merge shares of one run")
-        asked = dict(self._asked)
-        for piece, wanted in ((piece, wanted) for other in others for piece, wanted in other._asked.items()):
-            if asked.setdefault(piece, wanted) != wanted:
+        pieces = dict(self._asked)
+        for piece, asked_piece in (
+            (piece, asked_piece) for other in others for piece, asked_piece in other._asked.items()
+        ):
+            if pieces.setdefault(piece, asked_piece) != asked_piece:
                 raise UsageError(f"{piece.relation}: the runs asked different stages; ask for the same in each")
         variants = {v.name: v for manifest in (*reversed(others), self) for v in manifest.prompts.variants}
         stated = {s.name: s for manifest in (*reversed(others), self) for s in manifest.prompts.stated}
-        p_true = next((own.p_true for own in (self, *others) if own.p_true), self.prompts.p_true)
+        p_true = next((share.p_true for share in (self, *others) if share.p_true), self.prompts.p_true)
         prompts = with_own_fingerprint(
             replace(self.prompts, variants=tuple(variants.values()), stated=tuple(stated.values()), p_true=p_true),
             self.prompts,
         )
-        made = replace(
-            self, sets=tuple(sets.values()), prompts=prompts, asked=tuple(asked.values()), shard=None, created=created
+        merged = replace(
+            self, sets=tuple(sets.values()), prompts=prompts, asked=tuple(pieces.values()), shard=None, created=created
         )
         for other in others:
             for versions in (other.backend.versions, *other.later_versions):
-                made = made.answered_by(versions)
-        return made
+                merged = merged.answered_by(versions)
+        return merged
 
     def recorded_only(self) -> dict[str, object]:
         """Where the server was, and the versions of what answered."""
@@ -274,7 +282,7 @@ class AskManifest(RunManifest):
 
 def _source_text(record: QuestionSetRecord) -> str:
     source = record.source
-    parts = [
+    clauses = [
         counted(record.n_asked, "question"),
         "" if record.n_roots is None else counted(record.n_questions, "claim"),
         f"split {source.split}" if source.split else "",
@@ -282,7 +290,7 @@ def _source_text(record: QuestionSetRecord) -> str:
         f"rule {source.rule}",
         f"{counted(record.held_back, 'other')} held back as examples" if record.held_back else "",
     ]
-    return f"{record.name} ({', '.join(part for part in parts if part)})"
+    return f"{record.name} ({', '.join(clause for clause in clauses if clause)})"
 
 
 def versions_text(versions: Mapping[str, str]) -> str:
@@ -327,20 +335,22 @@ def _variant_texts(manifest: AskManifest) -> dict[str, str]:
 
 def _other_budgets(pairs: Sequence[tuple[Stated, Stated]], words: tuple[str, str]) -> str:
     """How the prompts of each pair differ: by their budgets of new tokens, or by more."""
-    budgets = {(one.max_new_tokens, two.max_new_tokens) for one, two in pairs}
-    if len(budgets) > 1 or any(replace(one, max_new_tokens=two.max_new_tokens) != two for one, two in pairs):
+    budgets = {(first.max_new_tokens, second.max_new_tokens) for first, second in pairs}
+    if len(budgets) > 1 or any(
+        replace(first, max_new_tokens=second.max_new_tokens) != second for first, second in pairs
+    ):
         return "the text or its settings differ"
-    ((has, wants),) = budgets
-    return f"{words[0]} {has} new tokens, {words[1]} {wants} (--stated-tokens)"
+    ((tokens, other_tokens),) = budgets
+    return f"{words[0]} {tokens} new tokens, {words[1]} {other_tokens} (--stated-tokens)"
 
 
 def _has_end(variant: Variant) -> bool:
     """Whether anything is asked for behind a reply with the budget of finals: a label or a conclusion."""
-    return any(own.final or own.conclusion for own in (variant, *variant.wordings.values()))
+    return any(wording.final or wording.conclusion for wording in (variant, *variant.wordings.values()))
 
 
-def _yes(asked: bool | int) -> str:
-    return "some" if asked else "none"
+def _yes(value: bool | int) -> str:
+    return "some" if value else "none"
 
 
 def _shown(manifest: AskManifest, key: str) -> str:
@@ -364,10 +374,17 @@ def asked_faults(manifest: AskManifest) -> Iterator[str]:
     if (size := manifest.model.size) is not None and not 0 <= (size.embeddings or 0) <= size.parameters > 0:
         yield "model: size must be a number of parameters, those of embeddings among them"
     variants = {variant.name for variant in manifest.prompts.variants}
-    for asked in manifest.asked:
-        if asked.set not in names or asked.variant not in variants:
-            yield f"asked: {asked.set!r:.60} under {asked.variant!r:.60} is not of the run's sets and variants"
-        if not asked.stages or len(set(asked.stages)) < len(asked.stages) or not 1 <= asked.samples <= 1_000_000:
-            yield f"asked: stages or samples of {asked.piece.relation!r:.60} are wrong"
-        if not 0 <= asked.paraphrase <= 999_999:
-            yield f"asked: paraphrase must be 0 to 999999, got {asked.paraphrase}"
+    for asked_piece in manifest.asked:
+        if asked_piece.set not in names or asked_piece.variant not in variants:
+            yield (
+                f"asked: {asked_piece.set!r:.60} under {asked_piece.variant!r:.60} is not of the run's sets and "
+                "variants"
+            )
+        if (
+            not asked_piece.stages
+            or len(set(asked_piece.stages)) < len(asked_piece.stages)
+            or not 1 <= asked_piece.samples <= 1_000_000
+        ):
+            yield f"asked: stages or samples of {asked_piece.piece.relation!r:.60} are wrong"
+        if not 0 <= asked_piece.paraphrase <= 999_999:
+            yield f"asked: paraphrase must be 0 to 999999, got {asked_piece.paraphrase}"

@@ -37,10 +37,10 @@ class StoredSet:
     def of(cls, questions: QuestionSet) -> StoredSet:
         """The set as it is stored."""
         hashes = tuple(question_hash(question) for question in questions.questions)
-        kept = questions.questions if questions.source.quotable else tuple(map(_unquoted, questions.questions))
+        stored = questions.questions if questions.source.quotable else tuple(map(_unquoted, questions.questions))
         wordings = tuple(tuple(map(_text_hash, question.paraphrases)) for question in questions.questions)
         shots = tuple(shot.id for shot in questions.shots)
-        return cls(questions.name, questions.source, kept, hashes, shots, wordings if any(wordings) else ())
+        return cls(questions.name, questions.source, stored, hashes, shots, wordings if any(wordings) else ())
 
     @property
     def fingerprint(self) -> str:
@@ -57,13 +57,13 @@ class StoredSet:
     @property
     def by_id(self) -> Mapping[str, str]:
         """The hash of each question by its id."""
-        return {question.id: found for question, found in zip(self.questions, self.hashes, strict=True)}
+        return {question.id: digest for question, digest in zip(self.questions, self.hashes, strict=True)}
 
     @property
     def wordings_by_id(self) -> Mapping[str, tuple[str, ...]]:
         """The hashes of each question's other wordings by its id."""
-        every = self.wordings or ((),) * len(self.questions)
-        return {question.id: found for question, found in zip(self.questions, every, strict=True)}
+        wordings = self.wordings or ((),) * len(self.questions)
+        return {question.id: hashes for question, hashes in zip(self.questions, wordings, strict=True)}
 
     def as_set(self) -> QuestionSet:
         """The set, without examples."""
@@ -80,17 +80,17 @@ class StoredSet:
 
     def joined(self, other: StoredSet) -> StoredSet:
         """This set's questions, each in the wordings of both, then those of the other that it lacks."""
-        there = {question.id: question for question in other.questions}
-        kept = tuple(_in_more_wordings(question, there.get(question.id)) for question in self.questions)
-        own = self.by_id
-        more = [(q, h) for q, h in zip(other.questions, other.hashes, strict=True) if q.id not in own]
-        questions = (*kept, *(question for question, _ in more))
-        known, others = self.wordings_by_id, other.wordings_by_id
-        wordings = tuple(max(known.get(q.id, ()), others.get(q.id, ()), key=len) for q in questions)
+        other_questions = {question.id: question for question in other.questions}
+        reworded = tuple(_in_more_wordings(question, other_questions.get(question.id)) for question in self.questions)
+        hashes = self.by_id
+        added = [(q, h) for q, h in zip(other.questions, other.hashes, strict=True) if q.id not in hashes]
+        questions = (*reworded, *(question for question, _ in added))
+        own_wordings, other_wordings = self.wordings_by_id, other.wordings_by_id
+        wordings = tuple(max(own_wordings.get(q.id, ()), other_wordings.get(q.id, ()), key=len) for q in questions)
         return replace(
             self,
             questions=questions,
-            hashes=(*self.hashes, *(found for _, found in more)),
+            hashes=(*self.hashes, *(digest for _, digest in added)),
             shots=tuple(dict.fromkeys((*self.shots, *other.shots))),
             wordings=wordings if any(wordings) else (),
         )
@@ -107,8 +107,8 @@ def _text_hash(text: str) -> str:
 
 def _in_more_wordings(question: Question, other: Question | None) -> Question:
     """The question with the other's wordings, if these are more."""
-    more = other is not None and len(other.paraphrases) > len(question.paraphrases)
-    return replace(question, paraphrases=other.paraphrases) if other is not None and more else question
+    has_more = other is not None and len(other.paraphrases) > len(question.paraphrases)
+    return replace(question, paraphrases=other.paraphrases) if other is not None and has_more else question
 
 
 def write_questions(folder: Path, sets: Sequence[StoredSet]) -> None:
@@ -123,18 +123,18 @@ def read_questions(folder: Path) -> tuple[StoredSet, ...]:
     """The questions in a run folder. Raises CalprobeError if the file is missing or damaged."""
     sets = _FILE.read(folder, _checked)
     if sets is None:
-        missing = "is missing; run the same `calprobe ask` again, or restore the file"
-        raise CalprobeError(f"{folder / FILE_NAME}: {missing}")
+        problem = "is missing; run the same `calprobe ask` again, or restore the file"
+        raise CalprobeError(f"{folder / FILE_NAME}: {problem}")
     return sets
 
 
 def keep_questions(sources: Iterable[Path], folder: Path) -> None:
     """Write the questions that several run folders have into another. Raises as `read_questions`, `write_questions`."""
-    found: dict[str, StoredSet] = {}
+    sets: dict[str, StoredSet] = {}
     for source in sources:
         for stored in read_questions(source):
-            found[stored.name] = found[stored.name].joined(stored) if stored.name in found else stored
-    write_questions(folder, tuple(found.values()))
+            sets[stored.name] = sets[stored.name].joined(stored) if stored.name in sets else stored
+    write_questions(folder, tuple(sets.values()))
 
 
 def _unquoted(question: Question) -> Question:

@@ -86,8 +86,8 @@ class QuestionSetRecord:
         how = [random if self.is_random else _NOT_RANDOM[self.drawn]] if self.drawn else []
         if self.source.groups:
             how.append(f"of {'group' if len(self.source.groups) == 1 else 'groups'} {', '.join(self.source.groups)}")
-        said = f" ({', '.join(how)})" if how else ""
-        return f"{self.n_asked:,} of {counted(self.n_in_set, 'question')} of {self.name}{said}"
+        clause = f" ({', '.join(how)})" if how else ""
+        return f"{self.n_asked:,} of {counted(self.n_in_set, 'question')} of {self.name}{clause}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +122,12 @@ class ParaphraseRecord:
 
     def describe(self) -> str:
         """One line."""
-        parts = [f"{name} {count:,}" for name, count in self.dropped.items()]
-        parts += [f"{name} {count:,}, kept" for name, count in self.noted.items()]
-        said = f"; {', '.join(parts)}" if parts else ""
-        left = f"; questions with fewer wordings, left out: {self.left_out:,}" if self.left_out else ""
-        made = f", made by {', '.join(self.sources)}" if self.sources else ""
-        return f"{self.path} ({self.fingerprint[:12]}{made}): {self.kept:,} paraphrases kept{said}{left}"
+        counts = [f"{name} {count:,}" for name, count in self.dropped.items()]
+        counts += [f"{name} {count:,}, kept" for name, count in self.noted.items()]
+        dropped = f"; {', '.join(counts)}" if counts else ""
+        left_out = f"; questions with fewer wordings, left out: {self.left_out:,}" if self.left_out else ""
+        makers = f", made by {', '.join(self.sources)}" if self.sources else ""
+        return f"{self.path} ({self.fingerprint[:12]}{makers}): {self.kept:,} paraphrases kept{dropped}{left_out}"
 
 
 def questions_fingerprint(hashes: Sequence[str]) -> str:

@@ -32,9 +32,9 @@ class AskedRun(StoredRun[PieceReplies]):
         super().__init__(path, manifest)
 
     def __repr__(self) -> str:
-        made = self.manifest
-        sizes = f"{counted(made.n_questions, 'question')}, {counted(len(made.prompts.variants), 'variant')}"
-        return f"<AskedRun {self.path}: {made.model.name} on {', '.join(s.name for s in made.sets)}, {sizes}>"
+        manifest = self.manifest
+        sizes = f"{counted(manifest.n_questions, 'question')}, {counted(len(manifest.prompts.variants), 'variant')}"
+        return f"<AskedRun {self.path}: {manifest.model.name} on {', '.join(s.name for s in manifest.sets)}, {sizes}>"
 
     @cached_property
     def stored_sets(self) -> tuple[StoredSet, ...]:
@@ -42,18 +42,18 @@ class AskedRun(StoredRun[PieceReplies]):
 
         Raises CalprobeError if the file is missing or damaged, or has other questions than the manifest says.
         """
-        stored = {found.name: found for found in read_questions(self.path)}
+        stored = {question_set.name: question_set for question_set in read_questions(self.path)}
         sets = []
         for record in self.manifest.sets:
-            found = stored.get(record.name)
-            if found is not None:  # a process that was killed while the run grew may have left more
-                found = found.first(record.n_questions)
-            if found is None or found.fingerprint != record.fingerprint:
+            question_set = stored.get(record.name)
+            if question_set is not None:  # a process that was killed while the run grew may have left more
+                question_set = question_set.first(record.n_questions)
+            if question_set is None or question_set.fingerprint != record.fingerprint:
                 file = self.path / FILE_NAME
                 raise CalprobeError(
                     f"{file}: not the questions of {record.name} that the manifest describes; restore the file"
                 )
-            sets.append(found)
+            sets.append(question_set)
         return tuple(sets)
 
     @cached_property
@@ -92,14 +92,16 @@ class AskedRun(StoredRun[PieceReplies]):
         shards = {record.piece: record for record in self._shards}
         ids = {stored.name: stored.by_id.keys() for stored in self.stored_sets}
         must_not_be_quoted = {stored.name for stored in self.stored_sets if not stored.source.quotable}
-        found = {}
-        for asked in self.manifest.asked:
-            shard = shards.get(asked.piece)
-            later = (reply for reply in self._in_journal.get(asked.piece, ()) if reply.question in ids[asked.set])
-            record = known_replies(asked, () if shard is None else shard.replies, later)
+        records = {}
+        for asked_piece in self.manifest.asked:
+            shard = shards.get(asked_piece.piece)
+            later = (
+                reply for reply in self._in_journal.get(asked_piece.piece, ()) if reply.question in ids[asked_piece.set]
+            )
+            record = known_replies(asked_piece, () if shard is None else shard.replies, later)
             if record.replies:
-                found[asked] = without_prompts(record) if asked.set in must_not_be_quoted else record
-        return found
+                records[asked_piece] = without_prompts(record) if asked_piece.set in must_not_be_quoted else record
+        return records
 
     @property
     def partial(self) -> bool:
@@ -122,15 +124,15 @@ class AskedRun(StoredRun[PieceReplies]):
 
     @cached_property
     def _in_journal(self) -> Mapping[Piece, Sequence[Reply]]:
-        found: dict[Piece, list[Reply]] = {}
+        replies: dict[Piece, list[Reply]] = {}
         for reply in read_journals(self.path):
-            found.setdefault(Piece(f"{reply.set}.{reply.variant}", reply.paraphrase), []).append(reply)
-        return found
+            replies.setdefault(Piece(f"{reply.set}.{reply.variant}", reply.paraphrase), []).append(reply)
+        return replies
 
     def _left_out(self, piece: Piece) -> str:
-        asked = self.manifest.asked_piece(piece)
-        n_questions = counted(self.manifest.records().n_questions[asked.set], "question")
-        return f"its replies to {n_questions} of {asked.set} under {asked.variant} are left out"
+        asked_piece = self.manifest.asked_piece(piece)
+        n_questions = counted(self.manifest.records().n_questions[asked_piece.set], "question")
+        return f"its replies to {n_questions} of {asked_piece.set} under {asked_piece.variant} are left out"
 
     def _record(self, shard: ShardFile) -> PieceReplies:
         try:

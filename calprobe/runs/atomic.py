@@ -25,8 +25,8 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = _temporary(path)
     try:
         yield temporary
-        with temporary.open("rb+") as written:
-            os.fsync(written.fileno())
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

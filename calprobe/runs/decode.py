@@ -73,13 +73,13 @@ def _decoder(kind: Any) -> Decoder:
 
 def _items(item: Decoder) -> Decoder:
     def decoded(value: Any) -> tuple[Any, ...]:
-        found: list[Any] = []
+        elements: list[Any] = []
         try:
-            for each in _checked(isinstance(value, list), value, "a list"):
-                found.append(item(each))  # its length is the place of what is wrong
+            for element in _checked(isinstance(value, list), value, "a list"):
+                elements.append(item(element))  # its length is the place of what is wrong
         except _Wrong as wrong:
-            raise (wrong.within(f"[{len(found)}]") if isinstance(value, list) else wrong) from None
-        return tuple(found)
+            raise (wrong.within(f"[{len(elements)}]") if isinstance(value, list) else wrong) from None
+        return tuple(elements)
 
     return decoded
 
@@ -88,29 +88,29 @@ def _entries(item: Decoder) -> Decoder:
     text = _decoder(str)
 
     def decoded(value: Any) -> dict[str, Any]:
-        found = {}
-        for name, each in _checked(isinstance(value, dict), value, "an object").items():
-            found[text(name)] = _at(item, each, f".{name}")
-        return found
+        entries = {}
+        for name, entry in _checked(isinstance(value, dict), value, "an object").items():
+            entries[text(name)] = _at(item, entry, f".{name}")
+        return entries
 
     return decoded
 
 
 def _record(kind: Any) -> Decoder:
-    known = fields(kind)
-    required = [field.name for field in known if field.default is MISSING and field.default_factory is MISSING]
+    attributes = fields(kind)
+    required = [field.name for field in attributes if field.default is MISSING and field.default_factory is MISSING]
     decoders: dict[str, Decoder] = {}
 
     def decoded(value: Any) -> Any:
         if not decoders:  # at the first value, since a type may have itself among its fields
             hints = get_type_hints(kind)
-            decoders.update((field.name, _decoder(hints[field.name])) for field in known)
+            decoders.update((field.name, _decoder(hints[field.name])) for field in attributes)
         _checked(isinstance(value, dict), value, "an object")
         if unknown := [key for key in value if key not in decoders]:
             raise _Wrong(f"unknown key {', '.join(map(repr, unknown))}")
         if missing := [name for name in required if name not in value]:
             raise _Wrong(f"missing key {', '.join(map(repr, missing))}")
-        return kind(**{key: _at(decoders[key], each, f".{key}") for key, each in value.items()})
+        return kind(**{key: _at(decoders[key], entry, f".{key}") for key, entry in value.items()})
 
     return decoded
 

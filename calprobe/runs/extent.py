@@ -57,12 +57,12 @@ class Extent:
             return self
         if other.covers(self):
             return other
-        same = (
+        agreements = (
             set(self.relations) == set(other.relations),
             set(self.templates) == set(other.templates),
             self.same_instances(other),
         )
-        if sum(same) < 2 or not same[2]:
+        if sum(agreements) < 2 or not agreements[2]:
             return None
         relations = tuple(dict.fromkeys((*self.relations, *other.relations)))
         templates = tuple(sorted({*self.templates, *other.templates}))

@@ -25,8 +25,8 @@ def file_name(relation: str) -> str:
     """
     if _PLAIN.fullmatch(relation) and not _DEVICES.fullmatch(relation):
         return relation
-    kept = re.sub(r"[^A-Za-z0-9_-]+", "_", relation)[:_KEPT]
-    return f"{kept}~{hashlib.sha256(relation.encode()).hexdigest()[:16]}"
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", relation)[:_KEPT]
+    return f"{stem}~{hashlib.sha256(relation.encode()).hexdigest()[:16]}"
 
 
 def same_on_some_disks(relations: Sequence[str]) -> tuple[str, str] | None:
@@ -40,4 +40,4 @@ def same_on_some_disks(relations: Sequence[str]) -> tuple[str, str] | None:
     if not alike:
         return None
     first = alike[0]
-    return first, next(other for other in alike[1:] if file_name(other).lower() == file_name(first).lower())
+    return first, next(second for second in alike[1:] if file_name(second).lower() == file_name(first).lower())

@@ -126,16 +126,16 @@ class RecordFolder(Generic[M, R]):
         return cls(out, run.manifest)
 
     @classmethod
-    def _resumed(cls, path: Path, stored: M, asked: M) -> Self:
+    def _resumed(cls, path: Path, stored: M, requested: M) -> Self:
         """The run at `path`, if it is the requested one."""
-        refuse_other_run(path, stored, asked)
+        refuse_other_run(path, stored, requested)
         return cls(path, stored)
 
     @classmethod
     def _write_new(cls, path: Path, manifest: M) -> Self:
         if alike := same_on_some_disks(list(dict.fromkeys(piece.relation for piece in manifest.pieces))):
-            what = "have names that differ only in upper and lower case, and share a file on some disks"
-            raise UsageError(f"relations {alike[0]!r} and {alike[1]!r} {what}; rename one of them")
+            problem = "have names that differ only in upper and lower case, and share a file on some disks"
+            raise UsageError(f"relations {alike[0]!r} and {alike[1]!r} {problem}; rename one of them")
         with _writing(path):
             (path / shards.FOLDER).mkdir(parents=True, exist_ok=True)
             _remove_leftovers(path)
@@ -151,9 +151,9 @@ class RecordFolder(Generic[M, R]):
         manifest must not discard hours of scores.
         """
         amiss = {piece: self._amiss(piece) for piece in self.manifest.pieces}
-        others = sum(isinstance(error, OtherRunError) for error in amiss.values())
+        n_others = sum(isinstance(error, OtherRunError) for error in amiss.values())
         shards.refuse_if_none_fits(
-            self.path, others, sum(e is None or isinstance(e, _KeptPart) for e in amiss.values())
+            self.path, n_others, sum(e is None or isinstance(e, _KeptPart) for e in amiss.values())
         )
         for piece, error in amiss.items():
             if isinstance(error, ShardError):
@@ -262,9 +262,9 @@ def refuse_other_run(path: Path, stored: M, asked: M) -> None:
     if different := stored.differences(asked):
         raise UsageError(f"{path}: contains a different run. {'; '.join(different)}.\n{otherwise}")
     if stored.shard != asked.shard:
-        has, wants = (f"shard {m.shard}" if m.shard else "the complete run" for m in (stored, asked))
+        share, other_share = (f"shard {m.shard}" if m.shard else "the complete run" for m in (stored, asked))
         raise UsageError(
-            f"{path}: contains {has}, not {wants}.\n"
+            f"{path}: contains {share}, not {other_share}.\n"
             "Give another folder with --out; `calprobe merge` makes one run of several shards"
         )
     if obstacle := stored.obstacle(asked):
@@ -349,21 +349,21 @@ def _remove_results(path: Path) -> None:
         (path / name).unlink(missing_ok=True)
 
 
-def _note_adopted(path: Path, stored: RunManifest, asked: RunManifest) -> None:
-    budgets = progress_of(path, stored).batch_tokens, asked.total(NOTHING).batch_tokens
+def _note_adopted(path: Path, stored: RunManifest, requested: RunManifest) -> None:
+    budgets = progress_of(path, stored).batch_tokens, requested.total(NOTHING).batch_tokens
     adopted: dict[str, tuple[object, object]] = {"batch_tokens": budgets}
-    wanted = asked.taken_over()
-    adopted |= {name: (has, wanted.get(name)) for name, has in stored.taken_over().items()}
-    for name, (has, wants) in adopted.items():
-        if has != wants:
-            log.info("resuming with the run's %s %s (requested: %s)", name, has, wants)
-    now = asked.recorded_only()
+    settings = requested.taken_over()
+    adopted |= {name: (value, settings.get(name)) for name, value in stored.taken_over().items()}
+    for name, (value, other_value) in adopted.items():
+        if value != other_value:
+            log.info("resuming with the run's %s %s (requested: %s)", name, value, other_value)
+    values = requested.recorded_only()
     for name, began in stored.recorded_only().items():
-        if name in now and began != now[name]:
+        if name in values and began != values[name]:
             log.warning(
                 "resuming with %s %s, the run started with %s: %s may differ",
-                *(name, now[name], began, stored.may_differ),
+                *(name, values[name], began, stored.may_differ),
             )
-    changed = [n for n, v in stored.versions.items() if asked.versions.get(n, v) != v]
+    changed = [n for n, v in stored.versions.items() if requested.versions.get(n, v) != v]
     if changed:
         log.warning("resuming with other versions than at the start of the run: %s", ", ".join(changed))

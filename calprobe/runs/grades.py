@@ -74,34 +74,34 @@ class StoredGrades:
     def agreement(self) -> tuple[int, int, int] | None:
         """Of the answers with both an imported grade and another: their number, those that the other has right and the
         import wrong, and the reverse; None without any."""
-        both = [(row.automatic, row.imported) for row in self.rows if row.imported is not None]
-        if not both:
+        pairs = [(row.automatic, row.imported) for row in self.rows if row.imported is not None]
+        if not pairs:
             return None
-        return len(both), both.count((True, False)), both.count((False, True))
+        return len(pairs), pairs.count((True, False)), pairs.count((False, True))
 
     def describe(self) -> str:
         """How the answers were graded, in a sentence for disclosures, and how far imported grades agree."""
         how = self.how
         target = "" if how.get("target", "all") == "all" else ", against the first accepted text alone"
         threshold = f" from ROUGE-L {how['rouge_threshold']} on" if "rouge_threshold" in how else ""
-        said = f"{how.get('grader', 'unknown')}{threshold}{target}"
+        text = f"{how.get('grader', 'unknown')}{threshold}{target}"
         if "judge" in how:
-            said += (
+            text += (
                 f": {how['judge']} by {how.get('judge_evidence')}, prompts {how.get('judge_prompts')}, of what exact "
                 "matching and abstentions leave open"
             )
-        both = self.agreement
-        if both is not None:
-            number, too_right, too_wrong = both
-            said += f"; of {number:,} with imported grades it has {too_right:,} right that are wrong, "
-            said += f"{too_wrong:,} the reverse"
-        return said
+        agreement = self.agreement
+        if agreement is not None:
+            number, too_right, too_wrong = agreement
+            text += f"; of {number:,} with imported grades it has {too_right:,} right that are wrong, "
+            text += f"{too_wrong:,} the reverse"
+        return text
 
     def of(self, replies: Iterable[Reply]) -> dict[str, StoredGrade]:
         """The grades of these replies, by the reply's key; one of other words under the same key is left out."""
         rows = {row.key: row for row in self.rows}
-        found = ((reply, rows[reply.key]) for reply in replies if reply.key in rows)
-        return {reply.key: row for reply, row in found if row.text == text_hash(reply.text)}
+        pairs = ((reply, rows[reply.key]) for reply in replies if reply.key in rows)
+        return {reply.key: row for reply, row in pairs if row.text == text_hash(reply.text)}
 
 
 def text_hash(text: str) -> str:
@@ -136,12 +136,12 @@ def keep_grades(sources: Iterable[Path], folder: Path) -> None:
 
     Raises as `read_grades`, `write_grades`.
     """
-    found = [grades for source in sources if (grades := read_grades(source)) is not None]
-    ways = [{key: value for key, value in own.how.items() if key not in _OF_THE_FOLDER} for own in found]
+    gradings = [grades for source in sources if (grades := read_grades(source)) is not None]
+    ways = [{key: value for key, value in grading.how.items() if key not in _OF_THE_FOLDER} for grading in gradings]
     if any(way != ways[0] for way in ways):
         log.warning("%s: the runs were graded in different ways; it has no grades: grade it again", folder)
-    elif found:
-        rows = {row.key: row for own in found for row in own.rows}
+    elif gradings:
+        rows = {row.key: row for grading in gradings for row in grading.rows}
         write_grades(folder, StoredGrades(tuple(rows.values()), ways[0]))
 
 

@@ -43,13 +43,15 @@ def joined(shares: Sequence[Share]) -> Share:
     for share in shares:
         for relation in share.relations:
             relations.setdefault(relation.name, []).append(relation)
-    there = set().union(*(share.pieces() for share in shares))
-    if lacking := [Piece(name, number) for name in relations for number in numbers if Piece(name, number) not in there]:
+    pieces = set().union(*(share.pieces() for share in shares))
+    if lacking := [
+        Piece(name, number) for name in relations for number in numbers if Piece(name, number) not in pieces
+    ]:
         name, number = lacking[0]
-        more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+        remainder = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
         raise UsageError(
             f"a run has each relation under each template, and {name} under template {number} is in none of these"
-            f"{more}; score that first, or leave a run out"
+            f"{remainder}; score that first, or leave a run out"
         )
     texts: dict[Piece, str] = {}
     for share in reversed(shares):
@@ -63,8 +65,8 @@ def joined(shares: Sequence[Share]) -> Share:
 def _joined(records: Sequence[RelationRecord], numbers: Sequence[int], texts: dict[Piece, str]) -> RelationRecord:
     largest = max(records, key=lambda record: record.n_instances)
     pieces = [Piece(largest.name, number) for number in numbers]
-    known = all(piece in texts for piece in pieces)
-    return replace(largest, texts=tuple(texts[piece] for piece in pieces) if known else ())
+    has_texts = all(piece in texts for piece in pieces)
+    return replace(largest, texts=tuple(texts[piece] for piece in pieces) if has_texts else ())
 
 
 def fingerprint(share: Share) -> str | None:
@@ -77,5 +79,5 @@ def fingerprint(share: Share) -> str | None:
 
 def other_wording(one: Share, other: Share) -> Piece | None:
     """The first piece that both have in different wordings, as far as these are known."""
-    known = other.wordings()
-    return next((piece for piece, text in one.wordings().items() if known.get(piece, text) != text), None)
+    wordings = other.wordings()
+    return next((piece for piece, text in one.wordings().items() if wordings.get(piece, text) != text), None)

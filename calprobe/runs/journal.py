@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 BAD_SUFFIX = ".bad"
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite writes beside a database
-SUFFIXES = tuple(f"{name}{rest}" for name in (SUFFIX, f"{SUFFIX}{BAD_SUFFIX}") for rest in ("", *_BESIDE))
+SUFFIXES = tuple(f"{name}{ending}" for name in (SUFFIX, f"{SUFFIX}{BAD_SUFFIX}") for ending in ("", *_BESIDE))
 
 _FORMAT = 1
 _SECONDS_TO_DISK = 1.0
@@ -66,14 +66,14 @@ class Journal:
                 if isinstance(error, sqlite3.OperationalError):
                     raise
                 return cls._salvaged(path, str(error))
-        found = cls(path, database)
+        journal = cls(path, database)
         try:
-            for _ in found.rows():
+            for _ in journal.rows():
                 pass
         except (sqlite3.DatabaseError, DecodeError) as error:
-            found._database.close()
+            journal._database.close()
             return cls._salvaged(path, str(error))
-        return found
+        return journal
 
     @classmethod
     def _salvaged(cls, path: Path, why: str) -> Self:
@@ -81,13 +81,13 @@ class Journal:
         with _explained(path):
             aside = _set_aside(path)
             replies = readable_replies(aside)
-            made = cls(path, _connected(path))
-        made.add_all(replies)
+            journal = cls(path, _connected(path))
+        journal.add_all(replies)
         log.warning(
             "%s: %s; renamed to %s; %d replies in it could be read, others will be asked again",
             *(path, why, aside.name, len(replies)),
         )
-        return made
+        return journal
 
     def add(self, reply: Reply) -> None:
         """Store the reply, and return when a killed process can no longer lose it; it replaces one of the same key."""
@@ -114,8 +114,8 @@ class Journal:
 
     def of_piece(self, set_name: str, variant: str, paraphrase: int) -> list[Reply]:
         """The replies of one piece, failed ones too, by key."""
-        where = '"set" = ? and variant = ? and paraphrase = ?'
-        query = f"select key, crc32, reply from replies where {where} order by key"
+        condition = '"set" = ? and variant = ? and paraphrase = ?'
+        query = f"select key, crc32, reply from replies where {condition} order by key"
         with _explained(self.path):
             return [reply_of(*row) for row in self._database.execute(query, (set_name, variant, paraphrase))]
 
@@ -131,8 +131,8 @@ class Journal:
             self._database.execute("pragma wal_checkpoint(truncate)").fetchall()
             self._database.close()
             if not n_replies:
-                for rest in ("", *_BESIDE):
-                    self.path.with_name(self.path.name + rest).unlink(missing_ok=True)
+                for ending in ("", *_BESIDE):
+                    self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
         self._database.close()
         with suppress(OSError):
             self.path.parent.rmdir()  # if it is empty
@@ -164,11 +164,11 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 def _set_aside(path: Path) -> Path:
     """Rename a damaged journal, and what SQLite has written beside it; earlier ones stay."""
-    names = (path.with_name(f"{path.stem}{'' if n == 1 else f'.{n}'}{path.suffix}{BAD_SUFFIX}") for n in count(1))
-    aside = next(each for each in names if not each.exists())
-    for rest in _BESIDE:
+    candidates = (path.with_name(f"{path.stem}{'' if n == 1 else f'.{n}'}{path.suffix}{BAD_SUFFIX}") for n in count(1))
+    aside = next(candidate for candidate in candidates if not candidate.exists())
+    for ending in _BESIDE:
         with suppress(FileNotFoundError):
-            path.with_name(path.name + rest).replace(aside.with_name(aside.name + rest))
+            path.with_name(path.name + ending).replace(aside.with_name(aside.name + ending))
     path.replace(aside)
     return aside
 

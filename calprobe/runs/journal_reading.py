@@ -34,17 +34,17 @@ def read_journals(run: Path) -> list[Reply]:
     A journal is copied, and the copy is read: nothing in the run folder is locked, changed or waited for. The log names
     a journal that is damaged, with how many replies could be read.
     """
-    found: dict[str, Reply] = {}
+    replies: dict[str, Reply] = {}
     for path in sorted((run / FOLDER).glob(f"*{SUFFIX}")):
-        add_replies(found, _read(path))
-    return list(found.values())
+        add_replies(replies, _read(path))
+    return list(replies.values())
 
 
 def add_replies(found: dict[str, Reply], replies: Iterable[Reply]) -> None:
     """Add replies by their keys; later ones replace earlier ones, but a failure replaces no reply."""
     for reply in replies:
-        there = found.get(reply.key)
-        if there is None or there.finish == "error" or reply.finish != "error":
+        earlier = found.get(reply.key)
+        if earlier is None or earlier.finish == "error" or reply.finish != "error":
             found[reply.key] = reply
 
 
@@ -63,7 +63,7 @@ def readable_replies(path: Path) -> list[Reply]:
 
     It is read by ranges of keys, each from both ends, so that a damaged page hides no more than its own rows.
     """
-    found: dict[str, Reply] = {}
+    replies: dict[str, Reply] = {}
     digits = [f"{number:02x}" for number in range(256)]
     query = "select key, crc32, reply from replies where key >= ? and key < ? order by key"
     with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as damaged:
@@ -72,11 +72,11 @@ def readable_replies(path: Path) -> list[Reply]:
                 try:
                     for row in damaged.execute(query + order, bounds):
                         with suppress(DecodeError):
-                            found[row[0]] = reply_of(*row)
+                            replies[row[0]] = reply_of(*row)
                     break
                 except sqlite3.DatabaseError:
                     continue
-    return list(found.values())
+    return list(replies.values())
 
 
 def _read(path: Path) -> list[Reply]:
@@ -95,10 +95,10 @@ def _read(path: Path) -> list[Reply]:
                     return []  # the process that made it was stopped before it wrote the table
                 return [reply_of(*row) for row in database.execute("select key, crc32, reply from replies")]
         except (sqlite3.Error, DecodeError) as error:
-            found = readable_replies(copy)
+            replies = readable_replies(copy)
             why = f"damaged ({error})" if of_one_moment else "being written too fast"
-            log.warning("%s: %s; %s of its replies could be read", path, why, f"{len(found):,}")
-            return found
+            log.warning("%s: %s; %s of its replies could be read", path, why, f"{len(replies):,}")
+            return replies
 
 
 def _copied(path: Path, copy: Path) -> bool:
@@ -107,16 +107,16 @@ def _copied(path: Path, copy: Path) -> bool:
     They are if the write-ahead file was not begun again meanwhile: it then has all that was copied into the database
     since, also what was only half there.
     """
-    wal, own = _wal(path), _wal(copy)
+    wal, wal_copy = _wal(path), _wal(copy)
     for attempt in range(_ATTEMPTS):
         if attempt:
             time.sleep(_PAUSE_S)
         before = _header(wal)
         shutil.copyfile(path, copy)
-        own.unlink(missing_ok=True)
+        wal_copy.unlink(missing_ok=True)
         with suppress(FileNotFoundError):
-            shutil.copyfile(wal, own)
-        if before == _header(wal) == _header(own):
+            shutil.copyfile(wal, wal_copy)
+        if before == _header(wal) == _header(wal_copy):
             return True
     return False
 

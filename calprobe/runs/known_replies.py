@@ -24,12 +24,12 @@ def known_replies(asked: AskedPiece, *several: Iterable[Reply], keys: Keys = Map
     by_key: dict[str, Reply] = {}
     for replies in several:
         add_replies(by_key, replies)
-    there: dict[tuple[str, str, int], list[Reply]] = {}
+    by_request: dict[tuple[str, str, int], list[Reply]] = {}
     for reply in by_key.values():
         if is_asked(asked, reply):
-            there.setdefault((reply.question, reply.stage, reply.sample), []).append(reply)
-    found = (only_reply(replies, keys.get(request)) for request, replies in there.items())
-    return PieceReplies.of(asked, (reply for reply in found if reply is not None))
+            by_request.setdefault((reply.question, reply.stage, reply.sample), []).append(reply)
+    chosen = (only_reply(replies, keys.get(request)) for request, replies in by_request.items())
+    return PieceReplies.of(asked, (reply for reply in chosen if reply is not None))
 
 
 def is_asked(asked: AskedPiece, reply: Reply) -> bool:
@@ -42,14 +42,14 @@ def only_reply(replies: Sequence[Reply], key: str | None) -> Reply | None:
 
     A failure is taken where there is nothing else. None, too, where no key tells which of several replies it is.
     """
-    wanted = [reply for reply in replies if key is None or reply.key == key]
-    if not wanted:
+    candidates = [reply for reply in replies if key is None or reply.key == key]
+    if not candidates:
         return None
-    good = [reply for reply in wanted if reply.finish != "error"]
+    good = [reply for reply in candidates if reply.finish != "error"]
     good = good or [reply for reply in replies if reply.finish != "error"]
     if len(good) > 1:
         return None
-    return good[0] if good else wanted[-1]
+    return good[0] if good else candidates[-1]
 
 
 def without_prompts(record: PieceReplies) -> PieceReplies:

@@ -54,7 +54,7 @@ def write_labels(folder: Path, probe: Probe) -> None:
     relations = {
         relation.name: {
             "candidates": relation.candidates,
-            "instances": [_json(one) for one in relation.instances],
+            "instances": [_json(instance) for instance in relation.instances],
         }
         for relation in probe.relations
     }
@@ -71,9 +71,9 @@ def read_labels(folder: Path) -> Probe | None:
 
 def keep_labels(sources: Iterable[Path], folder: Path) -> None:
     """Write the labels that one of several run folders has into another. Raises as `read_labels`, `write_labels`."""
-    found = next((labels for source in sources if (labels := read_labels(source)) is not None), None)
-    if found is not None:
-        write_labels(folder, found)
+    stored = next((labels for source in sources if (labels := read_labels(source)) is not None), None)
+    if stored is not None:
+        write_labels(folder, stored)
 
 
 def _json(instance: Instance) -> dict[str, Any]:
@@ -86,10 +86,12 @@ def _probe(fields: Any) -> Probe:
     labels = decode(_Labels, fields)
     relations = []
     for name, relation in labels.relations.items():
-        for one in relation.instances:
-            n_candidates = len(relation.candidates if one.candidates is None else one.candidates)
-            if not 0 <= one.answer_idx < n_candidates:
-                raise DecodeError(f"{name}, instance {one.instance}: answer_idx {one.answer_idx} of {n_candidates}")
+        for instance in relation.instances:
+            n_candidates = len(relation.candidates if instance.candidates is None else instance.candidates)
+            if not 0 <= instance.answer_idx < n_candidates:
+                raise DecodeError(
+                    f"{name}, instance {instance.instance}: answer_idx {instance.answer_idx} of {n_candidates}"
+                )
         instances = (Instance(i.instance, i.subject, i.answer_idx, candidates=i.candidates) for i in relation.instances)
         relations.append(Relation(name, relation.candidates, tuple(instances)))
     return Probe(labels.probe, tuple(relations), labels.fingerprint or "")

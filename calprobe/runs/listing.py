@@ -85,8 +85,8 @@ def list_runs(folder: str | Path) -> RunList:
     """
     place = Path(folder)
     if not place.is_dir():
-        what = "a file, not a folder" if place.is_file() else "no such folder"
-        raise DataMissingError(f"{place}: {what}; `calprobe score` makes runs in runs/")
+        problem = "a file, not a folder" if place.is_file() else "no such folder"
+        raise DataMissingError(f"{place}: {problem}; `calprobe score` makes runs in runs/")
     runs, damaged = [], {}
     for path in run_folders(place):
         try:
@@ -175,7 +175,7 @@ def _replies(path: Path, manifest: AskManifest, requests: int) -> tuple[int, int
     """
     ends = [shards.column(path, piece, "finish") for piece in manifest.pieces]
     if sum(map(len, ends)) == requests:
-        return requests, sum(end == "error" for own in ends for end in own)
+        return requests, sum(end == "error" for column in ends for end in column)
     replies = [reply for record in AskedRun(path, manifest).by_piece.values() for reply in record.replies]
     return len(replies), sum(reply.finish == "error" for reply in replies)
 

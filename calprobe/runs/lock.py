@@ -160,13 +160,13 @@ def locked(run: Path) -> Iterator[Owner]:
     if the folder cannot be written.
     """
     with _locked_by_system(run):
-        own = _claim(run)
+        owner = _claim(run)
         try:
-            yield own
+            yield owner
         finally:
             # The folder may have been removed, or be full or read-only by now.
             with suppress(OSError):
-                if read_owner(run) == own:
+                if read_owner(run) == owner:
                     (run / OWNER_NAME).unlink()
 
 
@@ -200,9 +200,11 @@ def read_owner(run: Path) -> Owner | None:
     try:
         if not path.is_file():  # reading a pipe would block
             return None
-        named = loads(path.read_text(encoding="utf-8"))
-        known = {field.name for field in fields(Owner)}  # a later version may have more fields
-        return decode(Owner, {key: named[key] for key in named if key in known} if isinstance(named, dict) else named)
+        content = loads(path.read_text(encoding="utf-8"))
+        names = {field.name for field in fields(Owner)}  # a later version may have more fields
+        return decode(
+            Owner, {key: content[key] for key in content if key in names} if isinstance(content, dict) else content
+        )
     except (OSError, UnicodeDecodeError, JSONDecodeError, RecursionError, DecodeError):
         return None
 
@@ -222,34 +224,34 @@ def forget_ended_job(run: Path, is_there: Callable[[str, str], bool]) -> None:
 
 def _claim(run: Path) -> Owner:
     """Record this process as the owner; the system's lock, if any, excludes other processes of this machine."""
-    own, path = Owner.here(), run / OWNER_NAME
+    owner, path = Owner.here(), run / OWNER_NAME
     # Checked first: a record that appears after this belongs to a faster process, and stays.
     has_record = path.is_symlink() or path.exists()
     former = read_owner(run)
-    if former is not None and former.is_elsewhere and not _follows(own, former):
+    if former is not None and former.is_elsewhere and not _follows(owner, former):
         raise _left_elsewhere(run, former)
-    if former is not None and former.runs and former.pid != own.pid:
+    if former is not None and former.runs and former.pid != owner.pid:
         raise _taken(run, former)  # this file system's locks have no effect
     try:
         if has_record:  # of a killed process, or unreadable
             path.unlink(missing_ok=True)
-        if not atomic.create_text(path, dumps(asdict(own), indent=1) + "\n"):
+        if not atomic.create_text(path, dumps(asdict(owner), indent=1) + "\n"):
             raise _taken(run, read_owner(run))  # a process of another machine was faster
     except OSError as error:
         raise _unwritable(run, error) from error
-    return own
+    return owner
 
 
-def _follows(own: Owner, former: Owner) -> bool:
+def _follows(owner: Owner, former: Owner) -> bool:
     """Whether this process takes the place of the former, which has ended."""
-    requeued = own.job is not None and own.job.follows(former.job)
-    return requeued or (own.start is not None and own.start.follows(former.start))
+    requeued = owner.job is not None and owner.job.follows(former.job)
+    return requeued or (owner.start is not None and owner.start.follows(former.start))
 
 
 def _taken(run: Path, owner: Owner | None) -> CalprobeError:
-    who, what = ("", "") if owner is None else (f" ({owner.shown})", f": {owner.shown_command}")
+    holder, command = ("", "") if owner is None else (f" ({owner.shown})", f": {owner.shown_command}")
     fix = _one_for_all(owner) or "wait for it, or give another folder (--out; of a sweep, out in its file)"
-    return CalprobeError(f"{run}: another process{who} is writing to this folder{what}\n{fix}")
+    return CalprobeError(f"{run}: another process{holder} is writing to this folder{command}\n{fix}")
 
 
 def _left_elsewhere(run: Path, owner: Owner) -> CalprobeError:
@@ -295,8 +297,8 @@ def _since(moment: str) -> str:
     except ValueError:
         return ""
     now = datetime.now(UTC).astimezone()
-    at = began.strftime("%H:%M" if began.date() == now.date() else "%Y-%m-%d %H:%M")
-    return f", since {at}{_ago((now - began).total_seconds())}"
+    clock = began.strftime("%H:%M" if began.date() == now.date() else "%Y-%m-%d %H:%M")
+    return f", since {clock}{_ago((now - began).total_seconds())}"
 
 
 def _ago(seconds: float) -> str:

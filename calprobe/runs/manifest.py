@@ -101,10 +101,10 @@ class Manifest(RunManifest):
     def describe(self) -> str:
         """The path, the number type, and the context of each token's score."""
         settings = self.settings
-        given = f"start token {settings.start_token.text if settings.start_token else 'not known'}"
+        context = f"start token {settings.start_token.text if settings.start_token else 'not known'}"
         if settings.pll_metric is not None:
-            given = f"PLL {settings.pll_metric}, word split {settings.word_split or 'not known'}"
-        return f"path {settings.shown_path}, dtype {settings.dtype or 'not known'}, {given}"
+            context = f"PLL {settings.pll_metric}, word split {settings.word_split or 'not known'}"
+        return f"path {settings.shown_path}, dtype {settings.dtype or 'not known'}, {context}"
 
     @property
     def n_same_tokens(self) -> int | None:
@@ -114,12 +114,12 @@ class Manifest(RunManifest):
 
     def limits(self) -> str:
         """What part of the probe the run is of: 40 of each relation (sampled), 8 of 60 relations; empty if all."""
-        found = []
+        limits = []
         if self.instances_are_limited:
-            found.append(f"{self.limit} of each relation ({'the first' if self.sample_seed is None else 'sampled'})")
+            limits.append(f"{self.limit} of each relation ({'the first' if self.sample_seed is None else 'sampled'})")
         if self.relations_are_limited:
-            found.append(f"{len(self.relations)} of {counted(self.n_probe_relations or 0, 'relation')}")
-        return ", ".join(found)
+            limits.append(f"{len(self.relations)} of {counted(self.n_probe_relations or 0, 'relation')}")
+        return ", ".join(limits)
 
     @cached_property
     def extent(self) -> Extent:
@@ -179,9 +179,9 @@ class Manifest(RunManifest):
             )
         if self.extent.joined(other.extent) is not None:
             return ""
-        has, wants = (extent_text(one.extent, one.relations) for one in (self, other))
+        extent, other_extent = (extent_text(manifest.extent, manifest.relations) for manifest in (self, other))
         return (
-            f"the run has {has}, requested {wants}; in one run each relation is under"
+            f"the run has {extent}, requested {other_extent}; in one run each relation is under"
             " each template, with the same choice of instances: ask for what the run has, too"
         )
 
@@ -205,9 +205,9 @@ class Manifest(RunManifest):
 
     def recorded_only(self) -> dict[str, object]:
         """What makes the products."""
-        found: dict[str, object] = {name: getattr(self.settings, name) for name in ("device_name", "cpu_products")}
+        values: dict[str, object] = {name: getattr(self.settings, name) for name in ("device_name", "cpu_products")}
         later = {"attention_kernel": self.settings.attention_kernel, "head": self.settings.head}
-        return found | {name: value for name, value in later.items() if value is not None}  # else not known
+        return values | {name: value for name, value in later.items() if value is not None}  # else not known
 
     @cached_property
     def _relations(self) -> dict[str, RelationRecord]:
@@ -224,7 +224,7 @@ class Manifest(RunManifest):
         adapter was merged.
         """
         model, settings = self.model, self.settings
-        found = {
+        fields = {
             # Without a fingerprint, the id identifies the weights best.
             "model weights": model.weights_fingerprint or model.id or model.name,
             "revision": model.revision,
@@ -250,7 +250,7 @@ class Manifest(RunManifest):
         }
         # Earlier runs did not know these.
         later = {"precision": settings.precision, "layers": settings.layers}
-        return found | {key: value for key, value in later.items() if value not in (None, _EARLIER[key])}
+        return fields | {key: value for key, value in later.items() if value not in (None, _EARLIER[key])}
 
     @cached_property
     def _fixed(self) -> dict[str, Any]:
@@ -264,8 +264,12 @@ class Manifest(RunManifest):
     def differences(self, other: Self, words: tuple[str, str] = ("the run has", "requested")) -> list[str]:
         """One clause for each reason why the two cannot be parts of one run: `dtype: the run has float32, requested
         bfloat16`. Templates, relations and instances may differ, not a template's wording."""
-        has, wants = self._fixed, other._fixed
-        differing = [key for key in has | wants if has.get(key, _EARLIER.get(key)) != wants.get(key, _EARLIER.get(key))]
+        fields, other_fields = self._fixed, other._fixed
+        differing = [
+            key
+            for key in fields | other_fields
+            if fields.get(key, _EARLIER.get(key)) != other_fields.get(key, _EARLIER.get(key))
+        ]
         if "model weights" in differing and self.model.name != other.model.name:
             differing = [key for key in differing if key not in _OF_MODEL]
         shown_has, shown_wants = _shown(self, self.identity()), _shown(other, other.identity())
@@ -279,37 +283,37 @@ class Manifest(RunManifest):
 
     def _unlike(self, other: Self) -> dict[str, str]:
         """What keeps two runs of one probe apart though each could grow, and the remark on it."""
-        found = {}
+        remarks = {}
         piece = joining.other_wording(self._share, other._share)
         if piece is not None:
-            found["template set"] = f" (template {piece.template} of {piece.relation} differs)"
+            remarks["template set"] = f" (template {piece.template} of {piece.relation} differs)"
         elif not self._wordings_agree(other):
-            found["template set"] = ""
+            remarks["template set"] = ""
         if not (self.extent.has_instances(other.extent) or other.extent.has_instances(self.extent)):
-            found["limit"] = " (one is no part of the other)"
+            remarks["limit"] = " (one is no part of the other)"
         counts = {relation.name: relation.n_candidates for relation in self.relations}
         if any(counts.get(r.name, r.n_candidates) != r.n_candidates for r in other.relations):
-            found["relations"] = ""
+            remarks["relations"] = ""
         kinds = {template.number: template for template in self.templates}
         if any(kinds.get(template.number, template) != template for template in other.templates):
-            found["templates"] = ""
-        return found
+            remarks["templates"] = ""
+        return remarks
 
     def _wordings_agree(self, other: Self) -> bool:
         """Whether the template sets are one, beyond the wordings that both runs have."""
         names = self.template_set.name, other.template_set.name
-        own, others = self._share.wordings(), other._share.wordings()
-        if own and others:
-            return names[0] == names[1] or not own.keys().isdisjoint(others)
+        wordings, other_wordings = self._share.wordings(), other._share.wordings()
+        if wordings and other_wordings:
+            return names[0] == names[1] or not wordings.keys().isdisjoint(other_wordings)
         sets = [(source.fingerprint or source.name) for source in (self.template_set, other.template_set)]
         return sets[0] == sets[1]
 
     def stamps(self, piece: Piece) -> tuple[str, ...]:
         """The piece's identity. A run of an earlier format has the run's instead, which stays valid if it grows."""
-        own, former = self._stamp(piece), self.earlier_format
+        stamp, former = self._stamp(piece), self.earlier_format
         if former is None:
-            return (own,)
-        return (former.identity, own) if self.is_of_earlier_format else (own, former.identity)
+            return (stamp,)
+        return (former.identity, stamp) if self.is_of_earlier_format else (stamp, former.identity)
 
     @cached_property
     def is_of_earlier_format(self) -> bool:
@@ -339,19 +343,19 @@ class Manifest(RunManifest):
 
 
 def _shown(manifest: Manifest, values: dict[str, Any]) -> dict[str, str]:
-    shown = {key: "none" if value is None else str(value) for key, value in values.items()}
-    shown = _EARLIER | shown
+    texts = {key: "none" if value is None else str(value) for key, value in values.items()}
+    texts = _EARLIER | texts
     for key, name in (
         ("model weights", manifest.model.name),
         ("probe", manifest.probe.name),
         ("template set", manifest.template_set.name),
     ):
-        if shown[key] != name:
-            shown[key] = f"{name} ({shown[key][:12]})"
-    shown["tokenizer"] = shown["tokenizer"][:12]
-    shown["templates"] = templates_text([template.number for template in manifest.templates])
-    shown["relations"] = relations_text(manifest.relations)
-    shown["limit"] = limit_text(manifest.limit, manifest.sample_seed)
+        if texts[key] != name:
+            texts[key] = f"{name} ({texts[key][:12]})"
+    texts["tokenizer"] = texts["tokenizer"][:12]
+    texts["templates"] = templates_text([template.number for template in manifest.templates])
+    texts["relations"] = relations_text(manifest.relations)
+    texts["limit"] = limit_text(manifest.limit, manifest.sample_seed)
     if manifest.settings.start_token is not None:
-        shown["start token"] = manifest.settings.start_token.text
-    return shown
+        texts["start token"] = manifest.settings.start_token.text
+    return texts

@@ -58,8 +58,8 @@ def _relation_faults(relation: RelationRecord) -> Iterator[str]:
 
 
 def _is_share(shard: str) -> bool:
-    found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", shard)
-    return found is not None and 1 <= int(found[1]) <= int(found[2])
+    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", shard)
+    return match is not None and 1 <= int(match[1]) <= int(match[2])
 
 
 def _twice(values: Sequence[object]) -> object:

@@ -149,8 +149,8 @@ def _changed(data: Mapping[str, Any], checksums: Any) -> list[str]:
         return []
     if not isinstance(checksums, dict):
         return [_CHECKSUMS]
-    found = {key: _checksum(value) for key, value in data.items()}
-    return sorted(key for key in {*found, *checksums} if found.get(key) != checksums.get(key))
+    sums = {key: _checksum(value) for key, value in data.items()}
+    return sorted(key for key in {*sums, *checksums} if sums.get(key) != checksums.get(key))
 
 
 _DECODERS = {1: _decode_format_1, 2: _decode_format_2, FORMAT: _decode}

@@ -31,13 +31,13 @@ def templates_text(numbers: Sequence[int]) -> str:
 def relations_text(relations: Sequence[RelationRecord]) -> str:
     """The names of the first relations, and how many there are."""
     names = [relation.name for relation in relations]
-    few = ",".join(names if len(names) <= 8 else [*names[:7], ".."])
+    text = ",".join(names if len(names) <= 8 else [*names[:7], ".."])
     instances = counted(sum(relation.n_instances for relation in relations), "instance")
-    return f"{few} ({counted(len(names), 'relation')}, {instances})"
+    return f"{text} ({counted(len(names), 'relation')}, {instances})"
 
 
 def extent_text(extent: Extent, relations: Sequence[RelationRecord]) -> str:
     """The templates, relations and choice of instances of a run."""
     plural = "" if len(extent.templates) == 1 else "s"
-    named = f"template{plural} {templates_text(extent.templates)} of {relations_text(relations)}"
-    return named if extent.limit is None else f"{named}, {limit_text(extent.limit, extent.sample_seed)}"
+    text = f"template{plural} {templates_text(extent.templates)} of {relations_text(relations)}"
+    return text if extent.limit is None else f"{text}, {limit_text(extent.limit, extent.sample_seed)}"

@@ -78,44 +78,44 @@ class StoredPairs:
 
     @cached_property
     def _columns(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for name in _TEXTS:
             column = self.table[name].combine_chunks()
             encoded = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
             encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-            places = {text: at for at, text in enumerate(encoded.dictionary.to_pylist())}
-            found[name] = np.asarray(encoded.indices), places
+            places = {text: place for place, text in enumerate(encoded.dictionary.to_pylist())}
+            columns[name] = np.asarray(encoded.indices), places
         numbers = [np.asarray(self.table[name].combine_chunks(), np.float64) for name in _RELATIONS]
-        found["said"] = np.stack(numbers, axis=1) if len(self) else np.zeros((0, 3))
-        return found
+        columns["said"] = np.stack(numbers, axis=1) if len(self) else np.zeros((0, 3))
+        return columns
 
     @cached_property
     def _rows(self) -> dict[tuple[int, int], Any]:
         """The rows of each question, by the places of set and question."""
         sets, questions = self._columns["set"][0].astype(np.int64), self._columns["question"][0].astype(np.int64)
-        of = sets * (int(questions.max(initial=0)) + 1) + questions
-        order = np.argsort(of, kind="stable")
-        starts = np.flatnonzero(np.diff(of[order], prepend=-1))
-        parts = np.split(order, starts[1:]) if len(order) else []
-        return {(int(sets[own[0]]), int(questions[own[0]])): own for own in parts}
+        keys = sets * (int(questions.max(initial=0)) + 1) + questions
+        order = np.argsort(keys, kind="stable")
+        starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        groups = np.split(order, starts[1:]) if len(order) else []
+        return {(int(sets[group[0]]), int(questions[group[0]])): group for group in groups}
 
     def known(self, set_name: str, question: str) -> dict[tuple[int, int], int]:
         """The row of each judged pair of a question, by the places of premise and hypothesis."""
         columns = self._columns
         place = columns["set"][1].get(set_name, -1), columns["question"][1].get(question, -1)
         rows = self._rows.get(place, np.zeros(0, np.int64))
-        one, other = columns["premise"][0][rows], columns["hypothesis"][0][rows]
-        return dict(zip(zip(one.tolist(), other.tolist(), strict=True), rows.tolist(), strict=True))
+        premises, hypotheses = columns["premise"][0][rows], columns["hypothesis"][0][rows]
+        return dict(zip(zip(premises.tolist(), hypotheses.tolist(), strict=True), rows.tolist(), strict=True))
 
     def judged(self, set_name: str, question: str, pairs: Sequence[Pair]) -> Floats:
         """Probabilities of entailment, neutral, contradiction of pairs, [pairs, 3]; NaN where one was not judged."""
-        known, columns = self.known(set_name, question), self._columns
+        rows_by_pair, columns = self.known(set_name, question), self._columns
         names = columns["premise"][1], columns["hypothesis"][1]
-        places = [known.get((names[0].get(a, -1), names[1].get(b, -1)), -1) for a, b in pairs]
-        found = np.full((len(pairs), 3), np.nan)
-        at = np.array(places, np.int64)
-        found[at >= 0] = columns["said"][at[at >= 0]]
-        return found
+        places = [rows_by_pair.get((names[0].get(a, -1), names[1].get(b, -1)), -1) for a, b in pairs]
+        probabilities = np.full((len(pairs), 3), np.nan)
+        rows = np.array(places, np.int64)
+        probabilities[rows >= 0] = columns["said"][rows[rows >= 0]]
+        return probabilities
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class StoredMeanings:
     @property
     def has_contradictions(self) -> bool:
         """Whether it has said which pairs contradict each other."""
-        return self.has_relations and all(own.contradicts for own in self.sources if own.kind == "nli")
+        return self.has_relations and all(source.contradicts for source in self.sources if source.kind == "nli")
 
     @property
     def has_embeddings(self) -> bool:
@@ -146,15 +146,15 @@ class StoredMeanings:
         """Of each two texts, [texts, texts, 3], equal ones entailing each other; None where a pair was not judged."""
         if self.pairs is None:
             return None
-        found = np.zeros((len(texts), len(texts), 3))
+        relations = np.zeros((len(texts), len(texts), 3))
         places = [(i, j) for i in range(len(texts)) for j in range(len(texts)) if i != j]
-        said = self.pairs.judged(set_name, question, [(texts[i], texts[j]) for i, j in places])
-        if np.isnan(said).any():
+        probabilities = self.pairs.judged(set_name, question, [(texts[i], texts[j]) for i, j in places])
+        if np.isnan(probabilities).any():
             return None
-        for (i, j), own in zip(places, said, strict=True):
-            found[i, j] = own
-        found[np.arange(len(texts)), np.arange(len(texts)), 0] = 1
-        return found
+        for (i, j), values in zip(places, probabilities, strict=True):
+            relations[i, j] = values
+        relations[np.arange(len(texts)), np.arange(len(texts)), 0] = 1
+        return relations
 
     def has_claims(self, context: str) -> bool:
         """Whether a model has judged what alternatives of tokens say in that context."""
@@ -164,8 +164,8 @@ class StoredMeanings:
         """Probabilities of entailment, neutral, contradiction, [pairs, 3]; None where a pair was not judged."""
         if context not in self.claims:
             return None
-        said = self.claims[context].judged(*place_of_claim(set_name, question, context), pairs)
-        return None if np.isnan(said).any() else said
+        probabilities = self.claims[context].judged(*place_of_claim(set_name, question, context), pairs)
+        return None if np.isnan(probabilities).any() else probabilities
 
     def embeddings(self, texts: Sequence[str]) -> Floats | None:
         """Of each text, [texts, dimensions]; None where one has none."""
@@ -217,7 +217,7 @@ def write_pairs(run: Path, source: Source, places: Sequence[Pair], pairs: Sequen
     Raises CalprobeError if it cannot be written.
     """
     texts = [*zip(*places, strict=True), *zip(*pairs, strict=True)]
-    columns = [pa.array(own, pa.string()) for own in texts]
+    columns = [pa.array(column, pa.string()) for column in texts]
     columns += [pa.array(said[:, place], pa.float32()) for place in range(3)]
     _write(run, source, pa.Table.from_arrays(columns, schema=_PAIRS.schema))
 
@@ -244,7 +244,7 @@ def current_sources(run: Path) -> tuple[Source, ...]:
         content = json.loads(path.read_text("utf-8"))
         if content["format"] != FORMAT:
             raise ValueError(f"of another format than {FORMAT}")
-        return tuple(Source(**own) for own in content["sources"])
+        return tuple(Source(**source) for source in content["sources"])
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise CalprobeError(f"{path}: cannot be read: {str(error)[:100]}; {_FIX}") from error
 

@@ -62,15 +62,15 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
         for record in run.pieces:
             if kind.is_whole(record):
                 holders[kind.piece_of(record)].append(run)
-    parts = _parts(kind, [piece for piece, held in holders.items() if not held], runs)
+    parts = _parts(kind, [piece for piece, piece_runs in holders.items() if not piece_runs], runs)
     assembled = _assembled(kind, parts)
-    lacking = sorted(piece for piece, held in holders.items() if not held and piece not in assembled)
+    lacking = sorted(piece for piece, piece_runs in holders.items() if not piece_runs and piece not in assembled)
     if lacking and not partial:
         raise CalprobeError(_what_is_missing(lacking, len(manifest.pieces), runs))
     pieces = (
-        assembled[piece] if piece in assembled else _only_one(piece, held)
-        for piece, held in holders.items()
-        if held or piece in assembled
+        assembled[piece] if piece in assembled else _only_one(piece, piece_runs)
+        for piece, piece_runs in holders.items()
+        if piece_runs or piece in assembled
     )
     sources = [run.path for run in runs]
     unfinished = {piece: parts[piece] for piece in lacking}
@@ -108,8 +108,8 @@ def _parts(kind: RecordKind[Any], lacking: Sequence[Piece], runs: Sequence[Store
 def _assembled(kind: RecordKind[Any], parts: Mapping[Piece, Sequence[Any]]) -> dict[Piece, Any]:
     """The pieces that are complete of the shares of several runs, where the kind of records has such shares."""
     with _agreeing():
-        found = {piece: kind.assembled(records) for piece, records in parts.items() if records}
-    return {piece: record for piece, record in found.items() if record is not None}
+        assembled = {piece: kind.assembled(records) for piece, records in parts.items() if records}
+    return {piece: record for piece, record in assembled.items() if record is not None}
 
 
 @contextmanager
@@ -126,12 +126,12 @@ def _refuse_other(first: StoredRun[Any], run: StoredRun[Any]) -> None:
     tasks = [f"task: {words[0]} {first.manifest.task}, {words[1]} {run.manifest.task}"]
     if different := tasks if is_other_task else first.manifest.differences(run.manifest, words):
         raise UsageError(f"{run.path}: not of the same run as {first.path}.\n{'; '.join(different)}")
-    has, other = _last_bits(first), _last_bits(run)
-    for name in has:
-        if has[name] != other[name]:
+    settings, other_settings = _last_bits(first), _last_bits(run)
+    for name in settings:
+        if settings[name] != other_settings[name]:
             log.warning(
                 "%s was scored with %s %s, %s with %s: last bits may differ",
-                *(first.path, name, has[name], run.path, other[name]),
+                *(first.path, name, settings[name], run.path, other_settings[name]),
             )
 
 
@@ -146,13 +146,13 @@ def _spent(runs: Sequence[StoredRun[Any]]) -> Progress:
     return replace(total(run.progress for run in runs), pieces=0, statements=0)
 
 
-def _only_one(piece: Piece, held: list[StoredRun[Any]]) -> Any:
+def _only_one(piece: Piece, runs: list[StoredRun[Any]]) -> Any:
     """The complete record of the piece, after a check that all runs with it agree."""
-    records = [run.read_whole(piece) for run in held]
-    for run, other in zip(held[1:], records[1:], strict=True):
-        if not run.kind.same(records[0], other):
+    records = [run.read_whole(piece) for run in runs]
+    for run, record in zip(runs[1:], records[1:], strict=True):
+        if not run.kind.same(records[0], record):
             raise CalprobeError(
-                f"{piece.relation}, template {piece.template}: {held[0].path} and {run.path} have different"
+                f"{piece.relation}, template {piece.template}: {runs[0].path} and {run.path} have different"
                 f" {run.manifest.results} for it\nleave one of the folders out, or make that piece again with the same"
                 " settings"
             )
@@ -160,26 +160,26 @@ def _only_one(piece: Piece, held: list[StoredRun[Any]]) -> Any:
 
 
 def _what_is_missing(missing: list[Piece], n_pieces: int, runs: list[StoredRun[Any]]) -> str:
-    named = ", ".join(f"{relation}.t{template}" for relation, template in missing[:_NAMED])
-    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    names = ", ".join(f"{relation}.t{template}" for relation, template in missing[:_NAMED])
+    remainder = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     shards = _absent_shards(run.manifest.shard for run in runs)
     lack = f"{counted(len(missing), 'piece')} of {n_pieces} {'is' if len(missing) == 1 else 'are'}"
-    there = {run.kind.piece_of(record) for run in runs for record in run.pieces}
-    fewer = " with all instances" if there.intersection(missing) else ""
+    pieces = {run.kind.piece_of(record) for run in runs for record in run.pieces}
+    fewer = " with all instances" if pieces.intersection(missing) else ""
     fix = f"{shards}run them first, or merge the others with --partial"
-    return f"{lack} in none of the runs{fewer}: {named}{more}\n{fix}"
+    return f"{lack} in none of the runs{fewer}: {names}{remainder}\n{fix}"
 
 
 def _absent_shards(shards: Iterator[str | None]) -> str:
     """Which shards are not given, or that the given ones have different counts."""
-    given = [tuple(map(int, shard.split("/"))) for shard in shards if shard is not None]
-    counts = {count for _, count in given}
+    shares = [tuple(map(int, shard.split("/"))) for shard in shards if shard is not None]
+    counts = {count for _, count in shares}
     if len(counts) > 1:
         return f"the shards have different counts, {' and '.join(map(str, sorted(counts)))}; "
     if not counts:
         return ""
-    absent = sorted(set(range(1, counts.pop() + 1)) - {number for number, _ in given})
-    which = f"{', '.join(map(str, absent))} of {given[0][1]}"
+    absent = sorted(set(range(1, counts.pop() + 1)) - {number for number, _ in shares})
+    text = f"{', '.join(map(str, absent))} of {shares[0][1]}"
     if not absent:
         return ""
-    return f"shard {which} was not given; " if len(absent) == 1 else f"shards {which} were not given; "
+    return f"shard {text} was not given; " if len(absent) == 1 else f"shards {text} were not given; "

@@ -39,8 +39,8 @@ class PieceTokens:
     def checksum(self) -> str:
         """CRC-32 over every value, as eight hex digits."""
         crc = 0
-        for part in (self.offsets, self.roles, self.logprobs):
-            crc = zlib.crc32(np.ascontiguousarray(part).data, crc)
+        for array in (self.offsets, self.roles, self.logprobs):
+            crc = zlib.crc32(np.ascontiguousarray(array).data, crc)
         return f"{zlib.crc32(chr(0).join(self.tokens).encode(), crc):08x}"
 
     def reordered(self, order: npt.NDArray[np.int64]) -> PieceTokens:
@@ -150,12 +150,12 @@ class PieceScores:
         if total is None or count is None or self.first is None or self.first_role is None:
             return None
         drops = self.first_role == Role.ANSWER if answer_only else self.first_role != NO_ROLE
-        left = count - drops
+        n_left = count - drops
         # Exactly 0 where nothing is left: a difference of rounded sums would leave dust.
-        rest = np.where(left > 0, total - np.where(drops, self.first, 0.0), 0.0)
+        sums = np.where(n_left > 0, total - np.where(drops, self.first, 0.0), 0.0)
         if reduction.startswith("sum"):
-            return rest
-        mean: npt.NDArray[np.float64] = np.divide(rest, left, out=np.full(len(rest), np.nan), where=left > 0)
+            return sums
+        mean: npt.NDArray[np.float64] = np.divide(sums, n_left, out=np.full(len(sums), np.nan), where=n_left > 0)
         return mean
 
 
@@ -182,14 +182,14 @@ def joined_pieces(one: PieceScores, other: PieceScores) -> PieceScores:
 
 
 def _joined_tokens(
-    one: PieceTokens | None, other: PieceTokens | None, order: npt.NDArray[np.int64]
+    first: PieceTokens | None, second: PieceTokens | None, order: npt.NDArray[np.int64]
 ) -> PieceTokens | None:
-    if one is None or other is None:
+    if first is None or second is None:
         return None
-    both = PieceTokens(
-        tokens=[*one.tokens, *other.tokens],
-        roles=np.concatenate([one.roles, other.roles]),
-        logprobs=np.concatenate([one.logprobs, other.logprobs]),
-        offsets=np.concatenate([one.offsets, one.offsets[-1] + other.offsets[1:]]),
+    tokens = PieceTokens(
+        tokens=[*first.tokens, *second.tokens],
+        roles=np.concatenate([first.roles, second.roles]),
+        logprobs=np.concatenate([first.logprobs, second.logprobs]),
+        offsets=np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]]),
     )
-    return both.reordered(order)
+    return tokens.reordered(order)

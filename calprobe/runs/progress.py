@@ -94,21 +94,24 @@ def read_worker(run: Path, worker: int) -> Progress:
             raise DecodeError("not what calprobe writes")
         if data.pop(_CHECKSUM, None) != _checksum(data):
             raise DecodeError("its checksum is wrong")
-        found = decode(Progress, data)
-        if min(value for value in astuple(found) if isinstance(value, int | float)) < 0 or found.batch_tokens == 0:
+        progress = decode(Progress, data)
+        if (
+            min(value for value in astuple(progress) if isinstance(value, int | float)) < 0
+            or progress.batch_tokens == 0
+        ):
             raise DecodeError("a number below what it counts")
     except (OSError, ValueError, RecursionError) as error:
         why = reason(error) if isinstance(error, OSError) else str(error)
         log.warning("%s: %.100s; its times and counts are left out", path, why)
         return NOTHING
-    return found
+    return progress
 
 
 def read_progress(run: Path) -> Progress:
     """What all workers have recorded, added up."""
     folder = run / FOLDER
-    found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    return total(read_worker(run, int(match[1])) for match in map(_NAME.fullmatch, found) if match)
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    return total(read_worker(run, int(match[1])) for match in map(_NAME.fullmatch, names) if match)
 
 
 def progress_path(run: Path, worker: int) -> Path:
@@ -121,11 +124,11 @@ def _checksum(fields: Mapping[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(fields, sort_keys=True).encode()):08x}"
 
 
-def _plainest(one: ScoringPath | None, other: ScoringPath | None) -> ScoringPath | None:
-    known = [path for path in get_args(ScoringPath) if path in (one, other)]
-    return known[-1] if known else None
+def _plainest(first: ScoringPath | None, second: ScoringPath | None) -> ScoringPath | None:
+    paths = [path for path in get_args(ScoringPath) if path in (first, second)]
+    return paths[-1] if paths else None
 
 
-def _of_known(choose: Callable[[list[int]], int], one: int | None, other: int | None) -> int | None:
-    known = [value for value in (one, other) if value is not None]
-    return choose(known) if known else None
+def _of_known(choose: Callable[[list[int]], int], first: int | None, second: int | None) -> int | None:
+    values = [value for value in (first, second) if value is not None]
+    return choose(values) if values else None

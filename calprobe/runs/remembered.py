@@ -32,14 +32,14 @@ class Remembered:
         """What earlier processes of this user have kept in the file of that name."""
         path = cache_root() / name
         try:
-            found = json.loads(path.read_text("utf-8"))
+            content = json.loads(path.read_text("utf-8"))
         except FileNotFoundError:
             return cls(name, {})
         except (OSError, ValueError) as error:
             log.debug("%s: ignored: %s", path, error)
             return cls(name, {})
-        usable = isinstance(found, dict) and found.get("calprobe") == metadata.version("calprobe")
-        return cls(name, found["values"] if usable and isinstance(found.get("values"), dict) else {})
+        usable = isinstance(content, dict) and content.get("calprobe") == metadata.version("calprobe")
+        return cls(name, content["values"] if usable and isinstance(content.get("values"), dict) else {})
 
     def recall(self, key: str) -> Any:
         """The value; None where there is none."""

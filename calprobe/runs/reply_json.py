@@ -47,9 +47,9 @@ def reply_from_json(line: str) -> Reply:
         values = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise DecodeError(f"not JSON ({str(error).partition(';')[0]})") from error
-    given = [values.pop(name, None) if isinstance(values, dict) else None for name in ("label_scores", "alternatives")]
+    extras = [values.pop(name, None) if isinstance(values, dict) else None for name in ("label_scores", "alternatives")]
     reply = decode(Reply, values)
-    scores, alternatives = given
+    scores, alternatives = extras
     if scores is not None:
         reply = replace(reply, label_scores=label_scores_of(scores))
     return reply if alternatives is None else replace(reply, alternatives=alternatives_from_json(alternatives))

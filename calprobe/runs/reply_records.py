@@ -113,8 +113,8 @@ class ReplyRecords(RecordKind[PieceReplies]):
 
     def expected(self, piece: Piece) -> int:
         """How many replies the complete piece has."""
-        asked = self.pieces[piece]
-        return self.n_questions[asked.set] * len(asked.requests)
+        asked_piece = self.pieces[piece]
+        return self.n_questions[asked_piece.set] * len(asked_piece.requests)
 
     def is_whole(self, record: PieceReplies) -> bool:
         """Whether the piece has a reply for each request; it may be one that failed."""
@@ -128,21 +128,21 @@ class ReplyRecords(RecordKind[PieceReplies]):
             raise ValueError(f"piece {record.piece.relation} must have {expected} replies, got {len(record.replies)}")
 
     def _check_rows(self, record: PieceReplies) -> None:
-        asked = self.pieces[record.piece]
-        place = {stage: number for number, stage in enumerate(asked.stages)}
+        piece = self.pieces[record.piece]
+        place = {stage: number for number, stage in enumerate(piece.stages)}
         last: tuple[str, int, int] | None = None
-        own = (record.set, record.variant, record.paraphrase)
+        names = (record.set, record.variant, record.paraphrase)
         for reply in record.replies:
-            if (reply.set, reply.variant, reply.paraphrase) != own:
+            if (reply.set, reply.variant, reply.paraphrase) != names:
                 raise ValueError(f"a reply of piece {record.piece.relation} is of another piece")
-            if reply.stage not in place or not 0 <= reply.sample < asked.samples_at(reply.stage):
+            if reply.stage not in place or not 0 <= reply.sample < piece.samples_at(reply.stage):
                 raise ValueError(f"stage {reply.stage}, sample {reply.sample} is not asked in {record.piece.relation}")
             if (reply.finish == "error") != bool(reply.error):
                 raise ValueError(f"reply {reply.key:.12}: error must be there exactly if finish is error")
-            now = (reply.question, place[reply.stage], reply.sample)
-            if last is not None and now <= last:
+            position = (reply.question, place[reply.stage], reply.sample)
+            if last is not None and position <= last:
                 raise ValueError(f"question {reply.question}, {reply.stage}: replies must be in order, each once")
-            last = now
+            last = position
 
     def to_table(self, record: PieceReplies) -> pa.Table:
         """All fields of the replies, and a checksum of them."""
@@ -160,15 +160,15 @@ class ReplyRecords(RecordKind[PieceReplies]):
 
     def _read(self, shard: Shard, piece: Piece, part: bool) -> PieceReplies:
         table = self._table(shard, piece, part)
-        asked = self.pieces[piece]
-        found = PieceReplies(asked.set, asked.variant, asked.paraphrase, tuple(_replies(table)))
+        asked_piece = self.pieces[piece]
+        record = PieceReplies(asked_piece.set, asked_piece.variant, asked_piece.paraphrase, tuple(_replies(table)))
         try:
-            if table.schema.metadata.get(_CRC) != found.checksum().encode():
+            if table.schema.metadata.get(_CRC) != record.checksum().encode():
                 raise ShardError("its checksum is wrong")
-            self._check_rows(found)
+            self._check_rows(record)
         except ValueError as error:  # a checksum tells damage; whoever made the file up has made up that, too
             raise ShardError(str(error)) from error
-        return found
+        return record
 
     def _table(self, shard: Shard, piece: Piece, part: bool) -> pa.Table:
         *later, earliest = (_SCHEMA, *_EARLIER)
@@ -182,20 +182,20 @@ class ReplyRecords(RecordKind[PieceReplies]):
 
         Raises ValueError if a request has a different reply in each.
         """
-        found = {(r.question, r.stage, r.sample): r for r in one.replies}
+        replies = {(r.question, r.stage, r.sample): r for r in one.replies}
         for reply in other.replies:
             request = (reply.question, reply.stage, reply.sample)
-            there = found.setdefault(request, reply)
-            if there.finish == "error":
-                found[request] = reply
-            elif there != reply and reply.finish != "error":
+            earlier = replies.setdefault(request, reply)
+            if earlier.finish == "error":
+                replies[request] = reply
+            elif earlier != reply and reply.finish != "error":
                 raise ValueError(f"question {reply.question}, {reply.stage} has two different replies")
-        return PieceReplies.of(self.pieces[one.piece], found.values())
+        return PieceReplies.of(self.pieces[one.piece], replies.values())
 
     def assembled(self, parts: Sequence[PieceReplies]) -> PieceReplies | None:
         """The complete piece; None if a request is in none of the parts. Raises as `joined`."""
-        found = reduce(self.joined, parts)
-        return found if self.is_whole(found) else None
+        record = reduce(self.joined, parts)
+        return record if self.is_whole(record) else None
 
     def same(self, one: PieceReplies, other: PieceReplies) -> bool:
         """Whether all replies are equal."""
@@ -215,20 +215,20 @@ def _replies(table: pa.Table) -> Iterable[Reply]:
     columns: dict[str, Sequence[Any]] = {name: table[name].to_pylist() for name in names}
     columns |= {name: _tuples(table[name]) for name in _LISTS}
     try:
-        there = alternatives_column(table["alternatives"]) if "alternatives" in table.column_names else None
+        alternatives = alternatives_column(table["alternatives"]) if "alternatives" in table.column_names else None
     except DecodeError as error:
         raise ShardError(f"a reply is not as it should be ({error})") from error
-    columns["alternatives"] = there or [None] * table.num_rows
+    columns["alternatives"] = alternatives or [None] * table.num_rows
     for row in zip(*columns.values(), strict=True):
         values = dict(zip(columns, row, strict=True))
         scores = values.pop("label_scores")
         lists = {name: values.pop(name) for name in (*_LISTS, "alternatives")}
         try:
             reply = decode(Reply, values)
-            found = None if scores is None else label_scores_of(scores)
+            label_scores = None if scores is None else label_scores_of(scores)
         except DecodeError as error:
             raise ShardError(f"a reply is not as it should be ({error})") from error
-        yield _with(reply, lists | {"label_scores": found})
+        yield _with(reply, lists | {"label_scores": label_scores})
 
 
 def _with(reply: Reply, values: Mapping[str, Any]) -> Reply:
@@ -249,4 +249,4 @@ def _tuples(column: pa.ChunkedArray) -> list[tuple[Any, ...] | None]:
         raise ShardError("numbers of a reply are missing") from error
     ends = to_numbers(lists.offsets).tolist()
     valid = lists.is_valid().to_pylist()
-    return [tuple(numbers[a:b]) if there else None for a, b, there in zip(ends, ends[1:], valid, strict=False)]
+    return [tuple(numbers[a:b]) if is_valid else None for a, b, is_valid in zip(ends, ends[1:], valid, strict=False)]

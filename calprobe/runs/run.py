@@ -58,10 +58,13 @@ class Run(StoredRun[PieceScores]):
             self.pieces = tuple(sorted(scored, key=lambda p: p.piece))
 
     def __repr__(self) -> str:
-        made = self.manifest
-        instances = counted(sum(relation.n_instances for relation in made.relations), "instance")
-        sizes = f"{instances} in {counted(len(made.relations), 'relation')}, {counted(len(made.templates), 'template')}"
-        return f"<Run {self.path}: {made.model.name} on {made.probe.name}, {sizes}>"
+        manifest = self.manifest
+        instances = counted(sum(relation.n_instances for relation in manifest.relations), "instance")
+        sizes = (
+            f"{instances} in {counted(len(manifest.relations), 'relation')}, "
+            f"{counted(len(manifest.templates), 'template')}"
+        )
+        return f"<Run {self.path}: {manifest.model.name} on {manifest.probe.name}, {sizes}>"
 
     @property
     def progress(self) -> Progress:
@@ -96,8 +99,8 @@ class Run(StoredRun[PieceScores]):
             if piece.n_tokens is None:
                 return {}
             if piece.relation in complete:
-                own = TemplateCost(len(piece.n_tokens), int(piece.n_tokens.sum(dtype=np.int64)))
-                costs[piece.template] = costs.get(piece.template, TemplateCost(0, 0)) + own
+                cost = TemplateCost(len(piece.n_tokens), int(piece.n_tokens.sum(dtype=np.int64)))
+                costs[piece.template] = costs.get(piece.template, TemplateCost(0, 0)) + cost
         return costs
 
     def table(self, reduction: Reduction = "sum", compat: Compat | None = None) -> ScoreTable:
@@ -141,8 +144,8 @@ class Run(StoredRun[PieceScores]):
         _check_compat(compat)
         complete = set(self.complete_relations)
         pieces = [piece for piece in self.pieces if piece.relation in complete]
-        every: tuple[Reduction, ...] = get_args(Reduction)
-        return tuple(name for name in every if all(_column(piece, name, compat) is not None for piece in pieces))
+        names: tuple[Reduction, ...] = get_args(Reduction)
+        return tuple(name for name in names if all(_column(piece, name, compat) is not None for piece in pieces))
 
     def read_tokens(self, piece: PieceScores) -> PieceTokens:
         """The tokens of one of `pieces`. Raises CalprobeError if the shard holds none or they are damaged."""
@@ -162,9 +165,9 @@ class Run(StoredRun[PieceScores]):
         _check_compat(compat)
         scores = _column(piece, reduction, compat)
         if scores is None:
-            what = f"--reduction {reduction}" if compat is None else f"--reduction {reduction} --compat {compat}"
-            known = ", ".join(name for name in REDUCTIONS if piece.column(name) is not None)
-            raise CalprobeError(f"{self.path}: this import cannot compute {what}; it has {known} as published")
+            options = f"--reduction {reduction}" if compat is None else f"--reduction {reduction} --compat {compat}"
+            names = ", ".join(name for name in REDUCTIONS if piece.column(name) is not None)
+            raise CalprobeError(f"{self.path}: this import cannot compute {options}; it has {names} as published")
         return scores.astype(np.float64, copy=False)
 
 
@@ -253,9 +256,9 @@ def _what_it_is(path: Path) -> str:
         return f"no such run{meant}\n{fix}" if meant else f"no such run; {fix}"
     inside = _runs_in(path)
     if inside:
-        more = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
-        named = ", ".join(inside[:_NAMED])
-        return f"not a run folder, but it holds {named}{more}; give these, such as {path / inside[0]}"
+        remainder = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
+        names = ", ".join(inside[:_NAMED])
+        return f"not a run folder, but it holds {names}{remainder}; give these, such as {path / inside[0]}"
     return f"not a run folder (no {FILE_NAME}); {fix}"
 
 

@@ -102,17 +102,17 @@ class ScoreRecords(RecordKind[PieceScores]):
         n_instances, n_candidates = self.shapes[piece.relation]
         table = shard.table(_TOKENS, n_instances * n_candidates, part=part)
         tokens, roles, logprobs = (column.combine_chunks() for column in table.columns)
-        found = PieceTokens(
+        piece_tokens = PieceTokens(
             tokens=tokens.flatten().to_pylist(),
             roles=to_numbers(roles.flatten()),
             logprobs=to_numbers(logprobs.flatten()),
             offsets=to_numbers(tokens.offsets).astype(np.int64),
         )
-        if table.schema.metadata.get(_TOKENS_CRC) != found.checksum().encode():
+        if table.schema.metadata.get(_TOKENS_CRC) != piece_tokens.checksum().encode():
             raise ShardError("the checksum of its tokens is wrong")
         with _checked():
-            found.validate(table.num_rows, "its tokens")
-        return found
+            piece_tokens.validate(table.num_rows, "its tokens")
+        return piece_tokens
 
     def read_whole(self, shard: Shard, piece: Piece) -> PieceScores:
         """The scores, with tokens if the run saves them."""

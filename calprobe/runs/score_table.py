@@ -41,13 +41,13 @@ class ScoreTable:
 
         Answer spaces of different sizes are not shared.
         """
-        names, of = np.unique(self.relation, return_inverse=True)
+        names, indices = np.unique(self.relation, return_inverse=True)
         widths = np.diff(self.offsets)
         numbers = np.arange(len(names))
         for number, name in enumerate(names.tolist()):
-            if name in self.own_candidates or len(np.unique(widths[of == number])) > 1:
+            if name in self.own_candidates or len(np.unique(widths[indices == number])) > 1:
                 numbers[number] = -1
-        return numbers[of.reshape(-1)].astype(np.int64)
+        return numbers[indices.reshape(-1)].astype(np.int64)
 
     @property
     def shares_candidates(self) -> bool:

@@ -41,8 +41,8 @@ def shard_path(run: Path, relation: str, template: int) -> Path:
 def column(run: Path, piece: Piece, name: str) -> list[Any]:
     """A column of the piece's shard, unchecked; empty without a shard, and if it cannot be read."""
     try:
-        found: list[Any] = pq.read_table(shard_path(run, *piece), columns=[name])[name].to_pylist()
-        return found
+        values: list[Any] = pq.read_table(shard_path(run, *piece), columns=[name])[name].to_pylist()
+        return values
     except (pa.ArrowException, OSError, KeyError):
         return []
 
@@ -99,9 +99,9 @@ class ShardFile:
         return table
 
     def _check(self, file: pq.ParquetFile, schema: pa.Schema, n_rows: int | None, part: bool) -> None:
-        found = _undictionaried(file.schema_arrow)
-        _check_stamp((found.metadata or {}).get(_STAMP), [stamp.encode() for stamp in self.stamps])
-        if [found.field(name) for name in schema.names if name in found.names] != list(schema):
+        stored_schema = _undictionaried(file.schema_arrow)
+        _check_stamp((stored_schema.metadata or {}).get(_STAMP), [stamp.encode() for stamp in self.stamps])
+        if [stored_schema.field(name) for name in schema.names if name in stored_schema.names] != list(schema):
             raise OtherColumnsError
         rows = file.metadata.num_rows
         if n_rows is not None and (rows != n_rows if not part else rows >= n_rows):
@@ -110,18 +110,18 @@ class ShardFile:
             raise ShardError(f"it is too small for {rows} rows of scores")
 
 
-def _check_stamp(found: bytes | None, expected: Sequence[bytes]) -> None:
+def _check_stamp(stored: bytes | None, expected: Sequence[bytes]) -> None:
     """Raise OtherRunError for the stamp of another run or piece, ShardError for a missing or damaged one.
 
     Two hashes differ in nearly all characters, so a hash with few differences is the right one, with flipped bits.
     """
-    if found in expected:
+    if stored in expected:
         return
-    if found is None:
+    if stored is None:
         raise ShardError("it does not name its run")
     for stamp in expected:
-        if len(found) == len(stamp):
-            differing = sum(ours != theirs for ours, theirs in zip(stamp, found, strict=True))
+        if len(stored) == len(stamp):
+            differing = sum(ours != theirs for ours, theirs in zip(stamp, stored, strict=True))
             if differing <= _DAMAGED_CHARACTERS:
                 raise ShardError("the identity of its run is damaged")
     raise OtherRunError

@@ -111,9 +111,9 @@ class SideObject:
         return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
-def _check_format(content: Any, key: str, what: str) -> None:
+def _check_format(content: Any, key: str, noun: str) -> None:
     if not isinstance(content, dict) or content.get(key) != FORMAT:
-        raise DecodeError(f"not the {what} of a run, or of another format than {FORMAT}")
+        raise DecodeError(f"not the {noun} of a run, or of another format than {FORMAT}")
 
 
 @contextmanager

@@ -36,17 +36,17 @@ class StoredRun(Generic[R]):
 
     def _read_shards(self) -> tuple[R, ...]:
         refused: list[ShardError] = []
-        read = (self._read(piece, refused) for piece in sorted(self.manifest.pieces))
-        found = tuple(record for record in read if record is not None)
-        others = sum(isinstance(error, OtherRunError) for error in refused)
-        shards.refuse_if_none_fits(self.path, others, len(found))
-        return found
+        attempts = (self._read(piece, refused) for piece in sorted(self.manifest.pieces))
+        records = tuple(record for record in attempts if record is not None)
+        n_others = sum(isinstance(error, OtherRunError) for error in refused)
+        shards.refuse_if_none_fits(self.path, n_others, len(records))
+        return records
 
     @property
     def missing(self) -> tuple[Piece, ...]:
         """The missing pieces, sorted; damaged ones are missing."""
-        there = {self.kind.piece_of(record) for record in self.pieces}
-        return tuple(piece for piece in sorted(self.manifest.pieces) if piece not in there)
+        pieces = {self.kind.piece_of(record) for record in self.pieces}
+        return tuple(piece for piece in sorted(self.manifest.pieces) if piece not in pieces)
 
     @property
     def partial(self) -> bool:

@@ -54,7 +54,9 @@ def _write_parquet(schema: pa.Schema, tables: Tables, path: Path) -> None:
 
 
 def _write_csv(schema: pa.Schema, tables: Tables, path: Path) -> None:
-    flat = pa.schema([pa.field(own.name, pa.string() if pa.types.is_list(own.type) else own.type) for own in schema])
+    flat = pa.schema(
+        [pa.field(field.name, pa.string() if pa.types.is_list(field.type) else field.type) for field in schema]
+    )
     with pyarrow.csv.CSVWriter(path, flat) as writer:
         for table in tables:
             writer.write_table(table if flat == schema else _without_lists(table, flat))

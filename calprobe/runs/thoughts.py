@@ -41,8 +41,8 @@ def markers_of(template: str, vocabulary: Collection[str]) -> Markers | None:
     Markers(start='<think>', end='</think>', before_end='')
     """
     for markers in FAMILIES:
-        both = (markers.start, markers.end)
-        if any(marker in template for marker in both) or all(marker in vocabulary for marker in both):
+        pair = (markers.start, markers.end)
+        if any(marker in template for marker in pair) or all(marker in vocabulary for marker in pair):
             return markers
     return None
 

@@ -49,15 +49,15 @@ def window_label_scores(labels: tuple[str, ...], steps: Sequence[Step], text: st
         values = np.array([token.logprob for token in window])
         least[row] = values.min() if len(values) else 0.0
         for column, label in enumerate(labels):
-            own = [n for n, token in enumerate(window) if said_label(token.text) == label]
+            indices = [n for n, token in enumerate(window) if said_label(token.text) == label]
             ranks[row, column] = len(window)
-            if own:
-                logprobs[row, column] = min(np.logaddexp.reduce(values[own]), 0.0)
-                ranks[row, column] = (values > values[own].max()).sum()
-            forms[column] |= {number: None for n in own if (number := window[n].id) is not None}
-    known = None if starts is None else np.array([starts[place] for place in places], np.int64)
+            if indices:
+                logprobs[row, column] = min(np.logaddexp.reduce(values[indices]), 0.0)
+                ranks[row, column] = (values > values[indices].max()).sum()
+            forms[column] |= {number: None for n in indices if (number := window[n].id) is not None}
+    offsets = None if starts is None else np.array([starts[place] for place in places], np.int64)
     return LabelScores(
-        labels, tuple(tuple(form) for form in forms), np.array(places, np.int64), logprobs, least, known, ranks
+        labels, tuple(tuple(form) for form in forms), np.array(places, np.int64), logprobs, least, offsets, ranks
     )
 
 
@@ -72,9 +72,9 @@ def window_alternatives(steps: Sequence[Step], count: int) -> Alternatives:
     """
     positions = []
     for step in steps:
-        others = [token for token in step.window if (token.text, token.id) != (step.chosen.text, step.chosen.id)]
-        shown = sorted(others, key=lambda token: -token.logprob)[: count - 1]
-        positions.append([(token.text, token.id, token.logprob) for token in (step.chosen, *shown)])
+        tokens = [token for token in step.window if (token.text, token.id) != (step.chosen.text, step.chosen.id)]
+        likeliest = sorted(tokens, key=lambda token: -token.logprob)[: count - 1]
+        positions.append([(token.text, token.id, token.logprob) for token in (step.chosen, *likeliest)])
     return Alternatives.of(
         positions, [least_entropy([token.logprob for token in _with_chosen(step)]) for step in steps], complete=False
     )
@@ -86,20 +86,20 @@ def tokens_in_front(tokens: Sequence[str], text: str) -> int | None:
     >>> tokens_in_front(["<think>", "Hm", "</think>", "\\n", "Two", "."], "Two.")
     4
     """
-    wanted, said = text.strip(), ""
+    target, tail = text.strip(), ""
     for start in range(len(tokens), -1, -1):
-        said = (tokens[start] if start < len(tokens) else "") + said
-        if len(said) >= len(wanted) and said.strip() == wanted:
+        tail = (tokens[start] if start < len(tokens) else "") + tail
+        if len(tail) >= len(target) and tail.strip() == target:
             return start
-        if len(said.strip()) > len(wanted):
+        if len(tail.strip()) > len(target):
             break
     return None
 
 
 def _with_chosen(step: Step) -> Sequence[WindowToken]:
     """The window, and the chosen token where a sample lies outside of it."""
-    shown = {(token.text, token.id) for token in step.window}
-    is_outside = step.window and (step.chosen.text, step.chosen.id) not in shown
+    pairs = {(token.text, token.id) for token in step.window}
+    is_outside = step.window and (step.chosen.text, step.chosen.id) not in pairs
     return [*step.window, step.chosen] if is_outside or not step.window else step.window
 
 

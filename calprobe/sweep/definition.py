@@ -68,8 +68,8 @@ class Table:
     @property
     def value(self) -> str:
         """The model, probe, question set or study; several question sets are joined by commas."""
-        given = self.options[KINDS[self.kind]]
-        return ",".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
+        value = self.options[KINDS[self.kind]]
+        return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ class Job:
     def arguments(self) -> tuple[str, ...]:
         """What is typed behind `calprobe`: in one order however the file is arranged, `--out` last."""
         by_name = sorted(self.options.items(), key=lambda option: (option[0] not in KINDS.values(), option[0]))
-        given = [word for name, value in by_name for word in _typed(name, value)]
-        return (self.command, *given, f"--out={self.out}")
+        words = [word for name, value in by_name for word in _typed(name, value)]
+        return (self.command, *words, f"--out={self.out}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,58 +146,60 @@ def _content(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: not TOML: {error}") from error
 
 
-def _mapping(source: str, what: str, found: object) -> dict[str, Any]:
-    if not isinstance(found, Mapping):
-        form = "a list of names or a table for each" if what in KINDS else "a table of options"
-        raise UsageError(f"{source}: {what} is {form}, got {found!r}; see `calprobe sweep --help`")
-    return dict(found)
+def _mapping(source: str, key: str, content: object) -> dict[str, Any]:
+    if not isinstance(content, Mapping):
+        form = "a list of names or a table for each" if key in KINDS else "a table of options"
+        raise UsageError(f"{source}: {key} is {form}, got {content!r}; see `calprobe sweep --help`")
+    return dict(content)
 
 
-def _tables(source: str, kind: str, found: object, known: Known) -> Iterator[Table]:
+def _tables(source: str, kind: str, content: object, command_options: Known) -> Iterator[Table]:
     """The tables of a kind; a list of names stands for tables without options."""
-    if isinstance(found, list | tuple):
-        found = {name: {} for name in _names(source, kind, found)}
-    named = _mapping(source, kind, found)
-    for name, options in named.items():
+    if isinstance(content, list | tuple):
+        content = {name: {} for name in _names(source, kind, content)}
+    tables = _mapping(source, kind, content)
+    for name, options in tables.items():
         heading = f"[{kind}.{name}]"
-        given = dict(_mapping(source, heading, options))
-        only = given.pop("only", None) if kind == "models" else None
-        if only is not None and not (isinstance(only, list | tuple) and all(isinstance(each, str) for each in only)):
+        settings = dict(_mapping(source, heading, options))
+        only = settings.pop("only", None) if kind == "models" else None
+        if only is not None and not (isinstance(only, list | tuple) and all(isinstance(entry, str) for entry in only)):
             raise UsageError(
                 f"{source}: {heading}: only is a list of names of probes, questions or studies, got {only!r}"
             )
-        own = given.pop(KINDS[kind], name)
-        checked = _checked(source, heading, given, _OF_COMMAND[kind], known)
-        yield Table(kind, name, {KINDS[kind]: own, **checked}, None if only is None else frozenset(only))
+        value = settings.pop(KINDS[kind], name)
+        checked = _checked(source, heading, settings, _OF_COMMAND[kind], command_options)
+        yield Table(kind, name, {KINDS[kind]: value, **checked}, None if only is None else frozenset(only))
 
 
-def _names(source: str, kind: str, found: Sequence[object]) -> list[str]:
-    names = [each for each in found if isinstance(each, str)]
-    if len(names) < len(found):
-        odd = next(each for each in found if not isinstance(each, str))
+def _names(source: str, kind: str, entries: Sequence[object]) -> list[str]:
+    names = [entry for entry in entries if isinstance(entry, str)]
+    if len(names) < len(entries):
+        odd = next(entry for entry in entries if not isinstance(entry, str))
         raise UsageError(f"{source}: {kind} is a list of names or a table for each, got {odd!r} in the list")
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"{source}: {kind} names {twice} twice")
     return names
 
 
-def _checked(source: str, heading: str, given: Options, commands: Collection[Command], known: Known) -> dict[str, Any]:
+def _checked(
+    source: str, heading: str, settings: Options, commands: Collection[Command], command_options: Known
+) -> dict[str, Any]:
     """The options with dashes in their names; raise UsageError for one that none of the commands has so."""
-    found = {name.replace("_", "-").lstrip("-"): value for name, value in given.items()}
-    takes = {name for command in commands for name in known[command]} - _OWN
-    for name, value in found.items():
+    options = {name.replace("_", "-").lstrip("-"): value for name, value in settings.items()}
+    takes = {name for command in commands for name in command_options[command]} - _OWN
+    for name, value in options.items():
         if name in _OWN:
             raise UsageError(f"{source}: {heading}: {name} is not set here; a sweep sets it for each job")
         if name not in takes:
-            of = " or ".join(f"`calprobe {command}`" for command in commands)
-            raise UsageError(f"{source}: {heading}: {of} has no --{name}{did_you_mean(name, takes)}")
-        is_flag = any(known[command].get(name, False) for command in commands)
+            names = " or ".join(f"`calprobe {command}`" for command in commands)
+            raise UsageError(f"{source}: {heading}: {names} has no --{name}{did_you_mean(name, takes)}")
+        is_flag = any(command_options[command].get(name, False) for command in commands)
         if is_flag and not isinstance(value, bool):
             raise UsageError(f"{source}: {heading}: {name} is true or false, got {value!r}")
         if not is_flag and (isinstance(value, bool) or not isinstance(value, str | int | float | list | tuple)):
-            got = str(value).lower() if isinstance(value, bool) else f"{value}"
-            raise UsageError(f"{source}: {heading}: {name} is a text, a number or a list, got {got}")
-    return found
+            text = str(value).lower() if isinstance(value, bool) else f"{value}"
+            raise UsageError(f"{source}: {heading}: {name} is a text, a number or a list, got {text}")
+    return options
 
 
 def _refuse_unknown_names(source: str, tables: Mapping[str, tuple[Table, ...]]) -> None:
@@ -208,37 +210,39 @@ def _refuse_unknown_names(source: str, tables: Mapping[str, tuple[Table, ...]]) 
             raise UsageError(f"{source}: {model.heading}: only: no table {name!r}{meant}")
 
 
-def _jobs(out: Path, tables: Mapping[str, tuple[Table, ...]], general: Options, known: Known) -> Iterator[Job]:
+def _jobs(
+    out: Path, tables: Mapping[str, tuple[Table, ...]], general: Options, command_options: Known
+) -> Iterator[Job]:
     for model in tables["models"]:
         for probe in tables["probes"]:
             if model.only is None or probe.name in model.only:
-                yield _job(out, "score", (model, probe), general, known["score"])
+                yield _job(out, "score", (model, probe), general, command_options["score"])
         for questions in _chosen(model, tables, "questions", "studies"):
             # Without a study the questions are asked as `calprobe ask` asks by itself.
             for study in _chosen(model, tables, "studies", "questions") if tables["studies"] else (None,):
-                parts = (model, questions) if study is None else (model, questions, study)
-                yield _job(out, "ask", parts, general, known["ask"])
+                combination = (model, questions) if study is None else (model, questions, study)
+                yield _job(out, "ask", combination, general, command_options["ask"])
 
 
-def _chosen(model: Table, tables: Mapping[str, tuple[Table, ...]], kind: str, other: str) -> tuple[Table, ...]:
+def _chosen(model: Table, tables: Mapping[str, tuple[Table, ...]], kind: str, other_kind: str) -> tuple[Table, ...]:
     """The question sets or studies that a model takes part in: those it names; all, where it names the others alone."""
     if model.only is None:
         return tables[kind]
-    named = tuple(table for table in tables[kind] if table.name in model.only)
-    return named or (tables[kind] if any(table.name in model.only for table in tables[other]) else ())
+    chosen = tuple(table for table in tables[kind] if table.name in model.only)
+    return chosen or (tables[kind] if any(table.name in model.only for table in tables[other_kind]) else ())
 
 
-def _job(out: Path, command: Command, parts: tuple[Table, ...], general: Options, known: Collection[str]) -> Job:
-    model, *others = parts
-    options: dict[str, Any] = {KINDS[part.kind]: part.value for part in parts}
+def _job(out: Path, command: Command, tables: tuple[Table, ...], general: Options, names: Collection[str]) -> Job:
+    model, *tasks = tables
+    options: dict[str, Any] = {KINDS[table.kind]: table.value for table in tables}
     if options.get("study") == _NO_STUDY:
         del options["study"]
     # What is said of the model comes last: it is what the machine can do.
-    for given in (general, *(part.options for part in others), model.options):
-        options |= {name: value for name, value in given.items() if name in known and name not in _OWN}
-    options = {name: value for name, value in options.items() if value is not False or f"no-{name}" in known}
-    name = f"{_folder(model.name)}/{'-'.join(_folder(part.name) for part in others)}"
-    return Job(name, command, model.value, options, out / name, tuple(part.heading for part in parts))
+    for settings in (general, *(table.options for table in tasks), model.options):
+        options |= {name: value for name, value in settings.items() if name in names and name not in _OWN}
+    options = {name: value for name, value in options.items() if value is not False or f"no-{name}" in names}
+    name = f"{_folder(model.name)}/{'-'.join(_folder(table.name) for table in tasks)}"
+    return Job(name, command, model.value, options, out / name, tuple(table.heading for table in tables))
 
 
 def _folder(name: str) -> str:
@@ -249,9 +253,9 @@ def _folder(name: str) -> str:
 def _refuse_same_folders(source: str, jobs: tuple[Job, ...]) -> None:
     seen: dict[str, Job] = {}
     for job in jobs:
-        other = seen.setdefault(job.name.lower(), job)
-        if other is not job:
-            where = " and ".join(" x ".join(each.tables) for each in (other, job))
+        first = seen.setdefault(job.name.lower(), job)
+        if first is not job:
+            where = " and ".join(" x ".join(namesake.tables) for namesake in (first, job))
             raise UsageError(f"{source}: {where} have one folder, {job.out}; rename a table")
 
 

@@ -84,9 +84,9 @@ def not_begun(job: Job, why: str) -> Attempt:
 def _keep_home_out(log: Path) -> None:
     """Write ~ for the home folder into a log that nothing writes to any more: folders of sweeps are shared."""
     with suppress(OSError):
-        said = log.read_bytes().decode("utf-8", errors="surrogateescape")
-        if (found := shown(said)) != said:
-            log.write_bytes(found.encode("utf-8", errors="surrogateescape"))
+        text = log.read_bytes().decode("utf-8", errors="surrogateescape")
+        if (masked := shown(text)) != text:
+            log.write_bytes(masked.encode("utf-8", errors="surrogateescape"))
 
 
 def _last_words(path: Path) -> str:
@@ -96,6 +96,6 @@ def _last_words(path: Path) -> str:
     except OSError:  # nothing was written, or something else is in its place
         return ""
     lines = [line.rsplit("\r", 1)[-1].strip() for line in content.splitlines()]
-    said = [line for line in lines if line][-_LAST_LINES:]
-    error = next((at for at, line in enumerate(said) if line.startswith("calprobe: ")), -2)
-    return "\n".join(said[error:])
+    words = [line for line in lines if line][-_LAST_LINES:]
+    error = next((index for index, line in enumerate(words) if line.startswith("calprobe: ")), -2)
+    return "\n".join(words[error:])

@@ -133,14 +133,14 @@ class OnSlurmCluster:
 
         if importlib.util.find_spec("submitit") is None:
             raise CalprobeError("--on slurm needs the package submitit: pip install 'calprobe[slurm]'")
-        named = {"partition": self.partition, "account": self.account, "mem": self.mem}
+        settings = {"partition": self.partition, "account": self.account, "mem": self.mem}
         return OnSlurm(
             Slurm.found(minutes_of(self.time), f"{shlex.quote(sys.executable)} -P"),
             at_once=self.jobs or _MOST_AT_ONCE,
             is_limited=self.jobs is not None,
             gpus=self.gpus,
             cpus=self.cpus,
-            options={name: text for name, text in named.items() if text} | dict(self.options),
+            options={name: text for name, text in settings.items() if text} | dict(self.options),
         )
 
 
@@ -166,11 +166,11 @@ def minutes_of(time: str) -> int:
     match = _TIME.fullmatch(time)
     if match is None:
         raise UsageError(f"on slurm: {time!r} is no time such as 90 (minutes), 4:00:00 or 2-12 (days-hours)")
-    days, parts = int(match["d"] or 0), [int(match[name]) for name in "abc" if match[name] is not None]
+    days, numbers = int(match["d"] or 0), [int(match[name]) for name in "abc" if match[name] is not None]
     # Behind days stand hours; without days, one number is minutes and two are minutes and seconds.
-    hours, minutes, seconds = ([*parts, 0, 0] if match["d"] else [[0, *parts, 0], [0, *parts], parts][len(parts) - 1])[
-        :3
-    ]
+    hours, minutes, seconds = (
+        [*numbers, 0, 0] if match["d"] else [[0, *numbers, 0], [0, *numbers], numbers][len(numbers) - 1]
+    )[:3]
     total = -(-(86400 * days + 3600 * hours + 60 * minutes + seconds) // 60)
     if not 0 < total <= _MOST_MINUTES:
         raise UsageError(f"on slurm: {time!r} is not between a minute and a year")
@@ -195,5 +195,5 @@ def _visible_cards() -> list[str]:
     import torch
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    named = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
-    return named[:count] if named else [str(number) for number in range(count)]
+    names = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
+    return names[:count] if names else [str(number) for number in range(count)]

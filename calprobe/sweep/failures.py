@@ -18,34 +18,34 @@ def failures_around(folder: str | Path) -> dict[str, FailedRun]:
     """What failed, by the run's folder, which need not exist. Raises CalprobeError for a damaged record."""
     place = Path(folder)
     sweeps = [*_sweeps_in(place, _DEEPEST), *(above for above in place.parents[:_ABOVE] if _is_sweep(above))]
-    found = {}
+    failures = {}
     for out in sweeps:
         for name, attempt in read_record(out).attempts.items():
             path = out / name
             if attempt.exit_code not in (0, INTERRUPTED) and (path == place or place in path.parents):
-                found[str(path)] = _failed(attempt)
-    return found
+                failures[str(path)] = _failed(attempt)
+    return failures
 
 
 def _failed(attempt: Attempt) -> FailedRun:
     command, *typed = attempt.arguments
-    given = dict(option.removeprefix("--").split("=", 1) for option in typed if "=" in option)
-    said = attempt.said.splitlines()
+    options = dict(option.removeprefix("--").split("=", 1) for option in typed if "=" in option)
+    lines = attempt.said.splitlines()
     return FailedRun(
         command,
-        given.get("model", ""),
-        ", ".join(map(_name, given.get("questions" if command == "ask" else "probe", "").split(","))),
-        said[0].removeprefix("calprobe: ") if said else f"exit code {attempt.exit_code}",
+        options.get("model", ""),
+        ", ".join(map(_name, options.get("questions" if command == "ask" else "probe", "").split(","))),
+        lines[0].removeprefix("calprobe: ") if lines else f"exit code {attempt.exit_code}",
     )
 
 
-def _name(given: str) -> str:
+def _name(source: str) -> str:
     """A set or probe as its runs call it: that of a file or folder by its name without suffixes.
 
     >>> _name("/data/mmlu_test.jsonl.gz"), _name("mmlu")
     ('mmlu_test', 'mmlu')
     """
-    return PurePath(given).name.partition(".")[0] or given if "/" in given else given
+    return PurePath(source).name.partition(".")[0] or source if "/" in source else source
 
 
 def _sweeps_in(folder: Path, levels: int) -> Iterator[Path]:

@@ -57,12 +57,15 @@ class Local:
 
     def misfits(self, jobs: Sequence[Planned]) -> list[Misfit]:
         """See `Engine`."""
-        return [found for each in jobs if (found := self._misfit(each)) is not None]
+        return [misfit for planned in jobs if (misfit := self._misfit(planned)) is not None]
 
     def _misfit(self, planned: Planned) -> Misfit | None:
         if planned.bytes > self.total_bytes:
-            needs, has = (f"{value / 2**30:,.1f} GiB" for value in (planned.bytes, self.total_bytes))
-            why, smaller = f"needs about {needs} of memory, and {has} are free here", "Give it a dtype of half the size"
+            needs, free = (f"{value / 2**30:,.1f} GiB" for value in (planned.bytes, self.total_bytes))
+            why, smaller = (
+                f"needs about {needs} of memory, and {free} are free here",
+                "Give it a dtype of half the size",
+            )
         elif (needed := self.places_of(planned)) > len(self.places):
             why = f"takes {needed:,} GPUs, and {counted(len(self.places), 'GPU')} can be used here"
             smaller = "Lower tensor-parallel or pipeline-parallel"
@@ -82,11 +85,11 @@ class Local:
         try:
             _await_former(waiting)
             while waiting or running:
-                at = None
+                place = None
                 if len(running) < self.at_once:
-                    at = fitting.place(waiting, [child.planned for child in running])
-                if at is not None and self._free_places(waiting[at], free):
-                    planned = waiting.pop(at)
+                    place = fitting.place(waiting, [child.planned for child in running])
+                if place is not None and self._free_places(waiting[place], free):
+                    planned = waiting.pop(place)
                     started(planned.job)
                     try:
                         running.append(self._start(planned, out, self._free_places(planned, free)))
@@ -100,9 +103,9 @@ class Local:
                     self._take(free, child, -1)
                     ended(child.planned.job, _attempt(child, out))
         except KeyboardInterrupt as error:
-            left = counted(len(running) + len(waiting), "job")
+            remaining = counted(len(running) + len(waiting), "job")
             _end_all(running, out, ended)
-            why = f"{str(error) or 'interrupted'}; {left} left to do"
+            why = f"{str(error) or 'interrupted'}; {remaining} left to do"
             raise Interrupted(f"{why}.\nRun the same command again to resume") from None
         except BaseException:
             _end_all(running, out, ended)
@@ -134,16 +137,17 @@ class Local:
     def _fitting(self) -> Fitting:
         if self.total_bytes < math.inf:
             return Fitting(self.total_bytes)
-        each = self._each
+        capacity = self._each
         return Fitting(
-            each * len(self.places), lambda planned: 1 if self._count(planned) == 1 else each * self._count(planned)
+            capacity * len(self.places),
+            lambda planned: 1 if self._count(planned) == 1 else capacity * self._count(planned),
         )
 
     def _free_places(self, planned: Planned, free: Sequence[int]) -> tuple[int, ...]:
         """Where a job can start: at the emptiest place, or at several without any job; empty where it cannot."""
         count = self._count(planned)
-        found = sorted(range(len(free)), key=lambda place: -free[place])[:count]
-        return tuple(sorted(found)) if free[found[-1]] >= (self._each if count > 1 else 1) else ()
+        places = sorted(range(len(free)), key=lambda place: -free[place])[:count]
+        return tuple(sorted(places)) if free[places[-1]] >= (self._each if count > 1 else 1) else ()
 
     def _take(self, free: list[int], child: _Child, times: int) -> None:
         """Take room for a job at its places, or give it back with -1."""
@@ -163,15 +167,15 @@ def _await_former(jobs: Sequence[Planned]) -> None:
 
     A job that another process still writes to then fails, and names it.
     """
-    until, said = time.monotonic() + _PATIENCE_S, False
+    until, is_logged = time.monotonic() + _PATIENCE_S, False
     runs = [planned.job.out for planned in jobs]
     while runs := [run for run in runs if (owner := read_owner(run)) is not None and owner.runs]:
         if time.monotonic() > until:
             return
-        if not said:
+        if not is_logged:
             busy = counted(len(runs), "run")
             log.info("waiting up to %d s: other processes write to %s, as %s", _PATIENCE_S, busy, runs[0])
-            said = True
+            is_logged = True
         time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 

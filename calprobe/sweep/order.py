@@ -76,7 +76,7 @@ def expected(
     """
     waiting, now, fitting = longest_first(jobs), 0.0, Fitting(total_bytes)
     running: list[tuple[float, int, Planned]] = []  # end, number
-    found: list[tuple[Planned, float, float]] = []
+    schedule: list[tuple[Planned, float, float]] = []
     while waiting or running:
         place = fitting.place(waiting, [planned for _, _, planned in running]) if len(running) < places else None
         if place is None:
@@ -84,6 +84,6 @@ def expected(
             continue
         planned = waiting.pop(place)
         end = now + seconds(planned)
-        heapq.heappush(running, (end, len(found), planned))
-        found.append((planned, now, end))
-    return found
+        heapq.heappush(running, (end, len(schedule), planned))
+        schedule.append((planned, now, end))
+    return schedule

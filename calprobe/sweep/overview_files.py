@@ -102,14 +102,14 @@ def _write_overview(out: Path, tasks: list[Task], options: OverviewOptions) -> O
         rows.append(reported.overview)
         if reported.report is not None and (page := _write_page(task, reported.report, options, folder)):
             links[task.name] = f"{FOLDER}/{quote(page.name)}"
-    found = overview(shown(str(out)), rows, options)
-    write_text(folder / "overview.csv", tidy_csv(overview_tables(found)) + "\n")
-    content = json.dumps(found.to_json(), indent=2, allow_nan=False, ensure_ascii=False)
+    summary = overview(shown(str(out)), rows, options)
+    write_text(folder / "overview.csv", tidy_csv(overview_tables(summary)) + "\n")
+    content = json.dumps(summary.to_json(), indent=2, allow_nan=False, ensure_ascii=False)
     write_text(folder / "overview.json", printable_json(content) + "\n")
-    if differences := [table for task in found.tasks for table in difference_tables(task, in_files=True)]:
+    if differences := [table for task in summary.tasks for table in difference_tables(task, in_files=True)]:
         write_text(folder / "differences.csv", tidy_csv(differences) + "\n")
-    write_text(out / PAGE, overview_page(found, options, links))
-    return found
+    write_text(out / PAGE, overview_page(summary, options, links))
+    return summary
 
 
 def _write_page(task: Task, report: Report | AskedReport, options: OverviewOptions, folder: Path) -> Path | None:

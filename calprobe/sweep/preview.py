@@ -52,14 +52,14 @@ class SweepPlan:
 
     def _expected(self) -> str:
         """How long what is left may take, by what has ended well; it is not known before any has."""
-        left = sum(state != "done" for state in self.states.values())
-        if not left:
+        n_left = sum(state != "done" for state in self.states.values())
+        if not n_left:
             return "; all done"
         if not self.times:
             return "; how long they take is known when the first has ended"
         minutes = max(end for _, end in self.times.values()) / 60
         by = counted(self.n_timed, "run")
-        return f"; {counted(left, 'job')} left, about {minutes:,.0f} min by the rates of {by} that are done"
+        return f"; {counted(n_left, 'job')} left, about {minutes:,.0f} min by the rates of {by} that are done"
 
 
 def plan_of_sweep(sweep: Sweep, planned: Sequence[Planned], engine: Engine) -> SweepPlan:
@@ -67,17 +67,17 @@ def plan_of_sweep(sweep: Sweep, planned: Sequence[Planned], engine: Engine) -> S
     record = read_record(sweep.out)
     states = {job.name: _state(record, job) for job in sweep.jobs}
     done = [job for job in planned if states[job.job.name] == "done"]
-    left = [job for job in planned if states[job.job.name] != "done"]
+    remaining = [job for job in planned if states[job.job.name] != "done"]
     rates = measured_rates(planned, record)
-    schedule = expected(left, engine.at_once, engine.total_bytes, rates.seconds) if rates and left else ()
+    schedule = expected(remaining, engine.at_once, engine.total_bytes, rates.seconds) if rates and remaining else ()
     return SweepPlan(
         out=sweep.out,
-        jobs=(*longest_first(left), *longest_first(done)),
+        jobs=(*longest_first(remaining), *longest_first(done)),
         states=states,
         times={job.job.name: (start, end) for job, start, end in schedule},
         n_timed=len(rates.of_jobs) if schedule else 0,
         at_once=engine.at_once,
-        misfits=tuple(engine.misfits(left)),
+        misfits=tuple(engine.misfits(remaining)),
     )
 
 

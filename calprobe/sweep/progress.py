@@ -72,11 +72,11 @@ class SweepProgress:
 
     def _show(self) -> None:
         done = int(_PARTS * self.work_over / (self.work_of_all or 1.0))
-        left = progress.seconds_left(done, _PARTS, time.monotonic() - self.begun)
+        seconds = progress.seconds_left(done, _PARTS, time.monotonic() - self.begun)
         failed = f", {self.n_failed} failed" if self.n_failed else ""
         rates = f"{self.n_over} of {len(self.work)} jobs{failed}"
         for show in self.watchers:
-            show(_State(done, _PARTS, left, rates, ", ".join(self.running)))
+            show(_State(done, _PARTS, seconds, rates, ", ".join(self.running)))
 
 
 def _how(exit_code: int) -> str:

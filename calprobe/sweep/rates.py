@@ -47,13 +47,15 @@ class Rates:
         """
         if not self.of_jobs:
             raise ValueError("no job has ended, so that no rate is known")
-        known = self._by_command.get(planned.job.command) or self._of_all
-        begin_s, seconds_a_unit = known.nearest(planned.job.model, planned.parameters)
+        rates = self._by_command.get(planned.job.command) or self._of_all
+        begin_s, seconds_a_unit = rates.nearest(planned.job.model, planned.parameters)
         return begin_s + planned.work * seconds_a_unit
 
     @cached_property
     def _by_command(self) -> dict[str, _Nearest]:
-        return {command: _Nearest(own) for command, own in _grouped(self.of_jobs, lambda rate: rate.command).items()}
+        return {
+            command: _Nearest(group) for command, group in _grouped(self.of_jobs, lambda rate: rate.command).items()
+        }
 
     @cached_property
     def _of_all(self) -> _Nearest:
@@ -65,9 +67,9 @@ class _Nearest:
 
     def __init__(self, rates: Sequence[Rate]) -> None:
         self._all = _medians(rates)
-        self._of_model = {model: _medians(own) for model, own in _grouped(rates, lambda rate: rate.model).items()}
+        self._of_model = {model: _medians(group) for model, group in _grouped(rates, lambda rate: rate.model).items()}
         self._of_size = _grouped([rate for rate in rates if rate.parameters], lambda rate: rate.parameters or 0)
-        self._medians = {size: _medians(own) for size, own in self._of_size.items()}
+        self._medians = {size: _medians(group) for size, group in self._of_size.items()}
         self._sizes = sorted(self._of_size)
 
     def nearest(self, model: str, parameters: int | None) -> tuple[float, float]:
@@ -76,8 +78,8 @@ class _Nearest:
             return self._of_model[model]
         if not parameters or not self._sizes:
             return self._all
-        at = bisect_left(self._sizes, parameters)
-        times = {size: abs(math.log(size / parameters)) for size in self._sizes[max(0, at - 1) : at + 1]}
+        place = bisect_left(self._sizes, parameters)
+        times = {size: abs(math.log(size / parameters)) for size in self._sizes[max(0, place - 1) : place + 1]}
         near = [size for size in times if times[size] == min(times.values())]
         if len(near) == 1:
             return self._medians[near[0]]
@@ -100,11 +102,11 @@ def _rate(planned: Planned, record: Record) -> Rate | None:
     if not job.out.is_dir() or not any(run.complete for run in list_runs(job.out).runs):
         return None
     spent = _spent(planned)
-    whole = last.seconds if last is not None and not last.exit_code else None
-    computed = spent.wall_s or spent.score_s or (whole or 0.0) - spent.load_s
+    seconds = last.seconds if last is not None and not last.exit_code else None
+    computed = spent.wall_s or spent.score_s or (seconds or 0.0) - spent.load_s
     if computed <= 0:
         return None
-    begin = spent.load_s if whole is None or whole < computed else whole - computed
+    begin = spent.load_s if seconds is None or seconds < computed else seconds - computed
     return Rate(job.command, job.model, planned.parameters, begin, computed / max(1.0, planned.work))
 
 
@@ -116,10 +118,10 @@ def _spent(planned: Planned) -> Progress:
 
 
 def _grouped(rates: Iterable[Rate], key: Callable[[Rate], K]) -> dict[K, list[Rate]]:
-    found: dict[K, list[Rate]] = {}
+    groups: dict[K, list[Rate]] = {}
     for rate in rates:
-        found.setdefault(key(rate), []).append(rate)
-    return found
+        groups.setdefault(key(rate), []).append(rate)
+    return groups
 
 
 def _medians(rates: Sequence[Rate]) -> tuple[float, float]:

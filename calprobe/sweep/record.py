@@ -57,16 +57,16 @@ def read_record(out: Path) -> Record:
     """The record in a sweep's folder; an empty one where there is none. Raises CalprobeError for a damaged file."""
     path = out / FILE_NAME
     try:
-        head, *found = read_lines(path) or [_HEAD]
+        head, *entries = read_lines(path) or [_HEAD]
         if head != _HEAD:
             raise ValueError("another format")
-        return Record({str(each.pop("job")): decode(Attempt, each) for each in found})
+        return Record({str(entry.pop("job")): decode(Attempt, entry) for entry in entries})
     except FileNotFoundError:
         return Record({})
     except (OSError, ValueError, KeyError, TypeError, AttributeError, DecodeError) as error:
-        what = reason(error) if isinstance(error, OSError) else "not the record of a sweep, or of another version"
+        problem = reason(error) if isinstance(error, OSError) else "not the record of a sweep, or of another version"
         raise CalprobeError(
-            f"{path}: {what}; delete it: complete runs are found again, and are quick to check"
+            f"{path}: {problem}; delete it: complete runs are found again, and are quick to check"
         ) from error
 
 

@@ -78,9 +78,9 @@ class RunLog:
         lacking = [name for name in names if self._logged.get((name, self._project, job.name)) != tracked.id]
         if not lacking or run.partial:
             return
-        found = figures(run)
+        results = figures(run)
         begun = self._trackers.begin(tracked, lacking)
-        done = self._trackers.end(self._trackers.log(found, 0, begun))
+        done = self._trackers.end(self._trackers.log(results, 0, begun))
         self._count += bool(done)
         for name in done:
             self._note((name, self._project, job.name), tracked.id)
@@ -93,10 +93,12 @@ class RunLog:
 
 def _read(path: Path) -> dict[Entry, str]:
     try:
-        found = read_lines(path)
-        return {(each["tracker"], each["project"], each["job"]): each["run"] for each in found}
+        entries = read_lines(path)
+        return {(entry["tracker"], entry["project"], entry["job"]): entry["run"] for entry in entries}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        what = reason(error) if isinstance(error, OSError) else "not the record of logged runs, or of another version"
-        raise CalprobeError(f"{path}: {what}; delete it, and all runs are logged anew") from error
+        problem = (
+            reason(error) if isinstance(error, OSError) else "not the record of logged runs, or of another version"
+        )
+        raise CalprobeError(f"{path}: {problem}; delete it, and all runs are logged anew") from error

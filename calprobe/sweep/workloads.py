@@ -45,9 +45,9 @@ def score_workload(selection: Selection, options: ScoreOptions) -> Workload:
     from calprobe.scoring import cost
 
     def decisive() -> object:
-        parts = [(relation.name, [i.index for i in relation.instances]) for relation in selection.relations]
-        made = (selection.probe.fingerprint, selection.template_source().fingerprint, selection.numbers, parts)
-        return "score", made, options.pll_metric, options.word_split
+        instances = [(relation.name, [i.index for i in relation.instances]) for relation in selection.relations]
+        content = (selection.probe.fingerprint, selection.template_source().fingerprint, selection.numbers, instances)
+        return "score", content, options.pll_metric, options.word_split
 
     def counted(model: LoadedModel) -> Cost:
         tokens, exact = cost.counted_tokens(model, selection, options)
@@ -66,8 +66,8 @@ def ask_workload(plan: Plan) -> Workload:
     from calprobe.runs.asked_questions import question_hash
 
     def decisive() -> object:
-        asked = [(chosen.name, [question_hash(question) for question in chosen.questions]) for chosen in plan.sets]
-        return "ask", asked, plan.prompts.fingerprint, plan.options, plan.asked
+        sets = [(chosen.name, [question_hash(question) for question in chosen.questions]) for chosen in plan.sets]
+        return "ask", sets, plan.prompts.fingerprint, plan.options, plan.asked
 
     def counted(model: LoadedModel) -> Cost:
         tokens = cost.counted_tokens(model, plan)

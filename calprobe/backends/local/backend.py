@@ -69,16 +69,16 @@ class TransformersBackend:
         self._loaded = model
         self._writer = PromptWriter(model)
         ends = end_tokens(model, self._writer)
-        found = ragged_engine(model)
+        ragged = ragged_engine(model)
         self._vocabulary = LabelVocabulary(self._writer.tokens, model.tokenizer, vocabulary_size(model), ends)
         self._turns = Turns(model, self._writer, self._vocabulary, ends)
         self._runner: RaggedRunner | PlainRunner
-        if isinstance(found, str):
-            what = "asked through transformers' generate, one question at a time, which takes many times as long"
-            log.warning("%s: %s (%s)", model.name, what, found)
+        if isinstance(ragged, str):
+            note = "asked through transformers' generate, one question at a time, which takes many times as long"
+            log.warning("%s: %s (%s)", model.name, note, ragged)
             self._runner = PlainRunner(model, self._turns)
         else:
-            engine, bytes_of_token = found
+            engine, bytes_of_token = ragged
             self._runner = RaggedRunner(engine, self._turns, Limits.of(model, bytes_of_token))
 
     def settings(self) -> Mapping[str, object]:
@@ -105,15 +105,15 @@ class TransformersBackend:
         while True:
             window = self._runner.limits.window if isinstance(self._runner, RaggedRunner) else _PLAIN_WINDOW
             conversations: list[Conversation] = []
-            read = 0
+            n_read = 0
             while len(conversations) < window:
-                part = list(islice(unread, window - len(conversations)))
-                read += len(part)
-                for each in part:
-                    conversations += self._conversations(each)
-                if not part:
+                batch = list(islice(unread, window - len(conversations)))
+                n_read += len(batch)
+                for entry in batch:
+                    conversations += self._conversations(entry)
+                if not batch:
                     break
-            if not read:
+            if not n_read:
                 return
             yield from self._answered(conversations)
 
@@ -141,15 +141,15 @@ class TransformersBackend:
 
     def _conversations(self, pending: Pending) -> Iterator[Conversation]:
         """One for each sample of which replies are to be given."""
-        dialogue, known = pending.dialogue, pending.known
+        dialogue, replies = pending.dialogue, pending.known
         stages = [dialogue.stage, *(follow_up.stage for follow_up in dialogue.follow_ups)]
-        missing = [sample for sample in dialogue.samples if any((stage, sample) not in known for stage in stages)]
+        missing = [sample for sample in dialogue.samples if any((stage, sample) not in replies for stage in stages)]
         if not missing:
             return
         prompt = self._writer.opening(dialogue)
         behind = tuple(self._behind(dialogue, follow_up) for follow_up in dialogue.follow_ups)
         for sample in missing:
-            of_sample = {stage: reply for (stage, number), reply in known.items() if number == sample}
+            of_sample = {stage: reply for (stage, number), reply in replies.items() if number == sample}
             first = of_sample.get(dialogue.stage)
             if first is not None and first.token_ids is None:
                 raise CalprobeError(

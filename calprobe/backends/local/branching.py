@@ -95,19 +95,19 @@ class Branches:
             ),
         )
         turns = [branch.turn for branch in branches]
-        own = Rows(self._cache, turns)
+        branch_rows = Rows(self._cache, turns)
         self._cache.reserve(len(turns), max(map(_n_slots, turns)))
         logits = []
         for _, step in groupby(branches, key=lambda branch: branch.step):
-            logits.append(self._prefilled(rows, own, list(step), limits))
+            logits.append(self._prefilled(rows, branch_rows, list(step), limits))
         begun = Begun(turns, torch.cat(logits))
-        yield from self._generation.replies(own, begun, limits.beside(self._cache.n_places))
+        yield from self._generation.replies(branch_rows, begun, limits.beside(self._cache.n_places))
 
     def _prefilled(
-        self, rows: Rows[Conversation], own: Rows[Turn], branches: Sequence[_Branch], limits: Limits
+        self, rows: Rows[Conversation], branch_rows: Rows[Turn], branches: Sequence[_Branch], limits: Limits
     ) -> Tensor:
         """Forward the prompts of neighbouring rows; logits behind them, [branches, vocab]."""
-        first = own.row_of(branches[0].turn)
+        first = branch_rows.row_of(branches[0].turn)
         rows_of = range(first, first + len(branches))
         of_conversation = [
             (rows.row_of(branch.turn), row, branch.n_kept)
@@ -115,7 +115,7 @@ class Branches:
             if branch.before is None
         ]
         of_branch = [
-            (own.row_of(branch.before), row, branch.n_kept)
+            (branch_rows.row_of(branch.before), row, branch.n_kept)
             for row, branch in zip(rows_of, branches, strict=True)
             if branch.before is not None
         ]
@@ -124,7 +124,7 @@ class Branches:
         lengths = [branch.n_kept for branch in branches]
         new = [branch.turn.prompt.ids[branch.n_kept :] for branch in branches]
         parts = limits.parts(lengths, new)
-        return torch.cat([self._engine.extend(self._cache, first + start, kept, ids) for start, kept, ids in parts])
+        return torch.cat([self._engine.extend(self._cache, first + start, n_kept, ids) for start, n_kept, ids in parts])
 
 
 def _n_slots(turn: Turn) -> int:

@@ -100,13 +100,13 @@ class RaggedCache(Cache):  # type: ignore[misc]
 
     def _widen(self, n_slots: int) -> None:
         """Have that many slots, and lose nothing: the padding of short rows may need more than the rows do."""
-        missing = n_slots - self._n_slots
-        if missing <= 0:
+        n_missing = n_slots - self._n_slots
+        if n_missing <= 0:
             return
         self._n_slots = n_slots
         for buffers in (self._keys, self._values):
             for layer, buffer in enumerate(buffers):
-                buffers[layer] = F.pad(buffer, (0, 0, 0, missing))
+                buffers[layer] = F.pad(buffer, (0, 0, 0, n_missing))
 
     @torch.inference_mode()
     def copy(self, source: RaggedCache, pairs: Sequence[tuple[int, int, int]]) -> None:
@@ -122,11 +122,15 @@ class RaggedCache(Cache):  # type: ignore[misc]
             if len(self._keys) <= layer:
                 self._keys.append(self._buffer(keys))
                 self._values.append(self._buffer(values))
-        on_cpu = [(buffer, other) for buffer, other in self._beside(source) if buffer.device.type == "cpu"]
-        for buffer, other in on_cpu:
+        on_cpu = [
+            (buffer, source_buffer) for buffer, source_buffer in self._beside(source) if buffer.device.type == "cpu"
+        ]
+        for buffer, source_buffer in on_cpu:
             for from_row, to_row, length in pairs:
-                buffer[to_row, :, :length] = other[from_row, :, :length]
-        elsewhere = [(buffer, other) for buffer, other in self._beside(source) if buffer.device.type != "cpu"]
+                buffer[to_row, :, :length] = source_buffer[from_row, :, :length]
+        elsewhere = [
+            (buffer, source_buffer) for buffer, source_buffer in self._beside(source) if buffer.device.type != "cpu"
+        ]
         for _, alike in groupby(sorted(pairs, key=lambda pair: pair[2]), key=lambda pair: pair[2].bit_length()):
             rows = list(alike)
             _move(elsewhere, [(from_row, to_row) for from_row, to_row, _ in rows], rows[-1][2])
@@ -168,12 +172,12 @@ class RaggedCache(Cache):  # type: ignore[misc]
 def _move(buffers: Sequence[tuple[Tensor, Tensor]], pairs: Sequence[tuple[int, int]], n_slots: int) -> None:
     """Copy the first slots of rows into others, all at once: (written, read) buffers, (read, written) rows."""
     indices: dict[torch.device, list[Tensor]] = {}
-    for buffer, other in buffers:
+    for buffer, source_buffer in buffers:
         if buffer.device not in indices:
             indices[buffer.device] = uploaded([np.array(rows) for rows in zip(*pairs, strict=True)], buffer.device)
         read, written = indices[buffer.device]
         for slots in _stretches(n_slots, len(pairs) * buffer.shape[1] * buffer.shape[3] * buffer.element_size()):
-            buffer[written, :, slots] = other[read, :, slots]
+            buffer[written, :, slots] = source_buffer[read, :, slots]
 
 
 def _stretches(n_slots: int, slot_bytes: int) -> Iterator[slice]:

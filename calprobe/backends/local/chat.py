@@ -68,8 +68,8 @@ class PromptWriter:
             return Prompt(f"\n{text}\n", self.tokens.inner(f"\n{text}\n"))
         turns, _ = _with_opening(dialogue.messages)
         rendered = self._rendered([*turns, Message("assistant", _REPLY), Message("user", text)])
-        _, found, behind = rendered.rpartition(_REPLY)
-        if not found or self.tokens.as_text(text.strip()) not in behind:
+        _, separator, behind = rendered.rpartition(_REPLY)
+        if not separator or self.tokens.as_text(text.strip()) not in behind:
             raise CalprobeError(
                 f"{self._name}: its chat template does not show a reply and the turn behind it, so nothing can be asked"
                 " after a reply; use prompts without follow-ups"
@@ -123,8 +123,8 @@ class PromptWriter:
     def _between(self, turns: Sequence[Message], rendered: str) -> str:
         """What the template writes between its generation prompt and a reply: nothing, or a blank."""
         answered = self._rendered([*turns, Message("assistant", _REPLY)], generation_prompt=False)
-        before, found, _ = answered.rpartition(_REPLY)
-        return before[len(rendered) :] if found and before.startswith(rendered) else ""
+        before, separator, _ = answered.rpartition(_REPLY)
+        return before[len(rendered) :] if separator and before.startswith(rendered) else ""
 
     def header(self) -> str | None:
         """All that the template writes in front of a user's first message; None without a template."""

@@ -40,8 +40,8 @@ def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
         engine = _agreeing_engine(model.by_torch(setup.by_torch))
         if not isinstance(engine, str):
             if refusals:
-                parts = " and ".join(setup.by_torch)
-                log.warning("%s: %s by torch, not by calprobe's kernels: %s", model.name, parts, refusals[0])
+                names = " and ".join(setup.by_torch)
+                log.warning("%s: %s by torch, not by calprobe's kernels: %s", model.name, names, refusals[0])
             return engine
         refusals.append(engine)
     return refusals[0]
@@ -53,8 +53,10 @@ def _agreeing_engine(model: LoadedModel) -> tuple[Engine, int] | str:
         rows = _rows(engine)
         cache = RaggedCache()
         cache.reserve(len(rows), max(map(len, rows)))
-        found = _found(engine, cache, rows)
-        return _disagreement(engine, rows, found) or _why_leaking(engine, cache, rows) or (engine, cache.bytes_of_token)
+        logprobs = _found(engine, cache, rows)
+        return (
+            _disagreement(engine, rows, logprobs) or _why_leaking(engine, cache, rows) or (engine, cache.bytes_of_token)
+        )
     except NotRagged as error:
         return str(error)
     except Exception as error:
@@ -100,10 +102,10 @@ def _why_leaking(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[int
     before, turned = [rows[0]] * len(rows), [_turned(row) for row in rows]
     says = _said_over(engine, cache, before, rows)
     changes = []
-    for kept in range(len(rows)):
-        others = [row if index == kept else turned[index] for index, row in enumerate(rows)]
-        again = _said_over(engine, cache, turned[:1] * len(rows), others)
-        changes.append(np.abs(again[kept].astype(np.float64) - says[kept]).max())
+    for place in range(len(rows)):
+        changed_rows = [row if index == place else turned[index] for index, row in enumerate(rows)]
+        again = _said_over(engine, cache, turned[:1] * len(rows), changed_rows)
+        changes.append(np.abs(again[place].astype(np.float64) - says[place]).max())
     if (nats := float(np.max(changes))) <= most_of(engine.network):  # false for NaN
         return None
     return f"what a row says changes by {nats:.2g} nats with the tokens of others"
@@ -132,10 +134,10 @@ def _turned(row: Sequence[int]) -> list[int]:
 
 @torch.inference_mode()
 @exact_torch()
-def _disagreement(engine: Engine, rows: Sequence[Sequence[int]], found: npt.NDArray[np.float32]) -> str | None:
-    own = _own(engine, rows, at_once=1)
-    noise = np.abs(_own(engine, rows, at_once=len(rows)).astype(np.float64) - own)
-    return _wrong_head(engine, rows[0]) or disagreement(own, found, tolerance_for(engine.model.dtype, noise))
+def _disagreement(engine: Engine, rows: Sequence[Sequence[int]], logprobs: npt.NDArray[np.float32]) -> str | None:
+    expected = _own(engine, rows, at_once=1)
+    noise = np.abs(_own(engine, rows, at_once=len(rows)).astype(np.float64) - expected)
+    return _wrong_head(engine, rows[0]) or disagreement(expected, logprobs, tolerance_for(engine.model.dtype, noise))
 
 
 def _own(engine: Engine, rows: Sequence[Sequence[int]], at_once: int) -> npt.NDArray[np.float32]:
@@ -151,28 +153,28 @@ def _own(engine: Engine, rows: Sequence[Sequence[int]], at_once: int) -> npt.NDA
         ids = torch.tensor([[*row, *(row[-1:] * (width - len(row)))] for row in map(list, batch)])
         hidden = _own_hidden(engine, ids, torch.arange(width) < lengths[:, None])
         last_two.append([engine.logits(hidden, torch.arange(len(batch)), lengths - back) for back in (2, 1)])
-    return _compared(torch.cat([torch.cat(both) for both in zip(*last_two, strict=True)]))
+    return _compared(torch.cat([torch.cat(pair) for pair in zip(*last_two, strict=True)]))
 
 
 def _own_hidden(engine: Engine, ids: torch.Tensor, is_token: torch.Tensor) -> torch.Tensor:
     device = engine.model.device
-    given = {"input_ids": ids.to(device), "attention_mask": is_token.long().to(device), "use_cache": False}
+    inputs = {"input_ids": ids.to(device), "attention_mask": is_token.long().to(device), "use_cache": False}
     if engine.head is None:
-        everywhere: torch.Tensor = engine.network(**given).logits
+        everywhere: torch.Tensor = engine.network(**inputs).logits
         return everywhere
     with own_hidden_states(engine.network) as keeper:
-        engine.network(**given)
+        engine.network(**inputs)
     return keeper.hidden
 
 
 def _wrong_head(engine: Engine, row: Sequence[int]) -> str | None:
     """Why the engine's float32 logits are not the model's own but for their rounding to the dtype; None if they are."""
     ids = torch.tensor([list(row)], device=engine.model.device)
-    own = engine.network(input_ids=ids, use_cache=False).logits[0, -1]
+    own_logits = engine.network(input_ids=ids, use_cache=False).logits[0, -1]
     hidden = _own_hidden(engine, ids, torch.ones_like(ids))
     logits = engine.logits(hidden, torch.tensor([0]), torch.tensor([len(row) - 1]))[0]
-    limit = max(_FLOAT32_LOGITS, _ROUNDINGS * torch.finfo(own.dtype).eps * float(own.abs().max()))
-    difference = float((own.float() - logits.to(own.device)).abs().max())
+    limit = max(_FLOAT32_LOGITS, _ROUNDINGS * torch.finfo(own_logits.dtype).eps * float(own_logits.abs().max()))
+    difference = float((own_logits.float() - logits.to(own_logits.device)).abs().max())
     if not difference <= limit:
         return f"its logits differ from the model's own by up to {difference:.2g}"
     if engine.head is None:

@@ -70,13 +70,13 @@ def most_probable(logits: Tensor, chosen: Chosen, count: int) -> MostProbable:
         count: 1 or more.
     """
     logprobs = (logits - chosen.normalisers[:, None]).clamp_(max=0.0)
-    found = logprobs.topk(min(count, logits.shape[1]), dim=1)
-    tokens = torch.cat([chosen.tokens[:, None], found.indices], dim=1)
-    values = torch.cat([chosen.logprobs[:, None], found.values], dim=1)
+    likeliest = logprobs.topk(min(count, logits.shape[1]), dim=1)
+    tokens = torch.cat([chosen.tokens[:, None], likeliest.indices], dim=1)
+    values = torch.cat([chosen.logprobs[:, None], likeliest.values], dim=1)
     # The chosen token is in front; where it is among the others too, it leaves them, else the least of them does.
     again = tokens == chosen.tokens[:, None]
     again[:, 0] = False
-    order = again.int().argsort(dim=1, stable=True)[:, : found.indices.shape[1]]
+    order = again.int().argsort(dim=1, stable=True)[:, : likeliest.indices.shape[1]]
     entropies = torch.special.entr(logprobs.exp()).sum(1)
     return MostProbable(tokens.gather(1, order), values.gather(1, order), entropies)
 

@@ -113,17 +113,19 @@ def reply_tree(closed: Sequence[Forms], ids_of: Callable[[str], Ids], ends: Iter
     for prefix in prefixes[1:]:
         children[place_of[prefix[:-1]]].append(prefix[-1])
     targets = [
-        list(dict.fromkeys((*own, *(ending if prefix in complete else ()))))
-        for prefix, own in zip(prefixes, children, strict=True)
+        list(dict.fromkeys((*tokens, *(ending if prefix in complete else ()))))
+        for prefix, tokens in zip(prefixes, children, strict=True)
     ]
-    starts = np.concatenate([[0], np.cumsum([len(own) for own in targets])])
+    starts = np.concatenate([[0], np.cumsum([len(tokens) for tokens in targets])])
     edge = {
-        (place, token): int(starts[place]) + at for place, own in enumerate(targets) for at, token in enumerate(own)
+        (place, token): int(starts[place]) + index
+        for place, tokens in enumerate(targets)
+        for index, token in enumerate(tokens)
     }
 
-    def form(own: Ids) -> _Form:
-        path = tuple(edge[place_of[own[:at]], token] for at, token in enumerate(own))
-        return _Form(path, tuple(edge[place_of[own], token] for token in ending))
+    def form(tokens: Ids) -> _Form:
+        path = tuple(edge[place_of[tokens[:index]], token] for index, token in enumerate(tokens))
+        return _Form(path, tuple(edge[place_of[tokens], token] for token in ending))
 
     above = torch.eye(len(prefixes), dtype=torch.bool)
     for place, prefix in enumerate(prefixes[1:], start=1):
@@ -133,12 +135,12 @@ def reply_tree(closed: Sequence[Forms], ids_of: Callable[[str], Ids], ends: Iter
         tokens=tuple(prefix[-1] for prefix in prefixes[1:]),
         depths=tuple(map(len, prefixes)),
         above=above,
-        targets=torch.tensor([token for own in targets for token in own]),
+        targets=torch.tensor([token for tokens in targets for token in tokens]),
         offsets=torch.from_numpy(starts).long(),
-        forms=tuple(tuple(form(own) for own in dict.fromkeys(forms)) for forms in ids),
+        forms=tuple(tuple(form(tokens) for tokens in dict.fromkeys(forms)) for forms in ids),
     )
 
 
 def _beginnings(forms: Sequence[Ids]) -> list[Ids]:
     """The forms without those that begin with another one: they are counted with it."""
-    return [own for own in forms if not any(own != other and own[: len(other)] == other for other in forms)]
+    return [form for form in forms if not any(form != prefix and form[: len(prefix)] == prefix for prefix in forms)]

@@ -135,8 +135,8 @@ class Turn:
         """Where label scores are given."""
         if self.forms is None:
             return []
-        found = self.forms.places(self.tokens)
-        return found if not self.first_place else sorted({place for place in found if place} | {self.first_place})
+        places = self.forms.places(self.tokens)
+        return places if not self.first_place else sorted({place for place in places if place} | {self.first_place})
 
     @property
     def rests(self) -> list[tuple[int, Ids]]:
@@ -171,11 +171,11 @@ class Turn:
         )
 
     def _alternatives(self, writer: PromptWriter, thought: int) -> Alternatives:
-        own = self.alternatives[thought : len(self.tokens)]
+        positions = self.alternatives[thought : len(self.tokens)]
         text = writer.tokens.alone
         return Alternatives.of(
-            [[(text(t), t, value) for t, value in zip(tokens, values, strict=True)] for tokens, values, _ in own],
-            [entropy for *_, entropy in own],
+            [[(text(t), t, value) for t, value in zip(tokens, values, strict=True)] for tokens, values, _ in positions],
+            [entropy for *_, entropy in positions],
             complete=True,
         )
 

@@ -114,19 +114,19 @@ class Engine:
         firsts = n_edges * np.arange(n_rows)[:, None]
         offsets = np.append((firsts + tree.offsets.numpy()[:-1]).ravel(), n_edges * n_rows)
         of_tree = [np.array(tree.depths), tree.above.numpy(), tree.targets.numpy(), offsets]
-        given = self._given(lengths, [[root, *tree.tokens] for root in roots], tree.n_places, of_tree)
-        depths, above, targets, edge_offsets = given.others
-        positions = given.kept[:, None] + depths
-        cache.aim(first_row, lengths, tree.n_places, given.kept)
-        masks = self._tree_masks(given.kept, max(lengths), positions, depths, above)
-        hidden = self._hidden(cache, given.tokens, positions, masks)
+        inputs = self._given(lengths, [[root, *tree.tokens] for root in roots], tree.n_places, of_tree)
+        depths, above, targets, edge_offsets = inputs.others
+        positions = inputs.kept[:, None] + depths
+        cache.aim(first_row, lengths, tree.n_places, inputs.kept)
+        masks = self._tree_masks(inputs.kept, max(lengths), positions, depths, above)
+        hidden = self._hidden(cache, inputs.tokens, positions, masks)
         targets = targets.to(hidden.device)
         if self.head is None:
             of_edges = torch.repeat_interleave(torch.arange(tree.n_places), tree.offsets.diff()).to(hidden.device)
             logprobs: Tensor = hidden.float().log_softmax(2)[:, of_edges, targets]
             return logprobs.double().cpu()
-        found = self.head.logprobs(hidden.flatten(0, 1), targets.repeat(n_rows), edge_offsets.to(hidden.device))
-        return found.view(n_rows, n_edges).double().cpu()
+        values = self.head.logprobs(hidden.flatten(0, 1), targets.repeat(n_rows), edge_offsets.to(hidden.device))
+        return values.view(n_rows, n_edges).double().cpu()
 
     def _forward(
         self,
@@ -142,23 +142,23 @@ class Engine:
         """
         width = max(len(ids) for ids in new)
         padded = [[*ids, *(ids[-1:] * (width - len(ids)))] for ids in map(list, new)]
-        given = self._given(kept, padded, width, others)
-        positions = given.kept[:, None] + torch.arange(width, device=self.model.device)
-        cache.aim(first_row, kept, width, given.kept)
+        inputs = self._given(kept, padded, width, others)
+        positions = inputs.kept[:, None] + torch.arange(width, device=self.model.device)
+        cache.aim(first_row, kept, width, inputs.kept)
         masks = self._masks(positions, max(kept) + width)
-        return self._hidden(cache, given.tokens, positions, masks), given.others
+        return self._hidden(cache, inputs.tokens, positions, masks), inputs.others
 
-    def _given(self, kept: Sequence[int], tokens: Sequence[Sequence[int]], width: int, others: Arrays) -> _Given:
-        arrays = [np.array(tokens, np.int64).reshape(len(kept), width), np.array(kept, np.int64), *others]
-        on_device, lengths, *rest = uploaded(arrays, self.model.device)
-        return _Given(on_device, lengths, tuple(rest))
+    def _given(self, kept: Sequence[int], tokens: Sequence[Sequence[int]], width: int, extras: Arrays) -> _Given:
+        arrays = [np.array(tokens, np.int64).reshape(len(kept), width), np.array(kept, np.int64), *extras]
+        on_device, lengths, *uploads = uploaded(arrays, self.model.device)
+        return _Given(on_device, lengths, tuple(uploads))
 
     @exact_torch()
     def _hidden(
         self, cache: RaggedCache, tokens: Tensor, positions: Tensor, masks: Tensor | dict[str, Tensor]
     ) -> Tensor:
         """Hidden states [rows, width, dim] of the tokens, or logits where the head cannot be taken out."""
-        given = {
+        inputs = {
             "input_ids": tokens,
             # Behind a row's last token stands padding, possibly past the model's last position.
             "position_ids": positions.clamp(max=(self.model.max_positions or 2**31) - 1),
@@ -168,10 +168,10 @@ class Engine:
         }
         with other_forwards(self._fused):
             if self.head is None:
-                everywhere: Tensor = self.network(**given).logits
+                everywhere: Tensor = self.network(**inputs).logits
                 return everywhere
             with hidden_states(self.network, fast=tokens.numel() >= _FEW_ROWS, once=True) as keeper:
-                self.network(**given)
+                self.network(**inputs)
             return keeper.hidden
 
     def _masks(self, positions: Tensor, n_slots: int) -> Tensor | dict[str, Tensor]:
@@ -224,10 +224,10 @@ class Engine:
     @exact_torch()
     def logits(self, hidden: Tensor, rows: Tensor, places: Tensor) -> Tensor:
         """Logits [places, vocab] float32, from float32 sums whatever the dtype."""
-        wanted = hidden[rows.to(hidden.device), places.to(hidden.device)]
+        states = hidden[rows.to(hidden.device), places.to(hidden.device)]
         if self.head is None:
-            return wanted.float()
-        dots = _products(wanted, self.head.weight)
+            return states.float()
+        dots = _products(states, self.head.weight)
         bias = None if self.head.rule.bias is None else self.head.rule.bias.float()
         logits: Tensor = self.head.rule.apply_(dots, bias)
         return logits

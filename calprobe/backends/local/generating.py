@@ -50,15 +50,15 @@ class Rows(Generic[Item]):
 
     def retire(self, turns: Sequence[Turn]) -> list[Turn]:
         """Of turns in the first rows, those that go on; they are in the first rows again, the finished ones behind."""
-        left = list(turns)
+        ongoing = list(turns)
         sources = list(range(len(turns)))
-        for row in range(len(left) - 1, -1, -1):
-            if left[row].finish is not None:
-                self._swap(row, len(left) - 1, sources)
-                left[row] = left[-1]
-                left.pop()
+        for row in range(len(ongoing) - 1, -1, -1):
+            if ongoing[row].finish is not None:
+                self._swap(row, len(ongoing) - 1, sources)
+                ongoing[row] = ongoing[-1]
+                ongoing.pop()
         self._reorder(sources, max(turn.n_forwarded for turn in turns) + 1)
-        return left
+        return ongoing
 
     def cleared(self, first_row: int, most: int) -> int:
         """How many rows from `first_row` on are free, `most` of them at most; those that are needed are moved behind.
@@ -78,11 +78,11 @@ class Rows(Generic[Item]):
         """How many of the rows from `first_row` on are free."""
         return sum(not _is_needed(item) for item in self.items[first_row:])
 
-    def _swap(self, row: int, other: int, sources: list[int]) -> None:
+    def _swap(self, row: int, other_row: int, sources: list[int]) -> None:
         """Let two items change places; `sources` keeps from which row each row is to be copied."""
-        self.items[row], self.items[other] = self.items[other], self.items[row]
-        sources[row], sources[other] = sources[other], sources[row]
-        for place in (row, other):
+        self.items[row], self.items[other_row] = self.items[other_row], self.items[row]
+        sources[row], sources[other_row] = sources[other_row], sources[row]
+        for place in (row, other_row):
             self._row_of[id(self.items[place])] = place
 
     def _n_slots(self, sources: Sequence[int]) -> int:
@@ -148,9 +148,9 @@ class Generation:
             done = [turn for turn in turns if turn.finish is not None]
             joined: Begun | None = None
             if done:
-                for turn, rest in zip(done, self._rests(rows, done, limits), strict=True):
+                for turn, continuations in zip(done, self._rests(rows, done, limits), strict=True):
                     if turn.tree is None:
-                        yield self._turns.finished(turn, rest)
+                        yield self._turns.finished(turn, continuations)
                     else:
                         sets.add(turn)
                 turns = rows.retire(turns)
@@ -161,27 +161,27 @@ class Generation:
                     joined = yield from joining(len(turns))
             if not turns and not joined:
                 return
-            parts = [joined.logits] if joined else []
+            blocks = [joined.logits] if joined else []
             if turns:
                 lengths, last = [turn.n_forwarded for turn in turns], [turn.tokens[-1:] for turn in turns]
-                parts.insert(0, self._engine.extend(rows.cache, 0, lengths, last))
+                blocks.insert(0, self._engine.extend(rows.cache, 0, lengths, last))
             turns += joined.turns if joined else []
-            logits = parts[0] if len(parts) == 1 else torch.cat(parts)
+            logits = blocks[0] if len(blocks) == 1 else torch.cat(blocks)
 
     def _rests(self, rows: Rows[Item], turns: Sequence[Turn], limits: Limits) -> list[dict[tuple[int, Ids], float]]:
         """Log-probabilities behind the first tokens of labels of several tokens, see `LabelForms.scores`."""
-        found: list[dict[tuple[int, Ids], float]] = [{} for _ in turns]
-        asked = [(at, turn, place, sequence) for at, turn in enumerate(turns) for place, sequence in turn.rests]
-        longest = max((len(turn.prompt.ids) + place + len(sequence) for _, turn, place, sequence in asked), default=0)
+        logprobs: list[dict[tuple[int, Ids], float]] = [{} for _ in turns]
+        entries = [(index, turn, place, sequence) for index, turn in enumerate(turns) for place, sequence in turn.rests]
+        longest = max((len(turn.prompt.ids) + place + len(sequence) for _, turn, place, sequence in entries), default=0)
         at_once = min(limits.rows, limits.scratch_rows(longest))
-        for start in range(0, len(asked), at_once):
-            part = asked[start : start + at_once]
-            lengths = [len(turn.prompt.ids) + place for _, turn, place, _ in part]
-            sequences = [sequence for *_, sequence in part]
-            self._scratch.reserve(len(part), max(lengths) + max(map(len, sequences)))
-            own = [rows.row_of(turn) for _, turn, _, _ in part]
-            self._scratch.copy(rows.cache, list(zip(own, range(len(part)), lengths, strict=True)))
+        for start in range(0, len(entries), at_once):
+            batch = entries[start : start + at_once]
+            lengths = [len(turn.prompt.ids) + place for _, turn, place, _ in batch]
+            sequences = [sequence for *_, sequence in batch]
+            self._scratch.reserve(len(batch), max(lengths) + max(map(len, sequences)))
+            turn_rows = [rows.row_of(turn) for _, turn, _, _ in batch]
+            self._scratch.copy(rows.cache, list(zip(turn_rows, range(len(batch)), lengths, strict=True)))
             scores = self._engine.continuations(self._scratch, 0, lengths, sequences)
-            for (at, _, place, sequence), score in zip(part, scores, strict=True):
-                found[at][place, sequence] = score
-        return found
+            for (index, _, place, sequence), score in zip(batch, scores, strict=True):
+                logprobs[index][place, sequence] = score
+        return logprobs

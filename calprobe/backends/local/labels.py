@@ -42,9 +42,9 @@ class LabelForms:
 
     def places(self, ids: Sequence[int]) -> list[int]:
         """Where label scores of a reply with these tokens belong: at its first token, and where a label begins."""
-        every = [sequence for forms in self.sequences for sequence in forms]
-        found = {at for at in range(len(ids)) for s in every if tuple(ids[at : at + len(s)]) == s}
-        return sorted(found | {0})
+        sequences = [sequence for forms in self.sequences for sequence in forms]
+        places = {place for place in range(len(ids)) for s in sequences if tuple(ids[place : place + len(s)]) == s}
+        return sorted(places | {0})
 
     def scores(
         self, places: Sequence[int], firsts: Sequence[Sequence[float]], rest: Mapping[tuple[int, Ids], float]
@@ -121,7 +121,7 @@ class LabelVocabulary:
             texts = self._tokenizer.backend_tokenizer.decode_batch(
                 [[token] for token in range(n_known)], skip_special_tokens=False
             )
-        found: dict[str, list[int]] = {}
+        ids: dict[str, list[int]] = {}
         for token, text in enumerate(texts):
-            found.setdefault(said_label(text), []).append(token)
-        return found
+            ids.setdefault(said_label(text), []).append(token)
+        return ids

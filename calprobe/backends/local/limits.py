@@ -145,11 +145,11 @@ def in_order(conversations: Sequence[Conversation]) -> list[Conversation]:
     return [conversation for family in families for conversation in family]
 
 
-def _are_kin(one: Conversation, other: Conversation) -> bool:
+def _are_kin(first: Conversation, second: Conversation) -> bool:
     """Whether they share half of the longer prompt, and have replies of one length."""
-    if _budget(one) != _budget(other):
+    if _budget(first) != _budget(second):
         return False
-    return 2 * shared_tokens(one.prompt.ids, other.prompt.ids) >= max(_length(one), _length(other))
+    return 2 * shared_tokens(first.prompt.ids, second.prompt.ids) >= max(_length(first), _length(second))
 
 
 def _budget(conversation: Conversation) -> int:

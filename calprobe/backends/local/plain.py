@@ -52,7 +52,7 @@ class PlainRunner:
             if turn.tree is not None:
                 (turn.closed,) = turn.tree.scores(self._edges(turn.prompt.ids, turn.tree))
             self._generate(turn)
-            rest = {(place, sequence): self._rest(turn, place, sequence) for place, sequence in turn.rests}
+            continuations = {(place, sequence): self._rest(turn, place, sequence) for place, sequence in turn.rests}
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -61,7 +61,7 @@ class PlainRunner:
                 f"question {question}: out of memory with a prompt of {length} tokens\n"
                 "free memory, use a device with more memory, --dtype bfloat16 or --device-map auto"
             ) from error
-        return self._turns.finished(turn, rest)
+        return self._turns.finished(turn, continuations)
 
     @torch.inference_mode()
     @exact_torch()
@@ -95,7 +95,7 @@ class PlainRunner:
     @exact_torch()
     def _edges(self, prompt: Ids, tree: ReplyTree) -> Floats:
         """Log-probabilities of the tree's targets, [1, edges]: a pass over each path from root to leaf."""
-        found = np.full(len(tree.targets), np.nan)
+        values = np.full(len(tree.targets), np.nan)
         for path in tree.paths():
             inputs = torch.tensor(
                 [[*prompt, *(tree.tokens[place - 1] for place in path[1:])]], device=self._model.device
@@ -104,8 +104,8 @@ class PlainRunner:
             logprobs = logits.float().log_softmax(1).cpu()
             for row, place in enumerate(path):
                 edges = slice(*tree.offsets[place : place + 2].tolist())
-                found[edges] = logprobs[row, tree.targets[edges]].double().numpy()
-        return found[None]
+                values[edges] = logprobs[row, tree.targets[edges]].double().numpy()
+        return values[None]
 
     @torch.inference_mode()
     @exact_torch()

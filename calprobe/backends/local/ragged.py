@@ -52,9 +52,9 @@ class RaggedRunner:
             error = yield from self._tried(wave, limits)
             if error is not None:
                 self._shrink(wave, error)
-                left = [c for each in (wave, *waves) for c in each if not c.is_done]
+                unanswered = [c for group in (wave, *waves) for c in group if not c.is_done]
                 limits = self._now()
-                waves = limits.waves(left)[::-1]
+                waves = limits.waves(unanswered)[::-1]
             elif waves:
                 limits = self._now()
 

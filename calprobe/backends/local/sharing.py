@@ -49,12 +49,12 @@ def plan_sharing(prompts: Sequence[Ids], least: int = LEAST_SHARED) -> SharedPla
     head_of = [-1] * len(prompts)
     groups = [(order, 0, -1)]  # prompts in order, tokens that they are known to share, their head so far
     while groups:
-        members, known, head = groups.pop()
+        members, n_shared, head = groups.pop()
         if len(members) < 2:
             for place in members:
                 head_of[place] = head
             continue
-        shared = shared_tokens(prompts[members[0]], prompts[members[-1]], known)
+        shared = shared_tokens(prompts[members[0]], prompts[members[-1]], n_shared)
         start = len(heads[head].ids) if head >= 0 else 0
         length = min(shared, len(prompts[members[0]]) - 1)
         if length - start >= least:

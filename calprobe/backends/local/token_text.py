@@ -90,14 +90,14 @@ class TokenText:
     def _pieces(self, text: str, beginning: bool) -> list[int]:
         ids: list[int] = []
         end = 0
-        for found in [*self._marked.finditer(text), None]:
-            before = text[end : found.start() if found else len(text)]
+        for match in [*self._marked.finditer(text), None]:
+            before = text[end : match.start() if match else len(text)]
             if before:
                 first = beginning and not end
                 ids += self._ids(before, as_text=False) if first else self._inside(before, as_text=False)
-            if found:
-                ids += self._inside(self.plain(found.group()), as_text=True)
-                end = found.end()
+            if match:
+                ids += self._inside(self.plain(match.group()), as_text=True)
+                end = match.end()
         return ids
 
     def _inside(self, text: str, as_text: bool) -> list[int]:

@@ -68,8 +68,8 @@ class Turns:
         if behind.instead is not None:
             ids = (*begun.ids, *behind.instead.ids, *behind.prompt.ids)
             return Prompt(begun.text + behind.instead.text + behind.prompt.text, ids)
-        said = conversation.ids[len(begun.ids) :]
-        text = begun.text + self.writer.tokens.decoded(tuple(said), with_special=True) + behind.prompt.text
+        reply_ids = conversation.ids[len(begun.ids) :]
+        text = begun.text + self.writer.tokens.decoded(tuple(reply_ids), with_special=True) + behind.prompt.text
         return Prompt(text, (*conversation.ids, *behind.prompt.ids))
 
     def _turn(self, conversation: Conversation, request: Request, prompt: Prompt) -> Turn:
@@ -105,9 +105,9 @@ class Turns:
             tokens, logprobs, of_labels, of_beginning = _fetched(chosen.tokens, chosen.logprobs, firsts, ranks)
         for (row, forms), place in zip(beginning.items(), of_beginning, strict=True):
             turns[row].ranks = [int(rank) for rank in place[: len(forms.labels)]]
-        for turn, token, logprob, found in zip(turns, map(int, tokens), logprobs, of_labels, strict=True):
+        for turn, token, logprob, label_logprobs in zip(turns, map(int, tokens), logprobs, of_labels, strict=True):
             forced = bool(turn.due)
-            firsts_of_turn = found[: len(turn.forms.firsts)] if turn.forms is not None else []
+            firsts_of_turn = label_logprobs[: len(turn.forms.firsts)] if turn.forms is not None else []
             turn.take(token, logprob, firsts_of_turn, token in self.ends and not forced)
             if forced:
                 turn.due.pop(0)
@@ -154,20 +154,20 @@ class Turns:
         return min(start + len(list(blank)), len(turn.firsts) - 1)
 
     def _split(self, turn: Turn) -> Split:
-        markers, said = self.writer.markers, self.writer.tokens.decoded(tuple(turn.tokens), with_special=True)
+        markers, text = self.writer.markers, self.writer.tokens.decoded(tuple(turn.tokens), with_special=True)
         if markers is None:
-            return Split(None, said, False)
-        return split_thought(said, markers, self.writer.opens_thought(turn.prompt.text))
+            return Split(None, text, False)
+        return split_thought(text, markers, self.writer.opens_thought(turn.prompt.text))
 
     def finished(self, turn: Turn, rest: dict[tuple[int, Ids], float]) -> Reply:
         """The reply of a turn, put into its conversation."""
         conversation = turn.conversation
         reply = turn.reply(self.writer, rest)
-        said = (*turn.prompt.ids, *turn.tokens)
+        ids = (*turn.prompt.ids, *turn.tokens)
         if reply.stage == conversation.dialogue.stage:
-            conversation.ids = list(said)
+            conversation.ids = list(ids)
             # The token that used up the budget was chosen and not forwarded.
-            conversation.row = said[: len(said) - (turn.finish == "length")]
+            conversation.row = ids[: len(ids) - (turn.finish == "length")]
         conversation.replies[reply.stage] = reply
         return reply
 
@@ -190,14 +190,14 @@ def _with_due(chosen: Chosen, turns: Sequence[Turn], logits: Tensor) -> Chosen:
 
 def _show_alternatives(turns: Sequence[Turn], logits: Tensor, chosen: Chosen) -> None:
     """Give each turn that wants them the most probable tokens of its row."""
-    wanted = [row for row, turn in enumerate(turns) if turn.request.alternatives]
-    if not wanted:
+    row_numbers = [row for row, turn in enumerate(turns) if turn.request.alternatives]
+    if not row_numbers:
         return
-    every = len(wanted) == len(turns)
-    rows = slice(None) if every else uploaded([np.array(wanted)], logits.device)[0]
-    own = Chosen(*(values[rows] for values in chosen))
-    found = most_probable(logits[rows], own, max(turns[row].request.alternatives for row in wanted))
-    for row, tokens, logprobs, entropy in zip(wanted, *_fetched(*found), strict=True):
+    takes_all = len(row_numbers) == len(turns)
+    rows = slice(None) if takes_all else uploaded([np.array(row_numbers)], logits.device)[0]
+    chosen_rows = Chosen(*(values[rows] for values in chosen))
+    likeliest = most_probable(logits[rows], chosen_rows, max(turns[row].request.alternatives for row in row_numbers))
+    for row, tokens, logprobs, entropy in zip(row_numbers, *_fetched(*likeliest), strict=True):
         count = turns[row].request.alternatives
         turns[row].alternatives.append(([int(token) for token in tokens[:count]], logprobs[:count], entropy))
 
@@ -225,22 +225,22 @@ def _label_ranks(logits: Tensor, rows: Sequence[int], forms: Sequence[LabelForms
     """
     if not rows:
         return logits.new_empty(0, 0)
-    n_labels = max(len(own.labels) for own in forms)
-    n_forms = max(len(of_label) for own in forms for of_label in own.sequences)
+    n_labels = max(len(label_forms.labels) for label_forms in forms)
+    n_forms = max(len(of_label) for label_forms in forms for of_label in label_forms.sequences)
     columns = np.zeros((len(rows), n_labels, n_forms), np.int64)
-    for row, own in enumerate(forms):
-        for label, of_label in enumerate(own.sequences):
+    for row, label_forms in enumerate(forms):
+        for label, of_label in enumerate(label_forms.sequences):
             columns[row, label] = of_label[0][0]  # and again where it has fewer forms than others
             columns[row, label, : len(of_label)] = [sequence[0] for sequence in of_label]
     on_device, of_rows = uploaded([columns.reshape(len(rows), -1), np.array(rows)], logits.device)
-    wanted = logits if len(rows) == len(logits) else logits[of_rows]
-    best = wanted.gather(1, on_device).view(columns.shape).amax(2)
-    return torch.stack([(wanted > best[:, label, None]).sum(1) for label in range(n_labels)], 1)
+    row_logits = logits if len(rows) == len(logits) else logits[of_rows]
+    best = row_logits.gather(1, on_device).view(columns.shape).amax(2)
+    return torch.stack([(row_logits > best[:, label, None]).sum(1) for label in range(n_labels)], 1)
 
 
 def _fetched(*tensors: Tensor) -> list[list[Any]]:
     """Tensors as lists of doubles, which hold their values, in one copy."""
     flat = torch.cat([tensor.double().flatten() for tensor in tensors]).cpu().numpy()
     ends = np.cumsum([tensor.numel() for tensor in tensors])
-    parts = np.split(flat, ends[:-1])
-    return [part.reshape(tensor.shape).tolist() for part, tensor in zip(parts, tensors, strict=True)]
+    pieces = np.split(flat, ends[:-1])
+    return [piece.reshape(tensor.shape).tolist() for piece, tensor in zip(pieces, tensors, strict=True)]

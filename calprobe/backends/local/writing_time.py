@@ -73,13 +73,13 @@ class Writer:
 
 def faster_in_vllm(writer: Writer, n_tokens: int) -> str | None:
     """What to say where vLLM would write so many tokens in clearly less time; None where it would not."""
-    here, there = writer.seconds_here(n_tokens), writer.seconds_in_vllm(n_tokens)
-    if there > _WORTH * here or here - there < _WORTH_S:
+    local_s, vllm_s = writer.seconds_here(n_tokens), writer.seconds_in_vllm(n_tokens)
+    if vllm_s > _WORTH * local_s or local_s - vllm_s < _WORTH_S:
         return None
     install = "" if find_spec("vllm") else ' (pip install "calprobe[vllm]")'
     return (
-        f"up to {_tokens(n_tokens)} tokens to write: about {_minutes(here)} min here, {_minutes(there)} with --backend"
-        f" vllm{install}; its replies are another run"
+        f"up to {_tokens(n_tokens)} tokens to write: about {_minutes(local_s)} min here, {_minutes(vllm_s)} with"
+        f" --backend vllm{install}; its replies are another run"
     )
 
 

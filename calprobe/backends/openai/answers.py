@@ -72,8 +72,8 @@ def parsed(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
         beginning = shortened(body[:200].decode("utf-8", "replace").strip(), 60)
-        what = "an HTML page" if beginning.lower().startswith(("<!doctype", "<html")) else f"{len(body):,} bytes"
-        raise BadAnswerError(f"not JSON, but {what} that begin with {beginning!r}") from error
+        kind = "an HTML page" if beginning.lower().startswith(("<!doctype", "<html")) else f"{len(body):,} bytes"
+        raise BadAnswerError(f"not JSON, but {kind} that begin with {beginning!r}") from error
 
 
 @dataclass(frozen=True, slots=True)

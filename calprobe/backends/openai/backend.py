@@ -66,8 +66,8 @@ class OpenAIBackend:
     def __init__(self, model: str, client: Client, server: Server, loop: _LoopThread) -> None:
         self._client, self._server, self._loop = client, server, loop
         self.versions: Mapping[str, str] = server.versions
-        said = server.says if server.says and server.says != model else None
-        self.model = ModelRecord(name=model, revision=said, size=_size(client.options.parameters, server))
+        revision = server.says if server.says and server.says != model else None
+        self.model = ModelRecord(name=model, revision=revision, size=_size(client.options.parameters, server))
         self.capabilities = Capabilities(
             complete_softmax=False,
             top_logprobs=server.top_logprobs,
@@ -81,14 +81,14 @@ class OpenAIBackend:
     def settings(self) -> Mapping[str, object]:
         """What decides replies: the server's software, its window, and what calprobe switches off."""
         server = self._server
-        own = {"address": self._client.address, "server": server.flavour, "top_logprobs": server.top_logprobs}
-        own["label_forms"] = LABEL_RULE_OF_WINDOW
+        settings = {"address": self._client.address, "server": server.flavour, "top_logprobs": server.top_logprobs}
+        settings["label_forms"] = LABEL_RULE_OF_WINDOW
         if server.parameters.budget != usual_budget(server.flavour):
-            own["budget"] = server.parameters.budget
+            settings["budget"] = server.parameters.budget
         if TEMPERATURE in server.parameters.refused:
-            own["not_sent"] = TEMPERATURE
+            settings["not_sent"] = TEMPERATURE
         extras = {name: value for name, value in EXTRAS[server.flavour].items() if name != "return_token_ids"}
-        return own | extras | ({"weights": dict(server.details)} if server.details else {})
+        return settings | extras | ({"weights": dict(server.details)} if server.details else {})
 
     def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
         """The replies as they arrive. The iterable is read in the caller's thread, as dialogues end."""
@@ -97,10 +97,10 @@ class OpenAIBackend:
         try:
             while True:
                 while fatal is None and running < self._client.options.concurrency:
-                    each = next(todo, None)
-                    if each is None:
+                    entry = next(todo, None)
+                    if entry is None:
                         break
-                    self._loop.start(self._dialogue(each, arrived), arrived)
+                    self._loop.start(self._dialogue(entry, arrived), arrived)
                     running += 1
                 if not running:
                     break
@@ -130,39 +130,39 @@ class OpenAIBackend:
         turns = _turns(dialogue)
         first = pending.known.get((dialogue.stage, sample))
         if first is None:
-            asked = _Sent(Request.first(dialogue, sample), turns)
-            first = await self._reply(asked, opened=turns[-1]["role"] == "assistant")
+            sent = _Sent(Request.first(dialogue, sample), turns)
+            first = await self._reply(sent, opened=turns[-1]["role"] == "assistant")
             arrived.put(first)
         if first.finish == "error":
             return
-        lacking = [each for each in dialogue.follow_ups if (each.stage, sample) not in pending.known]
-        await _all(self._follow_up(dialogue, each, first, arrived) for each in lacking)
+        lacking = [follow_up for follow_up in dialogue.follow_ups if (follow_up.stage, sample) not in pending.known]
+        await _all(self._follow_up(dialogue, follow_up, first, arrived) for follow_up in lacking)
 
     async def _follow_up(
         self, dialogue: Dialogue, follow_up: FollowUp, first: Reply, arrived: queue.SimpleQueue[Any]
     ) -> None:
         turns = _turns_behind(dialogue, follow_up, first.text)
-        asked = _Sent(Request.behind(dialogue, first.sample, follow_up), turns)
-        arrived.put(await self._reply(asked, opened=follow_up.continues))
+        sent = _Sent(Request.behind(dialogue, first.sample, follow_up), turns)
+        arrived.put(await self._reply(sent, opened=follow_up.continues))
 
-    async def _reply(self, asked: _Sent, opened: bool) -> Reply:
-        body = asked.body(self.model.name, self._server)
+    async def _reply(self, sent: _Sent, opened: bool) -> Reply:
+        body = sent.body(self.model.name, self._server)
         if opened:
             body |= self._server.continuing or {}
         try:
             answer = await self._client.complete(body)
         except RequestFailedError as error:
-            return asked.request.failed(str(error))
+            return sent.request.failed(str(error))
         if answer.model != self._server.says:
             raise CalprobeError(
                 f"the server now answers with model {answer.model!r}, and began with {self._server.says!r}; replies of "
                 "two models do not belong in one run"
             )
         if answer.finish == "content_filter":
-            return asked.request.failed("the server's content filter took the reply")
-        if (asked.request.labels or (asked.request.alternatives and answer.text)) and not answer.steps:
-            return asked.request.failed("the server gave no log-probabilities with this reply")
-        return whole_texts(asked.answered(answer, self._client.scrubbed))
+            return sent.request.failed("the server's content filter took the reply")
+        if (sent.request.labels or (sent.request.alternatives and answer.text)) and not answer.steps:
+            return sent.request.failed("the server gave no log-probabilities with this reply")
+        return whole_texts(sent.answered(answer, self._client.scrubbed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,16 +228,16 @@ def _thought_tokens(answer: Answer) -> int | None:
         return 0
     if answer.steps is None:
         return None
-    said = [step.chosen.text for step in answer.steps]
-    return len(said) if answer.reasoning_is_open else tokens_in_front(said, answer.text)
+    tokens = [step.chosen.text for step in answer.steps]
+    return len(tokens) if answer.reasoning_is_open else tokens_in_front(tokens, answer.text)
 
 
-def _size(given: int | None, server: Server) -> ModelSize | None:
+def _size(parameters: int | None, server: Server) -> ModelSize | None:
     """As it was typed, else as llama.cpp lists it among what it says of the model."""
-    if given is not None:
-        return ModelSize(given, "given")
-    said = server.details.get("n_params")
-    return ModelSize(said, "server") if isinstance(said, int) and said > 0 else None
+    if parameters is not None:
+        return ModelSize(parameters, "given")
+    count = server.details.get("n_params")
+    return ModelSize(count, "server") if isinstance(count, int) and count > 0 else None
 
 
 async def _all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
@@ -256,8 +256,8 @@ def _turns_behind(dialogue: Dialogue, follow_up: FollowUp, reply: str) -> Turns:
     turns = _turns(dialogue)
     if turns[-1]["role"] == "assistant":  # the reply continued it
         opening = turns[-1]["content"]
-        given = reply if follow_up.instead is None else f" {follow_up.instead}"
-        turns, reply = turns[:-1], opening + given
+        answer = reply if follow_up.instead is None else f" {follow_up.instead}"
+        turns, reply = turns[:-1], opening + answer
     elif follow_up.instead is not None:
         reply = follow_up.instead
     if follow_up.continues:

@@ -83,9 +83,9 @@ class Client:
         await self._openai.close()
 
     async def _post(self, body: Mapping[str, Any]) -> bytes:
-        own = {name: body[name] for name in _KNOWN_TO_THE_LIBRARY}
-        rest = {name: value for name, value in body.items() if name not in own}
-        response = await self._openai.chat.completions.with_raw_response.create(**own, extra_body=rest)
+        fields = {name: body[name] for name in _KNOWN_TO_THE_LIBRARY}
+        extras = {name: value for name, value in body.items() if name not in fields}
+        response = await self._openai.chat.completions.with_raw_response.create(**fields, extra_body=extras)
         content: bytes = response.content
         return content
 

@@ -91,18 +91,20 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 def _of_status(error: openai.APIStatusError) -> Failure:
     code = error.status_code
-    said = _said(error)
+    message = _said(error)
     if code in (401, 403):
-        return Failure("fatal", f"the server refuses the key ({code}{said}); set OPENAI_API_KEY")
-    if code == 402 or "insufficient_quota" in said:
-        return Failure("fatal", f"the account has no credit left ({code}{said})")
+        return Failure("fatal", f"the server refuses the key ({code}{message}); set OPENAI_API_KEY")
+    if code == 402 or "insufficient_quota" in message:
+        return Failure("fatal", f"the account has no credit left ({code}{message})")
     if code == 404:
-        return Failure("fatal", f"the server has no such model or address ({code}{said}); see --model and --base-url")
+        return Failure(
+            "fatal", f"the server has no such model or address ({code}{message}); see --model and --base-url"
+        )
     if code in _AGAIN or code >= 500:
-        return Failure("again", f"the server said {code}{said}", retry_after(error.response.headers, time.time()))
-    if _TOO_LONG.search(said):
-        return Failure("refused", f"{TOO_LONG} ({code}{said})")
-    return Failure("refused", f"the server refused the request ({code}{said})")
+        return Failure("again", f"the server said {code}{message}", retry_after(error.response.headers, time.time()))
+    if _TOO_LONG.search(message):
+        return Failure("refused", f"{TOO_LONG} ({code}{message})")
+    return Failure("refused", f"the server refused the request ({code}{message})")
 
 
 def _said(error: openai.APIStatusError) -> str:
@@ -111,26 +113,26 @@ def _said(error: openai.APIStatusError) -> str:
     inner = body.get("error") if isinstance(body.get("error"), dict) else body
     message = inner.get("message") if isinstance(inner, dict) else None
     code = inner.get("code") if isinstance(inner, dict) else None
-    parts = [part for part in (code, message) if isinstance(part, str) and part]
-    return f": {' '.join(' '.join(parts).split())[:200]}" if parts else ""
+    texts = [text for text in (code, message) if isinstance(text, str) and text]
+    return f": {' '.join(' '.join(texts).split())[:200]}" if texts else ""
 
 
 def _of_connection(error: openai.APIConnectionError) -> Failure:
-    names = {type(each).__name__ for each in _causes(error)}
+    names = {type(cause).__name__ for cause in _causes(error)}
     refused = "ConnectError" in names
-    cause = next((str(each) for each in reversed(list(_causes(error))) if str(each)), "")
-    what = "no connection to the server" if refused else "the connection was lost"
-    return Failure("gone", f"{what}{f' ({cause[:100]})' if cause else ''}")
+    text = next((str(cause) for cause in reversed(list(_causes(error))) if str(cause)), "")
+    problem = "no connection to the server" if refused else "the connection was lost"
+    return Failure("gone", f"{problem}{f' ({text[:100]})' if text else ''}")
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    found: list[BaseException] = []
-    each: BaseException | None = error
-    while each is not None and each not in found:
-        found.append(each)
-        each = each.__cause__ or each.__context__
-    return found
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return causes
 
 
 def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
-    return next((each for each in _causes(error) if isinstance(each, kind)), None)
+    return next((cause for cause in _causes(error) if isinstance(cause, kind)), None)

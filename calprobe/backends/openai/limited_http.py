@@ -34,7 +34,7 @@ async def _limit(response: Any) -> None:
 
 
 def _limited(stream: Any) -> Any:
-    kind: Any = next(each for each in type(stream).__mro__ if each.__name__ == "AsyncByteStream")
+    kind: Any = next(base for base in type(stream).__mro__ if base.__name__ == "AsyncByteStream")
 
     class Limited(kind):  # type: ignore[misc]  # of whichever library the client is built on
         async def __aiter__(self) -> AsyncIterator[bytes]:

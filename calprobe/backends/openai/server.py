@@ -62,11 +62,11 @@ class Parameters:
         >>> Parameters("max_tokens").after("'temperature' does not support 0").refused
         {'temperature': "'temperature' does not support 0"}
         """
-        (other,) = (name for name in _BUDGETS if name != self.budget)
-        if re.search(rf"\b{self.budget}\b", said) and (other in said or _UNKNOWN.search(said)):
-            return replace(self, budget=other)
-        named = next((name for name in (TEMPERATURE, LOGPROBS) if name in said), LOGPROBS)
-        return None if named in self.refused else replace(self, refused={**self.refused, named: said})
+        (budget,) = (name for name in _BUDGETS if name != self.budget)
+        if re.search(rf"\b{self.budget}\b", said) and (budget in said or _UNKNOWN.search(said)):
+            return replace(self, budget=budget)
+        parameter = next((name for name in (TEMPERATURE, LOGPROBS) if name in said), LOGPROBS)
+        return None if parameter in self.refused else replace(self, refused={**self.refused, parameter: said})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,14 @@ async def look_at(client: Client, model: str) -> Server:
     except CalprobeError as error:
         raise _with_names(error, models, model) from error
     steps = answer.steps or ()
-    wanted = client.options.continues
+    continues = client.options.continues
     continuing = CONTINUING[flavour]
     return Server(
         flavour=flavour,
         says=answer.model,
         top_logprobs=len(steps[0].window) if steps else 0,
         token_ids=answer.token_ids is not None,
-        continuing=(continuing or {}) if wanted or (wanted is None and continuing is not None) else None,
+        continuing=(continuing or {}) if continues or (continues is None and continuing is not None) else None,
         versions={flavour: answer.system_fingerprint} if answer.system_fingerprint else {},
         details=_details(entry),
         parameters=parameters,
@@ -118,7 +118,7 @@ def usual_budget(flavour: Flavour) -> str:
 
 async def _first_answer(client: Client, model: str, flavour: Flavour, window: int) -> tuple[Answer, Parameters]:
     """The answer to a request with all parameters, or with those that the server leaves of them."""
-    wants: Mapping[str, Mapping[str, Any]] = {
+    fields: Mapping[str, Mapping[str, Any]] = {
         TEMPERATURE: {"temperature": 0},
         LOGPROBS: {"logprobs": True, "top_logprobs": window},
     }
@@ -126,7 +126,7 @@ async def _first_answer(client: Client, model: str, flavour: Flavour, window: in
     while True:
         body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": "Hi"}]}
         body |= {parameters.budget: 1, **EXTRAS[flavour]}
-        for name, values in wants.items():
+        for name, values in fields.items():
             body |= {} if name in parameters.refused else values
         try:
             answer = await client.complete(body)
@@ -145,8 +145,8 @@ def _say(parameters: Parameters, flavour: Flavour) -> None:
     """Say what is not sent to the server, and why."""
     if parameters.budget != usual_budget(flavour):
         log.info("the server takes %s in place of %s", parameters.budget, usual_budget(flavour))
-    for name, said in parameters.refused.items():
-        log.info("asked without %s: %s", name, said)
+    for name, refusal in parameters.refused.items():
+        log.info("asked without %s: %s", name, refusal)
 
 
 def _entry(models: list[Mapping[str, Any]], model: str) -> Mapping[str, Any] | None:
@@ -165,13 +165,15 @@ def _details(entry: Mapping[str, Any] | None) -> dict[str, Any]:
     if entry is None:
         return {}
     meta = entry.get("meta")
-    found = {name: value for name, value in (meta if isinstance(meta, dict) else {}).items() if isinstance(value, int)}
-    return found | ({"root": entry["root"]} if isinstance(entry.get("root"), str) else {})
+    details = {
+        name: value for name, value in (meta if isinstance(meta, dict) else {}).items() if isinstance(value, int)
+    }
+    return details | ({"root": entry["root"]} if isinstance(entry.get("root"), str) else {})
 
 
 def _with_names(error: CalprobeError, models: list[Mapping[str, Any]], model: str) -> CalprobeError:
     names = [str(entry.get("id")) for entry in models]
     if not names or model in names:
         return error
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return CalprobeError(f"{error}\n--model {model}: the server lists {shown}{did_you_mean(model, names)}")
+    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return CalprobeError(f"{error}\n--model {model}: the server lists {listed}{did_you_mean(model, names)}")

@@ -54,8 +54,8 @@ class VllmBackend:
 
         self._found, self._options = found, options
         start_token_id, _ = start_token_of(found.tokenizer, "causal", found.model.name)
-        known = _Tokenizer(found.model.name, found.tokenizer, start_token_id)
-        self._writer: PromptWriter = PromptWriter(cast("LoadedModel", known))
+        tokenizer = _Tokenizer(found.model.name, found.tokenizer, start_token_id)
+        self._writer: PromptWriter = PromptWriter(cast("LoadedModel", tokenizer))
         self._ends = _end_tokens(found.tokenizer, self._writer)
         self.model: ModelRecord = found.model
         self.versions: Mapping[str, str] = found.versions
@@ -88,16 +88,16 @@ class VllmBackend:
         """The replies, window by window."""
         unread = iter(pending)
         while window := list(islice(unread, _WINDOW)):
-            samples = [(each, sample) for each in window for sample in each.dialogue.samples]
+            samples = [(entry, sample) for entry in window for sample in entry.dialogue.samples]
             firsts = dict[int, tuple[Reply, Ids]]()
             lacking = [n for n, (p, sample) in enumerate(samples) if (p.dialogue.stage, sample) not in p.known]
-            prompts = {id(each): self._writer.opening(each.dialogue) for each in window}
+            prompts = {id(entry): self._writer.opening(entry.dialogue) for entry in window}
             for number, (p, sample) in enumerate(samples):
                 if number not in lacking:
                     reply = p.known[p.dialogue.stage, sample]
                     firsts[number] = reply, (*prompts[id(p)].ids, *(reply.token_ids or ()))
-            asked = [self._first(samples[n][0].dialogue, samples[n][1], prompts[id(samples[n][0])]) for n in lacking]
-            for number, (reply, ids) in zip(lacking, self._answered(asked), strict=True):
+            sent = [self._first(samples[n][0].dialogue, samples[n][1], prompts[id(samples[n][0])]) for n in lacking]
+            for number, (reply, ids) in zip(lacking, self._answered(sent), strict=True):
                 firsts[number] = reply, ids
                 yield reply
             follow_ups = [
@@ -126,11 +126,11 @@ class VllmBackend:
         if reply.finish == "error":
             return
         dialogue = pending.dialogue
-        said = self._writer.tokens.decoded(ids, with_special=True)
+        conversation = self._writer.tokens.decoded(ids, with_special=True)
         for follow_up in dialogue.follow_ups:
             if (follow_up.stage, sample) not in pending.known:
                 behind = self._writer.follow_up(dialogue, follow_up)
-                so_far, text = ids, said
+                so_far, text = ids, conversation
                 if follow_up.instead is not None:
                     instead = self._writer.replaced(dialogue, follow_up.instead)
                     so_far, text = (*prompt.ids, *instead.ids), prompt.text + instead.text
@@ -162,12 +162,12 @@ class VllmBackend:
     def _sampling(self, sent: _Sent) -> dict[str, Any]:
         decoding = sent.request.decoding
         budget = min(decoding.max_new_tokens, self._found.max_tokens - len(sent.ids))
-        own: dict[str, Any] = {"max_tokens": budget, "temperature": decoding.temperature}
+        sampling: dict[str, Any] = {"max_tokens": budget, "temperature": decoding.temperature}
         if decoding.temperature:
-            own |= {"top_p": decoding.top_p, "seed": sent.request.seed}
+            sampling |= {"top_p": decoding.top_p, "seed": sent.request.seed}
         # 0: the chosen token's alone.
         window = self._found.window if sent.request.labels or sent.request.alternatives else 0
-        return own | {"logprobs": window, "stop_token_ids": sorted(self._ends), "detokenize": True}
+        return sampling | {"logprobs": window, "stop_token_ids": sorted(self._ends), "detokenize": True}
 
     def _why_not(self, sent: _Sent) -> str:
         room = self._found.max_tokens - len(sent.ids)
@@ -213,8 +213,8 @@ class VllmBackend:
         """With texts as transformers has them: vLLM spells special tokens out, and drops parts of characters."""
         if not count:
             return None
-        found = window_alternatives(steps, count)
-        return found.with_texts(map(self._writer.tokens.alone, found.ids))
+        alternatives = window_alternatives(steps, count)
+        return alternatives.with_texts(map(self._writer.tokens.alone, alternatives.ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +233,9 @@ class _Sent:
 def _steps(ids: Ids, logprobs: Sequence[Mapping[int, Any]]) -> list[Step]:
     """Each position's chosen token and window. vLLM adds the chosen token to a window that lacks it."""
     steps = []
-    for chosen, shown in zip(ids, logprobs, strict=False):
-        window = [_token(number, entry) for number, entry in shown.items()]
-        steps.append(Step(_token(chosen, shown[chosen]), window))
+    for chosen, entries in zip(ids, logprobs, strict=False):
+        window = [_token(number, entry) for number, entry in entries.items()]
+        steps.append(Step(_token(chosen, entries[chosen]), window))
     return steps
 
 

@@ -49,8 +49,8 @@ def opened(name: str, options: BackendOptions, load_options: LoadOptions | None)
     try:
         engine = vllm.LLM(**_arguments(location, window, options, load_options))
     except (ValueError, RuntimeError, OSError) as error:
-        said = str(error).strip() or type(error).__name__  # some say nothing
-        raise CalprobeError(f"{name}: vLLM cannot load it: {said.splitlines()[0][:300]}") from error
+        message = str(error).strip() or type(error).__name__  # some say nothing
+        raise CalprobeError(f"{name}: vLLM cannot load it: {message.splitlines()[0][:300]}") from error
     config = engine.llm_engine.model_config
     hf_config, tokenizer = config.hf_config, engine.get_tokenizer()
     record = ModelRecord(
@@ -72,7 +72,7 @@ def opened(name: str, options: BackendOptions, load_options: LoadOptions | None)
 
 def _arguments(location: str, window: int, options: BackendOptions, load_options: LoadOptions | None) -> dict[str, Any]:
     """What vLLM is told. Its own choice stands where an option is not given."""
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "model": location,
         "tensor_parallel_size": options.tensor_parallel,
         "pipeline_parallel_size": options.pipeline_parallel,
@@ -86,21 +86,21 @@ def _arguments(location: str, window: int, options: BackendOptions, load_options
         "gpu_memory_utilization": options.gpu_memory,
     }
     if load_options is not None:
-        given |= {
+        arguments |= {
             "dtype": load_options.dtype,
             "revision": load_options.revision,
             "trust_remote_code": load_options.trust_remote_code,
         }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _fingerprint(folder: Path) -> str:
     """SHA-256 (hex) of the weight files in a folder."""
     import hashlib
 
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in sorted(folder.glob("*.safetensors")):
-        found.update(path.name.encode() + b"\0")
+        hasher.update(path.name.encode() + b"\0")
         with path.open("rb") as file:
-            found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
+            hasher.update(hashlib.file_digest(file, "sha256").digest())
+    return hasher.hexdigest()

@@ -59,8 +59,8 @@ class Driver:
         """Until nothing is left to do."""
         import ray
 
-        own = nodes.on_node(ray.get_runtime_context().get_node_id())
-        self.desk = ray.remote(task.Desk).options(num_cpus=0, **own).remote()
+        placement = nodes.on_node(ray.get_runtime_context().get_node_id())
+        self.desk = ray.remote(task.Desk).options(num_cpus=0, **placement).remote()
         answered = 0
         over: list[Any] = []
         while self.waiting or self.given:
@@ -69,8 +69,8 @@ class Driver:
             if len(self.asked) > answered:
                 answered = len(self.asked)
                 self._stop(self.asked[-1] == "kill")
-            while (at := self._next()) is not None:
-                self._give(self.waiting.pop(at))
+            while (place := self._next()) is not None:
+                self._give(self.waiting.pop(place))
             if not self.given:
                 continue
             over, _ = ray.wait(list(self.given), num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
@@ -84,11 +84,11 @@ class Driver:
         if self.at_once is not None and len(self.given) >= self.at_once:
             return None
         room: dict[tuple[int, ...], bool] = {}
-        for at, job in enumerate(self.waiting):
+        for place, job in enumerate(self.waiting):
             if job.needs.kind not in room:
                 room[job.needs.kind] = self._has_room(job.needs)
             if room[job.needs.kind]:
-                return at
+                return place
         return None
 
     def _has_room(self, needs: Needs) -> bool:
@@ -104,16 +104,16 @@ class Driver:
         order = replace(job.order, start=replace(job.order.start, number=job.order.start.number + job.starts))
         run = Path(order.out)
         folders.settle(run)
-        there = folders.files_of(run)
+        files = folders.files_of(run)
         earlier = None
-        if self.sends and there:
-            earlier = [(piece, ray.put(folders.read_piece(str(run), piece))) for piece in folders.pieces_of(there)]
+        if self.sends and files:
+            earlier = [(piece, ray.put(folders.read_piece(str(run), piece))) for piece in folders.pieces_of(files)]
         takes = {"num_cpus": job.needs.cpus, "num_gpus": job.needs.gpus, "memory": job.needs.bytes or None}
         # A job is started again here, with a larger number, and not by Ray.
         reference = (
             ray.remote(task.do)
             .options(**takes, max_retries=0, name=f"calprobe {order.name}")
-            .remote(replace(order, has_earlier=bool(there)), earlier, self.desk)
+            .remote(replace(order, has_earlier=bool(files)), earlier, self.desk)
         )
         job.runs, job.given = False, time.monotonic()
         self.given[reference] = job
@@ -190,10 +190,10 @@ class Driver:
         now = time.monotonic()
         if any(job.runs or now - job.given < _SECONDS_WITHOUT_ROOM for job in self.given.values()):
             return
-        left = nodes.nodes_of(ray)
+        remaining = nodes.nodes_of(ray)
         for reference, job in list(self.given.items()):
             job.given = now  # looked at again after as long
-            if not any(job.needs.fit(node) for node in left):
+            if not any(job.needs.fit(node) for node in remaining):
                 del self.given[reference]
                 ray.cancel(reference)
                 self._fail(job, f"needs {job.needs.shown}, and no node that is left has them")
@@ -224,25 +224,25 @@ def _why_not_reached(error: BaseException) -> str:
 
 
 def _jobs(work: Mapping[str, Any]) -> list[_Job]:
-    found, start = [], SweepStart(**work["start"])
+    jobs, start = [], SweepStart(**work["start"])
     common = {name: work[name] for name in ("module", "token", "folder")}
     for job in work["jobs"]:
         needs = Needs(**job["needs"])
         hidden = {} if needs.gpus else {"CUDA_VISIBLE_DEVICES": ""}  # cards that Ray was not told of
         environment = {**work["environment"], **hidden}
         order = task.Order(**common, **job["order"], start=start, environment=environment, has_earlier=False)
-        found.append(_Job(order, needs))
-    return found
+        jobs.append(_Job(order, needs))
+    return jobs
 
 
 def main() -> None:
     """Connect, say which nodes there are, do the work that is asked for."""
-    said = _own_output()
+    output = _own_output()
 
-    def tell(**what: Any) -> None:
+    def tell(**message: Any) -> None:
         with suppress(BrokenPipeError):  # a sweep that was killed hears nothing, and what runs is ended all the same
-            said.write(json.dumps(what) + "\n")
-            said.flush()
+            output.write(json.dumps(message) + "\n")
+            output.flush()
 
     settings = json.loads(sys.stdin.readline())
     os.chdir(os.sep)  # Ray's workers would import from the current folder
@@ -264,11 +264,11 @@ def main() -> None:
     if not line:
         return
     work = json.loads(line)
-    asked: list[str] = []
-    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
+    commands: list[str] = []
+    threading.Thread(target=_listen, args=(commands,), daemon=True).start()
     try:
         with _alone(work):
-            Driver(tell, _jobs(work), work["at_once"], asked).run()
+            Driver(tell, _jobs(work), work["at_once"], commands).run()
         tell(over=True)
     except (CalprobeError, OSError, ray.exceptions.RayError) as error:
         tell(error=_first_line(error))
@@ -295,16 +295,16 @@ def _alone(work: Mapping[str, Any]) -> Iterator[None]:
 
 def _own_output() -> TextIO:
     """Standard output for this file alone: what others write there goes where errors go."""
-    own = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    return own
+    return output
 
 
-def _listen(asked: list[str]) -> None:
+def _listen(commands: list[str]) -> None:
     """Hear what the sweep asks for; its end is that of the sweep."""
     for line in sys.stdin:
-        asked.append(line.strip())
-    asked.append("stop")
+        commands.append(line.strip())
+    commands.append("stop")
 
 
 if __name__ == "__main__":

@@ -71,10 +71,10 @@ class _Line:
             env={**_token(place), **os.environ, **_QUIET},
             start_new_session=True,  # Ctrl-C reaches it through this process alone
         )
-        found = cls(process, chatter)
+        line = cls(process, chatter)
         # In a thread, so that Ctrl-C cuts no line in two.
-        threading.Thread(target=found._listen, daemon=True).start()
-        return found
+        threading.Thread(target=line._listen, daemon=True).start()
+        return line
 
     def _listen(self) -> None:
         for line in self.process.stdout or ():
@@ -122,8 +122,8 @@ class OnRay:
     @property
     def at_once(self) -> int:
         """See `Engine`."""
-        found = places(self.nodes, self.cpus)
-        return found if self.jobs is None else min(self.jobs, found)
+        n_places = places(self.nodes, self.cpus)
+        return n_places if self.jobs is None else min(self.jobs, n_places)
 
     @property
     def total_bytes(self) -> float:
@@ -147,8 +147,8 @@ class OnRay:
         self.line.tell(
             {
                 "jobs": [
-                    {"order": _order(planned.job, out), "needs": its.to_json()}
-                    for planned, its in zip(jobs, needs, strict=True)
+                    {"order": _order(planned.job, out), "needs": need.to_json()}
+                    for planned, need in zip(jobs, needs, strict=True)
                 ],
                 "module": self.module,
                 "at_once": self.jobs,
@@ -157,25 +157,25 @@ class OnRay:
                 **_start(out),
             }
         )
-        left = {planned.job.name: planned.job for planned in jobs}
+        remaining = {planned.job.name: planned.job for planned in jobs}
         try:
-            self._hear(left, out, started, ended)
+            self._hear(remaining, out, started, ended)
         except KeyboardInterrupt as error:
             log.info("ending what runs on the cluster; what it has is kept")
             self.line.tell("stop")
             try:
-                self._hear(left, out, started, ended)
+                self._hear(remaining, out, started, ended)
             except KeyboardInterrupt:
                 self.line.tell("kill")
-                self._hear(left, out, started, ended)
-            why = f"{str(error) or 'interrupted'}; {counted(len(left), 'job')} left to do"
+                self._hear(remaining, out, started, ended)
+            why = f"{str(error) or 'interrupted'}; {counted(len(remaining), 'job')} left to do"
             raise Interrupted(f"{why}.\nRun the same command again to resume") from None
 
     def _hear(self, left: dict[str, Job], out: Path, started: Started, ended: Ended) -> None:
         """Pass on what becomes of jobs, until all are over; those that end well leave `left`."""
         while True:
-            said = self.line.heard.get()
-            match said:
+            message = self.line.heard.get()
+            match message:
                 case {"started": str(name)}:
                     started(left[name])
                 case {"lost": str(name), "why": why}:
@@ -188,15 +188,15 @@ class OnRay:
                 case {"over": True}:
                     return
                 case _:
-                    self._raise_lost(said, out, len(left))
+                    self._raise_lost(message, out, len(left))
 
-    def _raise_lost(self, said: Mapping[str, Any] | None, out: Path, left: int) -> NoReturn:
+    def _raise_lost(self, message: Mapping[str, Any] | None, out: Path, n_left: int) -> NoReturn:
         words = out / LOGS / "ray.log"
         words.parent.mkdir(parents=True, exist_ok=True)
         words.write_text(shown(self.line.last_words), encoding="utf-8")
-        why = f" ({said['error']})" if said else ""
+        why = f" ({message['error']})" if message else ""
         raise CalprobeError(
-            f"the Ray cluster at {self.address} was lost{why}, with {counted(left, 'job')} left to do: {words}\n"
+            f"the Ray cluster at {self.address} was lost{why}, with {counted(n_left, 'job')} left to do: {words}\n"
             "When it is there again, run the same command again to resume"
         )
 
@@ -218,18 +218,18 @@ def connected(address: str | None = None, *, jobs: int | None = None, cpus: int 
     line = _Line.opened(place)
     line.tell({"address": place})
     try:
-        said = line.heard.get(timeout=_SECONDS_TO_CONNECT)
+        answer = line.heard.get(timeout=_SECONDS_TO_CONNECT)
     except queue.Empty:
-        said = {"error": f"no answer within {_SECONDS_TO_CONNECT:.0f} s"}
+        answer = {"error": f"no answer within {_SECONDS_TO_CONNECT:.0f} s"}
         line.process.kill()
     except BaseException:
         line.process.kill()
         raise
-    if said is None or "nodes" not in said:
+    if answer is None or "nodes" not in answer:
         line.close()
-        why = said["error"] if said else (line.last_words.strip().splitlines() or ["it ended without a word"])[-1]
+        why = answer["error"] if answer else (line.last_words.strip().splitlines() or ["it ended without a word"])[-1]
         raise _not_there(place, why)
-    return OnRay(place, tuple(Node.of(node) for node in said["nodes"]), line, jobs, cpus)
+    return OnRay(place, tuple(Node.of(node) for node in answer["nodes"]), line, jobs, cpus)
 
 
 def _token(place: str) -> dict[str, str]:

@@ -36,9 +36,9 @@ def pieces_of(files: Files, most_bytes: int = PIECE_BYTES) -> Iterator[list[Part
     for path, size in files:
         begin = 0
         while begin < size or not size:
-            taken = min(size - begin, room)
-            piece.append((path, begin, taken))
-            begin, room = begin + taken, room - taken
+            length = min(size - begin, room)
+            piece.append((path, begin, length))
+            begin, room = begin + length, room - length
             if not room:
                 yield piece
                 piece, room = [], most_bytes
@@ -50,14 +50,14 @@ def pieces_of(files: Files, most_bytes: int = PIECE_BYTES) -> Iterator[list[Part
 
 def read_piece(folder: str, piece: Sequence[Part]) -> list[bytes]:
     """The bytes of the parts; raises OSError where a file is not there any more, or is shorter."""
-    found = []
+    contents = []
     for path, begin, size in piece:
         with (Path(folder) / path).open("rb") as stream:
             stream.seek(begin)
-            found.append(stream.read(size))
-        if len(found[-1]) != size:
+            contents.append(stream.read(size))
+        if len(contents[-1]) != size:
             raise OSError(f"{path} became shorter while it was read")
-    return found
+    return contents
 
 
 def write_piece(folder: Path, piece: Sequence[Part], contents: Sequence[bytes]) -> None:
@@ -94,8 +94,8 @@ def settle(place: Path) -> None:
     new, former = _beside(place)
     if former.is_dir() and not place.exists():
         former.rename(place)
-    for left in (new, former):
-        shutil.rmtree(left, ignore_errors=True)
+    for folder in (new, former):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _beside(place: Path) -> tuple[Path, Path]:

@@ -47,7 +47,7 @@ class Needs:
     def times_on(self, node: Node) -> int:
         """How many such jobs the machine runs at once when nothing else runs there."""
         pairs = ((self.cpus, node.cpus), (self.gpus, node.gpus), (self.bytes, node.bytes))
-        return min(has // its for its, has in pairs if its)
+        return min(room // need for need, room in pairs if need)
 
     @property
     def kind(self) -> tuple[int, ...]:
@@ -94,9 +94,9 @@ def misfits_of(planned: Sequence[Planned], needs: Sequence[Needs], nodes: Sequen
     """The jobs that would wait for ever, since no machine of the cluster has what they need."""
     remedy = "Start a larger node; or give it --ray-cpus, or a dtype of half the size"
     return [
-        Misfit(each.job, f"needs {its.shown}, and no node of the Ray cluster has them: {_shown(nodes)}", remedy)
-        for each, its in zip(planned, needs, strict=True)
-        if not any(its.fit(node) for node in nodes)
+        Misfit(job.job, f"needs {need.shown}, and no node of the Ray cluster has them: {_shown(nodes)}", remedy)
+        for job, need in zip(planned, needs, strict=True)
+        if not any(need.fit(node) for node in nodes)
     ]
 
 

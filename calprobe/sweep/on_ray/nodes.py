@@ -19,16 +19,18 @@ def nodes_of(ray: Any, *, with_cards: bool = False) -> list[Node]:
         ray: the module, connected.
         with_cards: whether to ask the machines how large their cards are.
     """
-    found = []
+    machines = []
     for node in ray.nodes():
         if not node["Alive"]:
             continue
-        has = node["Resources"]
-        gpus, card = int(has.get("GPU", 0)), None
+        resources = node["Resources"]
+        gpus, card = int(resources.get("GPU", 0)), None
         if gpus and with_cards:
             card = ray.get(ray.remote(task.card_bytes).options(num_cpus=0, **on_node(node["NodeID"])).remote())
-        found.append(Node(node["NodeManagerHostname"], int(has.get("CPU", 0)), gpus, int(has.get("memory", 0)), card))
-    return found
+        machines.append(
+            Node(node["NodeManagerHostname"], int(resources.get("CPU", 0)), gpus, int(resources.get("memory", 0)), card)
+        )
+    return machines
 
 
 def on_node(node_id: str) -> dict[str, Any]:
@@ -42,15 +44,15 @@ def bring(outcome: task.Outcome, order: task.Order) -> None:
     """Fetch a run from the node that made it, in pieces, and put it in its place at once."""
     import ray
 
-    there = {"num_cpus": 0, "max_retries": 0, **on_node(outcome.node_id)}
-    read = ray.remote(task.read).options(**there)
+    placement = {"num_cpus": 0, "max_retries": 0, **on_node(outcome.node_id)}
+    read = ray.remote(task.read).options(**placement)
     Path(order.log).parent.mkdir(parents=True, exist_ok=True)
-    Path(order.log).write_bytes(ray.get(ray.remote(task.said).options(**there).remote(outcome)))
+    Path(order.log).write_bytes(ray.get(ray.remote(task.said).options(**placement).remote(outcome)))
     if outcome.files:
         with folders.arriving(Path(order.out)) as new:
             for piece, contents in _in_order(read, outcome):
                 folders.write_piece(new, piece, contents)
-    ray.remote(task.remove).options(**there).remote(outcome)
+    ray.remote(task.remove).options(**placement).remote(outcome)
 
 
 def _in_order(read: Any, outcome: task.Outcome) -> Iterator[tuple[list[folders.Part], list[bytes]]]:

@@ -73,8 +73,8 @@ class Desk:
 
     def taken(self) -> list[tuple[str, str]]:
         """Jobs and their machines that have begun since the last call."""
-        found, self._begun = self._begun, []
-        return found
+        begun, self._begun = self._begun, []
+        return begun
 
     def close(self) -> None:
         """Let all jobs end."""
@@ -125,20 +125,20 @@ def _is_shared(order: Order) -> bool:
 
 def _own_folder(order: Order) -> Path:
     """A folder of this node; the same one for each start of the same job, which finds what was never brought back."""
-    of = hashlib.sha256("\0".join((order.start.sweep, *order.arguments)).encode()).hexdigest()[:16]
+    name = hashlib.sha256("\0".join((order.start.sweep, *order.arguments)).encode()).hexdigest()[:16]
     parent = Path(tempfile.gettempdir()) / f"calprobe-{os.getuid()}"
     with suppress(FileExistsError):
         parent.mkdir(mode=0o700)
     # Its name can be guessed, and others can write beside it.
-    found = parent.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+    status = parent.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise CalprobeError(
             f"{socket.gethostname()}: {parent} is no folder that only this user can write to; remove it, or start Ray "
             "there with another TMPDIR"
         )
     parent.chmod(0o700)
-    (parent / of).mkdir(exist_ok=True, mode=0o700)
-    return parent / of
+    (parent / name).mkdir(exist_ok=True, mode=0o700)
+    return parent / name
 
 
 def _await_former(run: Path, start: lock.SweepStart) -> None:
@@ -156,11 +156,11 @@ def _started(order: Order, run: Path, work: Path | None) -> subprocess.Popen[byt
     log.parent.mkdir(parents=True, exist_ok=True)
     words = [f"--out={run}" if word.startswith("--out=") else word for word in order.arguments]
     tied = (sys.executable, "-P", tether.__file__)
-    with log.open("wb") as said:
+    with log.open("wb") as output:
         return subprocess.Popen(
             [*tied, order.module, *words],
             stdin=subprocess.PIPE,  # the tether
-            stdout=said,
+            stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **order.environment, lock.START_VARIABLE: order.start.text},
             cwd=order.folder if Path(order.folder).is_dir() else None,
@@ -170,12 +170,12 @@ def _started(order: Order, run: Path, work: Path | None) -> subprocess.Popen[byt
 
 def _ended(process: subprocess.Popen[bytes], desk: Any) -> int:
     """The exit code of the process, which is interrupted once if the sweep ends, or this task is cancelled."""
-    asked, ending = time.monotonic(), False
+    asked_at, ending = time.monotonic(), False
     try:
         while process.poll() is None:
             time.sleep(_SECONDS_BETWEEN_LOOKS)
-            if not ending and time.monotonic() - asked > _SECONDS_BETWEEN_QUESTIONS:
-                asked, ending = time.monotonic(), _is_closing(desk)
+            if not ending and time.monotonic() - asked_at > _SECONDS_BETWEEN_QUESTIONS:
+                asked_at, ending = time.monotonic(), _is_closing(desk)
                 if ending:
                     _interrupt(process)
     except BaseException:
@@ -229,7 +229,7 @@ def card_bytes() -> int | None:
     """Memory of the smallest card of this node; None where nvidia-smi cannot tell."""
     query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
     try:
-        said = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True).stdout
-        return min(int(line) for line in said.split()) * 2**20
+        output = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True).stdout
+        return min(int(line) for line in output.split()) * 2**20
     except (OSError, ValueError, subprocess.SubprocessError):
         return None

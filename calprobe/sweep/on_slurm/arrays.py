@@ -89,25 +89,25 @@ class Words:
         """What the jobs of these indices have said last; of those that have not begun, nothing."""
         names = {f"{index}.json": index for index in indices}
         try:
-            with os.scandir(self.folder) as there:
-                seen = {names[entry.name]: _state(entry) for entry in there if entry.name in names}
+            with os.scandir(self.folder) as entries:
+                states = {names[entry.name]: _state(entry) for entry in entries if entry.name in names}
         except OSError:  # removed meanwhile, or not yet seen from here
             return {}
-        for index, state in seen.items():
-            known = self._read.get(index)
-            word = None if known is not None and known[0] == state else read_word(self.folder / f"{index}.json")
+        for index, state in states.items():
+            former = self._read.get(index)
+            word = None if former is not None and former[0] == state else read_word(self.folder / f"{index}.json")
             if word is not None:
                 self._read[index] = state, word
-        return {index: self._read[index][1] for index in seen if index in self._read}
+        return {index: self._read[index][1] for index in states if index in self._read}
 
 
 def _state(entry: os.DirEntry[str]) -> tuple[int, int, int]:
     """What changes when a file is put in another's place."""
     try:
-        found = entry.stat()
+        status = entry.stat()
     except OSError:
         return 0, 0, 0
-    return found.st_mtime_ns, found.st_ino, found.st_size
+    return status.st_mtime_ns, status.st_ino, status.st_size
 
 
 def arrays_in(out: Path) -> Iterator[Array]:

@@ -92,8 +92,8 @@ class Slurm:
         missing = next((command for command in COMMANDS if shutil.which(command) is None), None)
         if missing is not None:
             raise CalprobeError(f"--on slurm: no {missing} here; call it on a machine that submits to Slurm")
-        said = _asked("scontrol", "show", "config")
-        config = dict(re.findall(r"^(\w+)\s*= (.*?)\s*$", said, re.MULTILINE))
+        text = _asked("scontrol", "show", "config")
+        config = dict(re.findall(r"^(\w+)\s*= (.*?)\s*$", text, re.MULTILINE))
         largest = config.get("MaxArraySize", "")
         # Indices stay below MaxArraySize.
         return cls(
@@ -119,35 +119,35 @@ class Slurm:
             try:
                 jobs = executor.submit_array(list(tasks))
             except submitit.core.utils.FailedJobError as error:
-                said = str(error).strip().splitlines() or ["sbatch failed"]
-                asked = ", ".join(f"{option}={value}" for option, value in given.items())
+                lines = str(error).strip().splitlines() or ["sbatch failed"]
+                terms = ", ".join(f"{option}={value}" for option, value in given.items())
                 why = (
-                    said[-1]
+                    lines[-1]
                     .removeprefix("sbatch: ")
                     .removeprefix("error: ")
                     .removeprefix("Batch job submission failed: ")
                 )
-                raise CalprobeError(f"Slurm refuses the jobs: {why}; they ask for {asked}") from error
+                raise CalprobeError(f"Slurm refuses the jobs: {why}; they ask for {terms}") from error
         return str(jobs[0].job_id).split("_")[0]
 
     def listed(self) -> dict[str, Listed]:
         """See `Cluster`."""
-        said = _asked("squeue", "--noheader", "--array", f"--user={os.getuid()}", "--format=%i|%j|%T|%r")
-        rows = [line.split("|") for line in said.splitlines() if line.count("|") == 3]
+        text = _asked("squeue", "--noheader", "--array", f"--user={os.getuid()}", "--format=%i|%j|%T|%r")
+        rows = [line.split("|") for line in text.splitlines() if line.count("|") == 3]
         return {job: Listed(name, state, why) for job, name, state, why in rows}
 
     def end_of(self, job: str) -> End:
         """See `Cluster`. The controller forgets a job after minutes (`MinJobAge`); accounting, where it is, never."""
         try:
-            found = dict(re.findall(r"(\w+)=(\S*)", _asked("scontrol", "--oneliner", "show", "job", job)))
-            return End(found.get("JobState", ""), found.get("NodeList", "").replace("(null)", ""))
+            fields = dict(re.findall(r"(\w+)=(\S*)", _asked("scontrol", "--oneliner", "show", "job", job)))
+            return End(fields.get("JobState", ""), fields.get("NodeList", "").replace("(null)", ""))
         except CalprobeError:
             pass
         try:
-            said = _asked("sacct", "--noheader", "--parsable2", "-X", f"--jobs={job}", "--format=State,NodeList")
+            text = _asked("sacct", "--noheader", "--parsable2", "-X", f"--jobs={job}", "--format=State,NodeList")
         except CalprobeError:
             return End()
-        state, _, node = (said.splitlines() or ["|"])[-1].partition("|")
+        state, _, node = (text.splitlines() or ["|"])[-1].partition("|")
         return End(state.split(" ")[0], "" if node == "None assigned" else node)  # CANCELLED by 1000
 
     def knows(self, cluster: str, number: str) -> bool:
@@ -161,8 +161,8 @@ class Slurm:
 
     def cancel(self, jobs: Sequence[str]) -> None:
         """See `Cluster`."""
-        for at in range(0, len(jobs), _NAMED_AT_ONCE):
-            _asked("scancel", "--quiet", *jobs[at : at + _NAMED_AT_ONCE])
+        for start in range(0, len(jobs), _NAMED_AT_ONCE):
+            _asked("scancel", "--quiet", *jobs[start : start + _NAMED_AT_ONCE])
 
 
 def _asked(*command: str) -> str:
@@ -170,8 +170,8 @@ def _asked(*command: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS_TO_ANSWER, check=True)
     except subprocess.CalledProcessError as error:
-        said = (error.stderr or error.stdout).strip().splitlines() or [f"exit code {error.returncode}"]
-        raise CalprobeError(f"{command[0]}: {said[-1].removeprefix(f'{command[0]}: ')}") from error
+        lines = (error.stderr or error.stdout).strip().splitlines() or [f"exit code {error.returncode}"]
+        raise CalprobeError(f"{command[0]}: {lines[-1].removeprefix(f'{command[0]}: ')}") from error
     except subprocess.TimeoutExpired as error:
         raise CalprobeError(f"{command[0]}: no answer within {_SECONDS_TO_ANSWER} s") from error
     except OSError as error:
@@ -183,10 +183,12 @@ def _asked(*command: str) -> str:
 def _outside_of_a_job() -> Iterator[None]:
     """In the block, no variables of a job that this process runs in: sbatch hands them on, and srun would obey them."""
     inside = "SLURM_JOB_ID" in os.environ
-    own = {name: value for name, value in os.environ.items() if inside and re.match("SLURM_(?!CONF$|CLUSTERS$)", name)}
-    for name in own:
+    variables = {
+        name: value for name, value in os.environ.items() if inside and re.match("SLURM_(?!CONF$|CLUSTERS$)", name)
+    }
+    for name in variables:
         del os.environ[name]
     try:
         yield
     finally:
-        os.environ.update(own)
+        os.environ.update(variables)

@@ -80,8 +80,8 @@ class OnSlurm:
             waited_for = {sent.number for sent in waiting.left}
             waiting.until_all_ended()
         except KeyboardInterrupt as error:
-            left = counted(len(jobs) - waiting.n_ended, "job")
-            raise Interrupted(self._interrupted(str(error), left, waiting)) from None
+            remaining = counted(len(jobs) - waiting.n_ended, "job")
+            raise Interrupted(self._interrupted(str(error), remaining, waiting)) from None
         except OSError as error:
             raise CalprobeError(
                 f"{out}: cannot be written: {reason(error)}; fix this and run the same command again: jobs that are in "
@@ -93,58 +93,61 @@ class OnSlurm:
 
     def needs(self, planned: Planned) -> Needs:
         """What a job asks for: memory in powers of two, so that few arrays hold all jobs."""
-        given = planned.job.options
+        options = planned.job.options
         memory = None if planned.parameters is None else _next_power(1.5 * planned.bytes / _GIB + _GIB_BESIDE)
-        if "base-url" in given:
+        if "base-url" in options:
             return Needs(memory, 0)
-        shared = int(given.get("tensor-parallel", 1)) * int(given.get("pipeline-parallel", 1))
-        return Needs(memory, self.gpus if "device-map" in given or shared > 1 else min(self.gpus, 1))
+        shared = int(options.get("tensor-parallel", 1)) * int(options.get("pipeline-parallel", 1))
+        return Needs(memory, self.gpus if "device-map" in options or shared > 1 else min(self.gpus, 1))
 
     def _take_over(self, jobs: Sequence[Planned], waiting: Waiting) -> list[Planned]:
         """Wait also for what an earlier call has submitted, and withdraw what is in the way; the jobs that are left."""
-        wanted, out = {planned.job.name: planned for planned in jobs}, waiting.out
+        by_name, out = {planned.job.name: planned for planned in jobs}, waiting.out
         earlier = list(arrays_in(out))
         listed = self.cluster.listed() if earlier else {}
         unnumbered = {array.name for array in earlier if not array.number}  # submitted by a call that was killed then
-        in_the_way = [job for job, found in listed.items() if found.name in unnumbered]
+        in_the_way = [job for job, listing in listed.items() if listing.name in unnumbered]
         for array in earlier:
             words = Words(array.folder(out)).of(range(len(array.entries)))
             for index, entry in enumerate(array.entries):
-                planned = wanted.get(entry.name)
+                planned = by_name.get(entry.name)
                 if planned is None or not array.number:
                     continue
                 is_same, is_there = planned.job.arguments == entry.arguments, array.job_of(index) in listed
                 if is_there and is_same:
-                    waiting.left.append(Sent(wanted.pop(entry.name), array, index))
+                    waiting.left.append(Sent(by_name.pop(entry.name), array, index))
                 elif is_there:
                     in_the_way.append(array.job_of(index))
                 elif is_same and index in words and words[index].exit_code == 0 and planned.job.out.is_dir():
-                    waiting.tell(wanted.pop(entry.name).job, attempt_at(planned.job, out, 0, words[index].seconds))
+                    waiting.tell(by_name.pop(entry.name).job, attempt_at(planned.job, out, 0, words[index].seconds))
         if waiting.left:
             log.info("%s of an earlier call are in Slurm; waiting for them", counted(len(waiting.left), "job"))
         self._withdraw(in_the_way)
         self._forget_ended(out, listed)
-        return list(wanted.values())
+        return list(by_name.values())
 
     def _withdraw(self, jobs: Sequence[str]) -> None:
         """Cancel jobs, and wait until they are gone; raises CalprobeError where Slurm does not get them out."""
         if not jobs:
             return
         self._answer(lambda: self.cluster.cancel(jobs))
-        left = set(jobs)
+        remaining = set(jobs)
         for looks, seconds in enumerate(self.pace.growing(_MOST_LOOKS)):
             listed = self._answer(self.cluster.listed)
-            left &= listed.keys()
-            if not left:
+            remaining &= listed.keys()
+            if not remaining:
                 return
-            job = min(left)
+            job = min(remaining)
             if looks == _LOOKS_IN_SILENCE:
                 log.warning(
-                    "waiting until Slurm has withdrawn %s, as %s: %s", counted(len(left), "job"), job, listed[job].state
+                    "waiting until Slurm has withdrawn %s, as %s: %s",
+                    counted(len(remaining), "job"),
+                    job,
+                    listed[job].state,
                 )
             time.sleep(seconds)
         raise CalprobeError(
-            f"Slurm does not end {counted(len(left), 'job')}, as {job} ({listed[job].state}): its node may hang\n"
+            f"Slurm does not end {counted(len(remaining), 'job')}, as {job} ({listed[job].state}): its node may hang\n"
             "Run the same command again when squeue does not list it any more"
         )
 
@@ -192,11 +195,13 @@ class OnSlurm:
 
     def _arrays(self, jobs: Sequence[Planned]) -> list[tuple[Needs, list[Planned]]]:
         """Jobs by what they need, none with more than Slurm takes; the longest first, among and in them."""
-        found: dict[Needs, list[Planned]] = {}
+        groups: dict[Needs, list[Planned]] = {}
         for planned in longest_first(jobs):
-            found.setdefault(self.needs(planned), []).append(planned)
+            groups.setdefault(self.needs(planned), []).append(planned)
         most = self.cluster.largest_array
-        return [(needs, all_[at : at + most]) for needs, all_ in found.items() for at in range(0, len(all_), most)]
+        return [
+            (needs, all_[start : start + most]) for needs, all_ in groups.items() for start in range(0, len(all_), most)
+        ]
 
     def _task(self, planned: Planned, array: Array, index: int, out: Path) -> Task:
         where = (str(Path.cwd()), str(log_path(out, planned.job).absolute()), str(array.word_path(out, index)))
@@ -204,14 +209,14 @@ class OnSlurm:
 
     def _options(self, needs: Needs, before: str) -> dict[str, Any]:
         """What sbatch is told, by the names of its options."""
-        own: dict[str, Any] = {"cpus-per-task": self.cpus}
+        options: dict[str, Any] = {"cpus-per-task": self.cpus}
         if needs.memory_gib is not None:
-            own["mem"] = f"{needs.memory_gib}G"
+            options["mem"] = f"{needs.memory_gib}G"
         if needs.gpus:
-            own["gpus-per-node"] = needs.gpus
+            options["gpus-per-node"] = needs.gpus
         if self.is_limited and before:  # one array after the other, so that no more run at once
-            own["dependency"] = f"afterany:{before}"
-        return own | dict(self.options)
+            options["dependency"] = f"afterany:{before}"
+        return options | dict(self.options)
 
     def _interrupted(self, why: str, jobs: str, waiting: Waiting) -> str:
         """After Ctrl-C end the jobs; what to say."""
@@ -230,11 +235,11 @@ class OnSlurm:
 
     def _named(self, names: Collection[str]) -> list[str]:
         """The jobs of these arrays that have not ended."""
-        return [job for job, found in self._answer(self.cluster.listed).items() if found.name in names]
+        return [job for job, listing in self._answer(self.cluster.listed).items() if listing.name in names]
 
     def _forget_ended(self, out: Path, listed: Mapping[str, Listed]) -> None:
         """Remove the folders of arrays of which no job is listed, by its number or by its name."""
-        names = {found.name for found in listed.values()}
+        names = {listing.name for listing in listed.values()}
         for array in arrays_in(out):
             by_number = any(array.job_of(index) in listed for index in range(len(array.entries)))
             if not by_number and (array.number or array.name not in names):

@@ -120,12 +120,12 @@ class Waiting:
 
     def _words(self) -> dict[str, dict[int, Word]]:
         """What the jobs that are left have said last, by array and index."""
-        wanted: dict[str, tuple[Array, set[int]]] = {}
+        arrays: dict[str, tuple[Array, set[int]]] = {}
         for sent in self.left:
-            wanted.setdefault(sent.array.name, (sent.array, set()))[1].add(sent.index)
+            arrays.setdefault(sent.array.name, (sent.array, set()))[1].add(sent.index)
         return {
             name: self.readers.setdefault(name, Words(array.folder(self.out))).of(indices)
-            for name, (array, indices) in wanted.items()
+            for name, (array, indices) in arrays.items()
         }
 
     def _listed(self) -> dict[str, Listed] | None:
@@ -141,9 +141,9 @@ class Waiting:
         finally:
             self.squeue_last = time.monotonic()
         for sent in self.left:
-            found = listed.get(sent.number)
-            if found is not None and found.state == "PENDING" and found.why not in _USUAL:
-                self._complain(f"Slurm lets jobs wait, as {sent.number}: {found.why}")
+            listing = listed.get(sent.number)
+            if listing is not None and listing.state == "PENDING" and listing.why not in _USUAL:
+                self._complain(f"Slurm lets jobs wait, as {sent.number}: {listing.why}")
         return listed
 
     def _complain(self, text: str) -> None:
@@ -167,7 +167,7 @@ class Waiting:
         end = self.cluster.end_of(sent.number)
         slurm_log = sent.array.slurm_log(self.out, sent.index)
         if not self.any_word and end.state == "FAILED" and not slurm_log.exists():
-            self.cluster.cancel(sorted({other.array.number for other in self.left}))
+            self.cluster.cancel(sorted({unfinished.array.number for unfinished in self.left}))
             raise CalprobeError(
                 f"{self.out}: {end.node or 'the node'} cannot write there: Slurm job {sent.number} failed without a "
                 "word\nGive the file an `out` on storage that all nodes share"
@@ -184,8 +184,8 @@ def _unusual(sent: Sent, word: Word | None, end: End, out: Path, slurm_log: Path
     # Where only the process was killed for it, the job has merely failed.
     state = "OUT_OF_MEMORY" if end.state in ("", "FAILED") and _OUT_OF_MEMORY.search(log_text) else end.state
     where = f" on {end.node}" if end.node else ""
-    what = _ENDS.get(state, "killed, and Slurm does not say why")
-    lines = [f"Slurm job {sent.number}{where}: {what}{f' ({state})' if state else ''}", attempt.said]
+    cause = _ENDS.get(state, "killed, and Slurm does not say why")
+    lines = [f"Slurm job {sent.number}{where}: {cause}{f' ({state})' if state else ''}", attempt.said]
     if state not in _ENDS and (word is None or word.exit_code is None):
         lines.append(log_text.rpartition("\n")[2])
     return replace(attempt, said="\n".join(line for line in lines if line))
