@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
-from typing import Protocol, TypeVar
+from typing import Protocol, TextIO, TypeVar
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ def watchers(
 def _shown(total: int, label: str, unit: str, quiet: bool) -> AbstractContextManager[Show | None]:
     if quiet or not total:
         return nullcontext()
-    if sys.stderr.isatty():
+    if is_terminal(sys.stderr):
         return _bar(total, label)
     if _in_notebook():
         return _notebook_bar(total, label, unit)
@@ -165,3 +165,8 @@ def _notebook_bar(total: int, label: str, unit: str) -> Iterator[Show]:
         yield show
     finally:
         bar.close()
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody looks at what is written to a stream; None: it was closed before the command began."""
+    return stream is not None and stream.isatty()

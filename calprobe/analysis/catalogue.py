@@ -19,7 +19,7 @@ from calprobe.analysis.headlines import RunHeadline, headline_of
 from calprobe.cells.opening import open_run
 from calprobe.errors import CalprobeError
 from calprobe.messages import shortened
-from calprobe.progress import rate, seconds_left, watchers
+from calprobe.progress import is_terminal, rate, seconds_left, watchers
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.listing import FailedRun, ListedRun, RunList
 from calprobe.runs.lock import read_owner
@@ -220,7 +220,7 @@ def _with_headlines(runs: Sequence[CataloguedRun], states: Mapping[str, str]) ->
     begun = time.monotonic()
     hook: Callable[[_Read], None] | None = None
     try:
-        with watchers(len(unknown), "numbers", "runs", quiet=not sys.stderr.isatty(), hook=hook) as displays:
+        with watchers(len(unknown), "numbers", "runs", quiet=not is_terminal(sys.stderr), hook=hook) as displays:
             for done, path in enumerate(unknown, start=1):
                 headlines[path] = _computed(Path(path))
                 if (headline := headlines[path]) is not None:

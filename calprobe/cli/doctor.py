@@ -11,6 +11,7 @@ import click
 
 from calprobe.cli.arguments import output_file
 from calprobe.cli.terminal_text import say
+from calprobe.progress import is_terminal
 
 
 @click.command(short_help="Show what is installed and used, and test scoring.")
@@ -42,7 +43,7 @@ def command(model: str | None, as_json: bool, report_file: Path | None) -> None:
 
     diagnosis = examine(model)
     as_text = json.dumps(diagnosis.to_json(), indent=2)
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    coloured = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
     print_result(as_text if as_json else diagnosis_text(diagnosis, _paint if coloured else _plain))
     if report_file is not None:
         with named_file(report_file, "name another --report") as temporary:

@@ -9,6 +9,7 @@ import click
 from calprobe.cli.terminal_text import say
 from calprobe.folders import data_root
 from calprobe.probes.datasets import DATASETS, dataset
+from calprobe.progress import is_terminal
 from calprobe.questions.named_sets import NAMED_SETS
 
 
@@ -53,7 +54,7 @@ def _fetch_probe(name: str) -> None:
     say(f"fetching {name}: {counted(len(damaged), 'file')}, {size / 1e6:.1f} MB, from {source}")
     say(data.terms)
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
+    with Progress(console=console, transient=True, disable=not is_terminal(sys.stderr)) as progress:
         task = progress.add_task(name, total=size)
         fetch(data, root, lambda file: progress.advance(task, file.size))
     print_result(f"{name}: in {folder}, {counted(len(data.files), 'file')} as pinned")
@@ -79,7 +80,7 @@ def _fetch_questions(name: str) -> None:
     say(f"fetching {name}: {counted(len(remote.sizes), 'file')}, {size / 1e6:.1f} MB, from {source}")
     licence = f"Its page names the licence {entry.licence}." if entry.licence else "Its page names no licence."
     say(f"{licence} {entry.terms}".strip())
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+    with Progress(console=Console(stderr=True), transient=True, disable=not is_terminal(sys.stderr)) as progress:
         task = progress.add_task(name, total=size)
         fetched = fetch_set(entry, remote, lambda _, size: progress.advance(task, size))
     print_result(f"{name}: in {folder_of(entry)}, {counted(len(fetched.files), 'file')} at {fetched.revision[:12]}")

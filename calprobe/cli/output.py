@@ -16,6 +16,7 @@ from calprobe.cli.kinds import Group, option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import cleaned, printable, printable_json, reason
+from calprobe.progress import is_terminal
 
 if TYPE_CHECKING:
     from calprobe.analysis.plots import Look
@@ -61,7 +62,7 @@ def print_tables(result: Result, tables: Tables, form: str, in_files: Tables | N
 
         text = WRITERS[form]((in_files or tables)())
         # A data file keeps labels unchanged; a terminal gets no escape sequences.
-        print_result(text if form == "csv" and not sys.stdout.isatty() else printable(text))
+        print_result(text if form == "csv" and not is_terminal(sys.stdout) else printable(text))
 
 
 def write_presentation(
@@ -133,7 +134,7 @@ def tables_text(tables: Sequence[Table]) -> str:
             super().print(*(cleaned(thing) if isinstance(thing, str) else thing for thing in objects), **how)
 
     text = io.StringIO()
-    print_tables(tables, CleanConsole(file=text, force_terminal=True if sys.stdout.isatty() else None))
+    print_tables(tables, CleanConsole(file=text, force_terminal=True if is_terminal(sys.stdout) else None))
     return text.getvalue().removesuffix("\n")
 
 

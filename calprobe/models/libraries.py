@@ -21,11 +21,12 @@ from calprobe.messages import without_secrets
 from calprobe.models.memory import is_out_of_memory
 from calprobe.models.source import LISTED, Source, mistyped_alias
 from calprobe.models.types import LoadOptions
+from calprobe.progress import is_terminal
 
 
 def shows_bars(quiet: bool) -> bool:
     """True if progress bars are wanted: not quiet, and someone looks at a terminal."""
-    return not quiet and sys.stderr.isatty()
+    return not quiet and is_terminal(sys.stderr)
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class SweepProgress:
         """Progress that is shown as stderr allows, in the block."""
         work = {planned.job.name: planned.work for planned in jobs}
         # In a log each job has its own lines.
-        hidden = quiet or not sys.stderr.isatty()
+        hidden = quiet or not progress.is_terminal(sys.stderr)
         hook: Callable[[_State], None] | None = None
         with progress.watchers(_PARTS if jobs else 0, "sweep", "thousandths", quiet=hidden, hook=hook) as watchers:
             yield cls(work, watchers, sum(work.values()))
