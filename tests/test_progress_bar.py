@@ -136,5 +136,5 @@ def test_replies_say_nothing_if_quiet(capsys: pytest.CaptureFixture[str], caplog
 
 
 def test_a_closed_stream_is_no_terminal() -> None:
-    assert not progress_module.is_terminal(None)  # what Python has for a stream that a shell has closed: calprobe report RUN >&-
+    assert not progress_module.is_terminal(None)  # what Python has for a stream that was closed
     assert not progress_module.is_terminal(io.StringIO())

@@ -219,6 +219,19 @@ def beside(place: int, count: int, reach: float) -> float:
     return reach * (place - (count - 1) / 2) / max(count, 1)
 
 
+def widths(panel: Panel) -> Iterator[float]:
+    """The finite coordinates along the horizontal axis."""
+    for mark in panel.every:
+        match mark:
+            case Points() | Line() | Boxes() | Texts():
+                ends = mark.x
+            case Histogram():
+                ends = mark.edges
+            case Tiles():
+                ends = (*mark.starts, *(start + width for start, width in zip(mark.starts, mark.widths, strict=True)))
+        yield from filter(math.isfinite, ends)
+
+
 def heights(panel: Panel) -> Iterator[float]:
     """The finite coordinates along the vertical axis."""
     for mark in panel.every:

@@ -125,7 +125,7 @@ class AskedCell:
 
     def at(self, places: Sequence[int]) -> AskedCell:
         """The rows at these places alone, with the confidences that they have among all rows."""
-        if len(places) == len(self.table):
+        if list(places) == list(range(len(self.table))):
             return self
         read, answers = self.read.at(places), {name: of_reader.at(places) for name, of_reader in self.answers.items()}
         # Of these rows alone a question may have one.
@@ -270,5 +270,7 @@ def _calibrated(asked_cell: AskedCell, method: Calibrate) -> AskedCell:
             estimator, name=f"{name}.{method}", definition=definition, group="samples", scale="probability"
         )
         estimators[calibrated.name], maps[calibrated.name] = calibrated, fitted
-        confidences[calibrated.name] = Confidence(confidence.prediction, values, confidence.correct, confidence.status)
+        confidences[calibrated.name] = Confidence(
+            confidence.prediction, values, confidence.correct, why=confidence.status
+        )
     return replace(asked_cell, cell=replace(cell, estimators=estimators, confidences=confidences), maps=maps)

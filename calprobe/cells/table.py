@@ -44,6 +44,6 @@ def table_cell(answers: ScoredAnswers, label: str, is_uncertainty: Callable[[str
         estimators[name] = replace(CONFIDENCE if is_confidence else SCORE, name=name)
         confidence = values if is_confidence else ordinal_confidence(values, uncertainty=uncertainty)
         correct = check_correct(answers.correct, len(values)) == 1
-        confidences[name] = Confidence(nowhere, confidence, correct, status)
+        confidences[name] = Confidence(nowhere, confidence, correct, why=status)
     units = Units(np.full(n_rows, ""), np.arange(n_rows), np.zeros(n_rows, np.int64), None)
     return Cell(label, label, "", "", units, estimators, confidences)

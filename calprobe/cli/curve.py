@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from calprobe.analysis.curves.curve import AccuracyOf
     from calprobe.analysis.plots import Look
 
+Names = Callable[[], dict[str, Any]]  # how a figure names the runs, as fields of its look; shards may be read for it
+
 OF_REPLIES = "calibration"  # the kind that runs of replies have
 
 
@@ -142,16 +144,16 @@ def command(**typed: Any) -> None:
     if not is_figure:
         refuse_typed(context, (*LOOKS, "overlay"), "applies to figures; give --out F.png, F.svg or F.pdf")
     runs = open_typed(arguments.runs, arguments.labels, RUNS, mixed="draw each kind by itself")
-    curves, names = COMPUTED[runs.kind](arguments, runs)
+    curves, names_of = COMPUTED[runs.kind](arguments, runs)
     if is_figure:
         overlaid = arguments.overlay or runs.kind == "asked"
-        look = replace(arguments.look, form="overlay" if overlaid else "panels", **names)
+        look = replace(arguments.look, form="overlay" if overlaid else "panels", **names_of())
         save(plot(curves, look=look), arguments.out, look.style)
     else:
         write_curves(curves, arguments.out)
 
 
-def _of_scores(arguments: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any]]:
+def _of_scores(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     """The curves of runs of scores, and how a figure names the runs. Raises UsageError for rules of replies."""
     from calprobe.analysis import CurveOptions
     from calprobe.analysis.contents import exposures_of
@@ -166,12 +168,16 @@ def _of_scores(arguments: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any
         curves = kind.compute(scored, exposures, options)
     else:
         curves = kind.compute(scored, options)
-    limited = frozenset(label for label, run in scored.items() if run.manifest.limits())
-    partial = frozenset(label for label, run in scored.items() if run.partial)
-    return curves, {"labels": runs.labels, "limited": limited, "partial": partial}
+
+    def names() -> dict[str, Any]:
+        limited = frozenset(label for label, run in scored.items() if run.manifest.limits())
+        partial = frozenset(label for label, run in scored.items() if run.partial)
+        return {"labels": runs.labels, "limited": limited, "partial": partial}
+
+    return curves, names
 
 
-def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, Any]]:
+def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     """The reliability diagrams of runs of replies, pooled over variants as in a report, or over some of them.
 
     Raises UsageError for another kind, which replies do not have, and for rules that change none of its curves.
@@ -193,10 +199,10 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, dict[str, An
         ace_bins=arguments.options.ace_bins,
         variants=arguments.variants,
     )
-    return asked_calibration(asked_runs(of_replies(runs.runs)), options, arguments.estimators), {}
+    return asked_calibration(asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
 
 
-COMPUTED: Mapping[str, Callable[[Typed, TypedRuns], tuple[Curves, dict[str, Any]]]] = {
+COMPUTED: Mapping[str, Callable[[Typed, TypedRuns], tuple[Curves, Names]]] = {
     "scored": _of_scores,
     "asked": _of_replies,
 }

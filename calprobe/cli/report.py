@@ -168,7 +168,7 @@ def command(**typed: Any) -> None:
     runs = open_typed(expanded(arguments.runs), arguments.labels, REPORTED_RUNS, mixed=CHOOSE)
     presentation = PRESENTED[runs.kind](arguments, runs)
     print_presentation(presentation, arguments.form)
-    if arguments.save_maps is not None and "maps" in presentation.files:
+    if arguments.save_maps is not None:
         write_text(presentation.files["maps"](arguments.save_maps.name), arguments.save_maps, "--save-maps")
     write_presentation(
         presentation, None if arguments.plots is None else in_folder(arguments.plots), arguments.look, arguments.page

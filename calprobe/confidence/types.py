@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class Confidence:
     # [rows], in [0, 1]; 0 where failed, NaN where there is none. Of an estimator without a scale the uncertainty.
     confidence: Floats
     correct: Mask  # [rows], of the answer that the confidence speaks of; False where failed
+    _: KW_ONLY
     # [rows], ok, or why there is no confidence, or what is odd about it; None: FAILED without a prediction, else ok.
     why: npt.NDArray[np.str_] | None = None
     # [candidates], the distribution that the confidence is the largest probability of, NaN over failed instances; None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from matplotlib.colors import to_hex
@@ -13,7 +14,19 @@ from calprobe.analysis.curves.dumbbell_figure import DumbbellRow, Dumbbells
 from calprobe.analysis.curves.grouped_dots import GroupedDots
 from calprobe.analysis.curves.stacked_shares import Part, StackedShares
 from calprobe.analysis.html.panels import LONGEST, drawn
-from calprobe.analysis.marks import Histogram, Line, Panel, Points, Scale, Series, Texts, beside, grouped, heights
+from calprobe.analysis.marks import (
+    Histogram,
+    Line,
+    Panel,
+    Points,
+    Scale,
+    Series,
+    Texts,
+    beside,
+    grouped,
+    heights,
+    widths,
+)
 from calprobe.analysis.plots import Look, drawing
 from calprobe.analysis.plots.frame import PairSizes
 from calprobe.analysis.plots.paper import draw, draw_strips
@@ -123,3 +136,12 @@ def test_texts_are_escaped() -> None:
     html = drawn(panel)
     assert "&lt;b&gt;" in html
     assert not any(text in html for text in ("<b>", "<u>", "<script>", "gone"))
+
+
+def test_each_axis_goes_by_its_own_coordinates() -> None:
+    points = Points((100.0, 200.0), (Estimate(0.2), Estimate(0.4)), ("a", "b"))
+    panel = Panel("tokens", Scale("tokens", "zero"), Scale("accuracy"), (Series("s", 0, (points,)),))
+    assert list(widths(panel)) == [100.0, 200.0]
+    (axes,) = draw([SimpleNamespace(panel=panel)], Look()).axes
+    assert (axes.get_xlim()[0], axes.get_ylim()[0] > 0.1) == (0, True)
+    assert "200" in str(drawn(panel))

@@ -24,7 +24,7 @@ WHY = np.array([OK, OK, "no answer", REQUEST])
 
 
 def confidence(values: np.ndarray = SURE) -> Confidence:
-    return Confidence(np.arange(4), values, CORRECT, WHY, probabilities=np.ones(8), more={"low": values - 0.1})
+    return Confidence(np.arange(4), values, CORRECT, why=WHY, probabilities=np.ones(8), more={"low": values - 0.1})
 
 
 def estimator(name: str, scale: str = "probability") -> Estimator:

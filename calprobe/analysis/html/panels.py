@@ -23,6 +23,7 @@ from calprobe.analysis.marks import (
     Texts,
     Tiles,
     heights,
+    widths,
 )
 from calprobe.analysis.palette import MAX_SERIES
 from calprobe.analysis.plots.names import shortened
@@ -63,7 +64,7 @@ def drawn(panel: Panel | Cells) -> Markup:
 
 
 def _frame(panel: Panel) -> svg.Frame:
-    across, upward = (_axis(scale, heights(panel)) for scale in (panel.x, panel.y))
+    across, upward = _axis(panel.x, widths(panel)), _axis(panel.y, heights(panel))
     if panel.strip is not None:
         bare = replace(across, title="", label=lambda _: "")
         return svg.Frame(bare, upward, WIDTH, 320 + STRIP, bottom=svg.BOTTOM + STRIP + STRIP_GAP)

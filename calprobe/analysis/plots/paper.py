@@ -281,7 +281,9 @@ def _set_scale(axes: Axes, axis: Literal["x", "y"], scale: Scale) -> None:
         if axis == "y":
             axes.tick_params(axis=axis, length=0)
             axes.spines["left"].set_visible(scale.grid)
-    elif scale.kind == "zero" and not axes.dataLim.y0 < 0:
+    elif scale.kind == "zero" and axis == "x" and not axes.dataLim.x0 < 0:
+        axes.set_xlim(left=0)
+    elif scale.kind == "zero" and axis == "y" and not axes.dataLim.y0 < 0:
         axes.set_ylim(bottom=0)
     if scale.ticks is not None:
         axes.set(**{f"{axis}ticks": [at for at, _ in scale.ticks], f"{axis}ticklabels": scale.names})

@@ -52,7 +52,7 @@ def expected_confidence(table: ReplyTable, name: str, answers: Answers, way: Way
     readings = closed_readings(table, name, way)
     more = {MODE: readings.mode, SPREAD: readings.spread}
     return Confidence(
-        answers.prediction, readings.expected, answers.correct, readings.status, mass=readings.mass, more=more
+        answers.prediction, readings.expected, answers.correct, why=readings.status, mass=readings.mass, more=more
     )
 
 

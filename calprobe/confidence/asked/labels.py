@@ -190,7 +190,7 @@ def paper_confidence(table: ReplyTable, masses: LabelMasses, answers: Answers, n
     unseen = has_mass & (masses.at(prediction) == 0)
     status = np.where(unseen & (masses.status == OK), NOT_SEEN, masses.status)
     correct = answers.correct & (masses.status != NO_LABEL)
-    return Confidence(prediction, np.where(unseen, 0.0, estimate.confidence), correct, status)
+    return Confidence(prediction, np.where(unseen, 0.0, estimate.confidence), correct, why=status)
 
 
 def _confidence(masses: LabelMasses, prediction: Ints, correct: npt.NDArray[np.bool_], normalised: bool) -> Confidence:
@@ -198,7 +198,7 @@ def _confidence(masses: LabelMasses, prediction: Ints, correct: npt.NDArray[np.b
         share = masses.at(prediction) / (masses.total if normalised else 1.0)
     read = masses.known & (prediction != NO_PREDICTION)
     confidence = np.where(read, np.clip(share, 0.0, 1.0), np.nan)
-    return Confidence(prediction, confidence, correct & (prediction != NO_PREDICTION), masses.status)
+    return Confidence(prediction, confidence, correct & (prediction != NO_PREDICTION), why=masses.status)
 
 
 def _right(table: ReplyTable, prediction: Ints) -> npt.NDArray[np.bool_]:

@@ -58,7 +58,7 @@ def _of(read: Read, *, normalised: bool) -> Confidence:
             read.answers.prediction,
             np.array([reading.value for reading in readings], np.float64),
             read.answers.correct,
-            np.array([reading.status for reading in readings], np.str_),
+            why=np.array([reading.status for reading in readings], np.str_),
             mass=np.array([reading.both for reading in readings], np.float64) if normalised else None,
             more={
                 LOW: np.array([reading.low for reading in readings], np.float64),

@@ -114,7 +114,7 @@ class _Rows:
         return cls(np.full(n, NO_PREDICTION), np.full(n, np.nan), np.zeros(n, np.bool_), [OTHER] * n)
 
     def confidence(self) -> Confidence:
-        return Confidence(self.prediction, self.values, self.correct, np.array(self.status, np.str_))
+        return Confidence(self.prediction, self.values, self.correct, why=np.array(self.status, np.str_))
 
 
 def representative(own: SampledQuestion) -> int | None:

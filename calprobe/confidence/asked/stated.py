@@ -27,7 +27,7 @@ def stated_confidence(table: ReplyTable, name: str, answers: Answers, way: WayTo
         answers.prediction,
         np.array(values, np.float64),
         answers.correct,
-        np.array([reading.status for reading in readings], np.str_),
+        why=np.array([reading.status for reading in readings], np.str_),
     )
 
 

@@ -52,7 +52,7 @@ def of_rows(read: Read, values: Sequence[float] | Floats, status: Sequence[str])
     """A number for each row with the correctness of its answer."""
     answers = read.answers
     numbers: Floats = np.asarray(np.round(np.asarray(values, np.float64), DECIMALS) + 0.0)
-    return answers.of_asked(Confidence(answers.prediction, numbers, answers.correct, np.array(status, np.str_)))
+    return answers.of_asked(Confidence(answers.prediction, numbers, answers.correct, why=np.array(status, np.str_)))
 
 
 def _mean_logprobs(read: Read) -> Known:

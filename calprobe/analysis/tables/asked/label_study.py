@@ -203,7 +203,7 @@ def label_study_tables(study: LabelSet) -> Iterator[Table]:
     designs = study.designs
     yield with_chance_note(DESIGNS.table(designs))
     ways = {design.variant: {way: DesignWay.of(design, way) for way in design.chosen} for design in designs}
-    yield WAYS.of_rows(below(ways, "way"))
+    yield with_chance_note(WAYS.of_rows(below(ways, "way")))
     yield SPREAD.of_rows(below({design.variant: design.concentration for design in designs}, "way"))
     uses = {design.variant: design.uses for design in designs}
     uses |= {f"{design.variant}, all orders": design.uses for design in study.permuted}
@@ -213,7 +213,7 @@ def label_study_tables(study: LabelSet) -> Iterator[Table]:
     if study.permuted:
         yield PERMUTED.table(study.permuted)
     if study.selection is not None:
-        yield SELECTION.table([study.selection], *_selection_notes(study.selection))
+        yield with_chance_note(SELECTION.table([study.selection], *_selection_notes(study.selection)))
     simulated = f"simulated, accuracy of {designs[0].variant}"
     yield HIDES.of_rows(
         (Row(row.name, group=simulated if row.simulated else "label, normalised", keys={"variant": row.name}), row)
