@@ -85,8 +85,8 @@ def test_small_errors_of_many_instances_are_those_of_relplot(shape: str) -> None
 def test_it_is_that_of_relplot_on_any_sample(sample: tuple[np.ndarray, np.ndarray]) -> None:
     confidence, correct = sample
     expected = relplot.smECE(confidence, correct.astype(float))
-    # The density that relplot adds tells on a few instances (2e-3 / n at most in 25,000 samples), and where the error
-    # all but equals a bandwidth, it decides for the next one: the error at that differs by no more than the step does.
+    # The density that relplot adds tells on a few instances, and where the error all but equals a bandwidth, it decides
+    # for the next one: the error at that differs by no more than the step does.
     assert smooth_ece(confidence, correct).value == pytest.approx(expected, abs=1 / 1024 + 2e-3 / len(confidence))
 
 
