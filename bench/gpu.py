@@ -8,6 +8,7 @@ profile       torch.profiler on three full batches of each model, along both pat
               elementwise kernels, how long the card is idle, and the largest kernels by name
 attention     a shape's first call and its later ones, with cuDNN and without: what plans for new shapes cost
 head          the head in each precision at 8,192 and 32,768 rows, beside torch.mm of the same
+asking        bench/asked_waves.py: a wave of prompts and the writing of replies by a model of Llama 3 8B's size
 kernels       bench/kernel_times.py, each time the mean of 20 queued launches
 side by side  bench/side_by_side.py against lm-pub-quiz, where BEAR and the peer are there
 vllm          prompt log-probabilities of vLLM, where it is installed, beside calprobe on the same statements
@@ -39,7 +40,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from calprobe.doctor import examine
 from calprobe.kernels import linear_logprob
-from calprobe.models import LoadedModel
+from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.attention import AttentionSeen
 from calprobe.models.fused_layers import forwards_of
 from calprobe.models.placement import float32_products
@@ -51,6 +52,7 @@ from calprobe.scoring.path_choice import executor_of, paths_of
 from calprobe.words import Precision, ScoringPath
 
 sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from asked_waves import waves
 from harness.machine import PACKAGES, machine
 from harness.record import fill_report
 from kernel_times import time_ms
@@ -61,6 +63,7 @@ HERE = Path(__file__).parent
 DTYPES = {"gpt2": ("float32", "bfloat16"), "opt-1.3b": ("float16",), "gemma-7b": ("bfloat16",)}
 TINY: Mapping[str, Any] = {"n_embd": 32, "n_layer": 2, "n_head": 2, "vocab_size": 300}  # of gpt2
 PRODUCTS: Mapping[str, tuple[Precision, ...]] = {"float32": ("auto", "ieee")}  # of other dtypes there is one
+ASKED = {"llama-8b": "bfloat16"}
 FUSED: Mapping[str, tuple[bool, ...]] = {"gemma-7b": (True, False)}  # the others have no norms or units to fuse
 BATCHES = 3
 _LARGEST = 15  # kernels that are named
@@ -259,6 +262,13 @@ def head_rows(
     return found
 
 
+def asking(shape: str, dtype: str, given: Given) -> dict[str, Any]:
+    """bench/asked_waves.py by random weights of that shape; with --tiny by tiny-chat."""
+    if given.tiny:
+        return waves(load_model("tiny-chat", LoadOptions(device=str(given.device))), short=2, long=3, letters_asked=5)
+    return waves(random_model(shape, dtype, given), short=16, long=64)
+
+
 def kernels(given: Given) -> dict[str, Any]:
     """bench/kernel_times.py, into a file of its own."""
     return ran("kernel_times.py", ["--device", str(given.device)], given, "kernels_gpu.json")
@@ -342,6 +352,7 @@ def measured(given: Given) -> dict[str, Callable[[], Any]]:
         },
         "attention": partial(attention_plans, given),
         "head": partial(heads, given),
+        **{f"asking {shape} {dtype}": partial(asking, shape, dtype, given) for shape, dtype in ASKED.items()},
         "kernels": partial(kernels, given),
         "side by side": partial(side_by_side, given),
         "vllm": partial(vllm, given),
@@ -354,6 +365,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda", help="cuda, cuda:N; cpu with --tiny (default: cuda)")
     parser.add_argument("--models", default=",".join(DTYPES), help=f"of {','.join(DTYPES)} (default: all)")
+    parser.add_argument("--parts", default="", metavar="A,B", help="beginnings of their names (default: all)")
     parser.add_argument("--bear", help="BEAR's folder, for the side by side (default: none)")
     parser.add_argument("--tiny", action="store_true", help="toys, to try the script: its figures mean nothing")
     parser.add_argument("--out", type=Path, required=True, help="JSON; other benchmarks write beside it")
@@ -369,7 +381,8 @@ def main() -> int:
     given = Given(device, names, batch_tokens, rows, asked.bear, asked.tiny, asked.out.parent)
     only = ("versions", "machine", "gpu", "kernels", "places")
     report = examine(only=only).to_json() | {"tiny": asked.tiny, "machine": machine(str(device), (*PACKAGES, "vllm"))}
-    fill_report(report, measured(given), asked.out)
+    wanted = tuple(asked.parts.split(","))
+    fill_report(report, {name: part for name, part in measured(given).items() if name.startswith(wanted)}, asked.out)
     return 0
 
 

@@ -17,7 +17,7 @@ Patch = pytest.MonkeyPatch
 
 def rows_see_their_padding(monkeypatch: Patch) -> None:
     def all_seen(self: Engine, positions: torch.Tensor, n_slots: int) -> torch.Tensor:
-        return self._additive(torch.ones(*positions.shape, n_slots, dtype=torch.bool))
+        return self._additive(torch.ones(*positions.shape, n_slots, dtype=torch.bool, device=positions.device))
 
     monkeypatch.setattr(Engine, "_masks", all_seen)
 

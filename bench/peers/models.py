@@ -37,6 +37,12 @@ def _gemma_7b(**changes: Any) -> Any:
     return transformers.GemmaConfig(**({"vocab_size": 262_144} | changes))
 
 
+def _llama_8b(**changes: Any) -> Any:
+    size = {"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32}
+    size |= {"num_key_value_heads": 8, "vocab_size": 128_256, "max_position_embeddings": 8192}
+    return transformers.LlamaConfig(**(size | changes))
+
+
 _MINILM = {"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6, "num_attention_heads": 12}
 _XLM_R = {"vocab_size": 250_002, "max_position_embeddings": 514, "type_vocab_size": 1, "pad_token_id": 0}
 
@@ -57,6 +63,7 @@ SHAPES = {
     "gpt2": Shape("causal", transformers.GPT2Config),
     "opt-1.3b": Shape("causal", _opt_1_3b),
     "gemma-7b": Shape("causal", _gemma_7b),
+    "llama-8b": Shape("causal", _llama_8b),
     "minilm": Shape("masked", _minilm, encoder=True),
     "xlm-r-mini": Shape("masked", _xlm_r_mini),  # MiniLM's body, as in mMiniLMv2-L6-H384 distilled from XLM-R
     "xlm-r-base": Shape("masked", _xlm_r_base),

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from calprobe.kernels import tree_attention
 from calprobe.kernels.tree_layout import AttentionRule, TreeLayout
+from calprobe.models.attention_names import AttentionNames
 
 _NAME = "calprobe_tree"
 # What attention functions are given beside queries, keys and values, and would change what is computed.
@@ -34,9 +35,7 @@ class FlatAttention:
         from transformers import AttentionInterface
 
         AttentionInterface.register(_NAME, _attend)
-        configs: Iterator[Any] = (getattr(module, "config", None) for module in network.modules())
-        # A module and its parts mostly share one config.
-        self._configs = list({id(c): c for c in configs if hasattr(c, "_attn_implementation")}.values())
+        self._names = AttentionNames(network)
 
     @contextmanager
     def over(self, layout: TreeLayout, deepest: int) -> Iterator[None]:
@@ -44,17 +43,13 @@ class FlatAttention:
 
         Raises AttentionUnusable if the network's forward pass did not call for attention by name.
         """
-        own = [config._attn_implementation for config in self._configs]
         batch = _Batch(deepest, {layout.end.device: layout})
         token = _BATCH.set(batch)
         try:
-            for config in self._configs:
-                config._attn_implementation = _NAME
-            yield
+            with self._names.set_to(_NAME):
+                yield
         finally:
             _BATCH.reset(token)
-            for config, name in zip(self._configs, own, strict=True):
-                config._attn_implementation = name
         if not batch.calls:
             raise AttentionUnusable("its layers do not look their attention up by name")
 

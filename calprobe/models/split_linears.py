@@ -67,11 +67,16 @@ def _forward_of(layer: Any) -> Callable[[Tensor], Tensor]:
     return forward
 
 
+def _add_product(total: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """In the place of a sum of the product's shape, which torch.addmm would copy first; a bias is one row."""
+    return torch.addmm(total, a, b) if total.dim() == 1 else total.addmm_(a, b)
+
+
 def linear_in_three(
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None,
-    add_product: Callable[[Tensor, Tensor, Tensor], Tensor] = torch.addmm,
+    add_product: Callable[[Tensor, Tensor, Tensor], Tensor] = _add_product,
 ) -> Tensor:
     """`x @ weight + bias` of [.., inputs], [inputs, outputs], [outputs]: three products, the smallest first.
 

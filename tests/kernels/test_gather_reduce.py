@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tolerances import rounding
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
 
@@ -72,6 +73,17 @@ def assert_same_bits(got: StatementScores, expected: StatementScores) -> None:
         torch.testing.assert_close(one.cpu(), other, rtol=0, atol=0, equal_nan=True)
 
 
+def assert_same_sums(reduce: Reduce, tokens: Tokens) -> None:
+    """As the loops, to the bit; torch's own sums on a card go in another order, all of whose terms have one sign."""
+    got, expected = reduce(*tokens), by_loops(tokens)
+    if reduce is gather_reduce_reference and tokens.edge_logprobs.is_cuda:
+        relative = rounding(torch.float64, 1 + len(tokens.edge_of_token))
+        for one, other in zip(got, expected, strict=True):
+            torch.testing.assert_close(one.cpu(), other, rtol=relative, atol=0, equal_nan=True)
+    else:
+        assert_same_bits(got, expected)
+
+
 def test_the_answers_role_is_that_of_the_statements() -> None:
     assert int(Role.ANSWER) == ANSWER
 
@@ -80,14 +92,14 @@ def test_the_answers_role_is_that_of_the_statements() -> None:
 @pytest.mark.parametrize("n", [1, BLOCK_STATEMENTS - 1, BLOCK_STATEMENTS, 2 * BLOCK_STATEMENTS + 5])
 def test_over_statements(reduce: Reduce, n: int, device: torch.device) -> None:
     tokens = tokens_of([(i * 7) % 20 for i in range(n)], device)
-    assert_same_bits(reduce(*tokens), by_loops(tokens))
+    assert_same_sums(reduce, tokens)
 
 
 @BOTH
 @pytest.mark.parametrize("length", [1, 2, 15, 67, 300])
 def test_over_tokens(reduce: Reduce, length: int, device: torch.device) -> None:
     tokens = tokens_of([length, 0, length, 3, 1], device)
-    assert_same_bits(reduce(*tokens), by_loops(tokens))
+    assert_same_sums(reduce, tokens)
 
 
 @BOTH
@@ -96,7 +108,7 @@ def test_over_tokens(reduce: Reduce, length: int, device: torch.device) -> None:
 def test_over_edges(reduce: Reduce, n_edges: int, dtype: torch.dtype, device: torch.device) -> None:
     tokens = tokens_of([5, 1, 0, 9], device, n_edges, dtype=dtype)
     tokens.edge_of_token[:2] = torch.tensor([n_edges - 1, 0])
-    assert_same_bits(reduce(*tokens), by_loops(tokens))
+    assert_same_sums(reduce, tokens)
 
 
 @BOTH
@@ -104,7 +116,7 @@ def test_over_edges(reduce: Reduce, n_edges: int, dtype: torch.dtype, device: to
 @pytest.mark.parametrize("n_edges", [0, 3])
 def test_over_no_tokens(reduce: Reduce, lengths: list[int], n_edges: int, device: torch.device) -> None:
     tokens = tokens_of(lengths, device)._replace(edge_logprobs=torch.zeros(n_edges, device=device))
-    assert_same_bits(reduce(*tokens), by_loops(tokens))
+    assert_same_sums(reduce, tokens)
 
 
 @BOTH
@@ -147,8 +159,7 @@ def test_an_edge_outside_gives_nan_in_its_statement_alone(device: torch.device) 
 @BOTH
 def test_arrays_with_gaps(reduce: Reduce, device: torch.device) -> None:
     tokens = tokens_of([3, 8, 0, 5], device)
-    apart = Tokens(*(torch.stack([array, array], 1)[:, 0] for array in tokens))
-    assert_same_bits(reduce(*apart), by_loops(tokens))
+    assert_same_sums(reduce, Tokens(*(torch.stack([array, array], 1)[:, 0] for array in tokens)))
 
 
 @given(

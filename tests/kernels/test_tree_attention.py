@@ -10,6 +10,7 @@ import pytest
 import torch
 from proofs import few_of
 from random_trees import layout_of, random_parents, seen_in
+from tolerances import rounding
 from torch import Tensor
 
 from calprobe.kernels import tree_attention, tree_attention_reference
@@ -17,8 +18,9 @@ from calprobe.kernels.tree_attention_triton import tree_attention_triton
 from calprobe.kernels.tree_layout import AttentionRule, TreeLayout
 
 HALVES = (torch.bfloat16, torch.float16)
-# Beside the plain path's own error: two roundings of the output, near 4, in each dtype.
-EPSILON = {torch.float32: 2.0**-20, torch.bfloat16: 2.0**-6, torch.float16: 2.0**-9}
+# Beside the plain path's own error: two roundings of the output, near 4. In float32 a card sums three products of
+# shorter numbers, in another order.
+EPSILON = {torch.bfloat16: 2.0**-6, torch.float16: 2.0**-9}
 PATH, TREE, BUSH = 0.02, 0.4, 0.8
 
 
@@ -73,7 +75,9 @@ def assert_as_exact_as_plain(given: Case, out: Tensor) -> None:
     truth = dense(given, torch.float64)
     assert (out.shape, out.dtype) == (truth.shape, given.query.dtype)
     plain_error = (dense(given, given.query.dtype).double() - truth).abs().max()
-    assert (out.double() - truth).abs().max() <= plain_error + EPSILON[given.query.dtype]
+    terms = given.query.shape[-1] + given.query.shape[2]
+    in_float32 = rounding(torch.float32, terms, largest=float(given.value.abs().max()))
+    assert (out.double() - truth).abs().max() <= plain_error + EPSILON.get(given.query.dtype, in_float32)
 
 
 SHAPES: dict[str, dict[str, Any]] = {

@@ -18,6 +18,7 @@ from calprobe.kernels.onednn import linear
 from calprobe.models import LoadedModel
 from calprobe.models.forwards import other_forwards
 from calprobe.models.fused_layers import forwards_of
+from calprobe.models.grouped_attention import GroupedAttention
 from calprobe.models.head import HeadUnusable, ScoringHead, hidden_states, scoring_head
 from calprobe.models.torch_settings import exact_torch
 from calprobe.scoring.budget import vocabulary_size
@@ -49,6 +50,7 @@ class Engine:
         self.network: Any = model.network
         # Found once: to look through all modules takes as long as to launch a layer.
         self._fused = forwards_of(self.network) if model.fused else []
+        self._attention = GroupedAttention(self.network)
         self.head = _head(model)
         self.windows = _windows(self.network)
         self.n_tokens = vocabulary_size(model)
@@ -166,7 +168,7 @@ class Engine:
             "past_key_values": cache,
             "use_cache": True,
         }
-        with other_forwards(self._fused):
+        with other_forwards(self._fused), self._attention.of_a_pass():
             if self.head is None:
                 everywhere: Tensor = self.network(**inputs).logits
                 return everywhere
