@@ -3,7 +3,7 @@
     python bench/simulate.py models --probe DIR --out FILE.json       the paper's 16 models on several GPUs
     python bench/simulate.py sweep --tasks FILE.toml .. --out FILE    a thousand models, 64 GPUs, and nodes that fail
     python bench/simulate.py timeline --probe DIR --out FILE          what a GPU does and waits for, gpt2 and gemma-7b
-    python bench/simulate.py asking --launches 7283 --out FILE       label probabilities and writing of an 8B model
+    python bench/simulate.py asking --launches 7066 --out FILE       label probabilities and writing of an 8B model
 
 `python bench/simulate.py SIMULATION --help` says what is known, and what is assumed.
 """

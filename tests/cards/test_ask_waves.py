@@ -46,8 +46,8 @@ def test_a_wave_waits_for_nothing_but_its_tokens(pytestconfig: pytest.Config) ->
         assert numbers["uploads"] <= 21
     a_layer = (found[4]["launches"] - found[2]["launches"]) / 2
     beside = found[2]["launches"] - 2 * a_layer
-    assert a_layer <= 219
-    assert beside <= 275
+    assert a_layer <= 212
+    assert beside <= 282
     a_layer_and_step = (found[4]["a step"] - found[2]["a step"]) / 2
     assert a_layer_and_step <= 17
     assert found[2]["a step"] - 2 * a_layer_and_step <= 36
