@@ -57,6 +57,9 @@ SETTINGS: dict[str, dict[str, str]] = {
 }
 
 
+_CORES = 2  # that are used
+
+
 def with_languages(folder: str) -> dict[str, str]:
     """The variables with which programs find these languages, which need not be installed."""
     if not shutil.which("localedef"):
@@ -76,7 +79,8 @@ def run(name: str, tests: list[str], languages: dict[str, str]) -> tuple[str, st
         return name, "not on this processor", 0.0  # which would end at the first such instruction
     if "LC_ALL" in setting and not languages:
         return name, "no localedef for it here", 0.0
-    command = [sys.executable, "-m", "pytest", "--quiet", "--numprocesses", "2", "--dist", "worksteal", *tests]
+    at_once = str(_CORES // int(setting.get("OMP_NUM_THREADS", 1)))  # more threads than cores take three times as long
+    command = [sys.executable, "-m", "pytest", "--quiet", "--numprocesses", at_once, "--dist", "worksteal", *tests]
     started = time.perf_counter()
     environment = os.environ | {"OMP_NUM_THREADS": "1"} | (languages if "LC_ALL" in setting else {}) | setting
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

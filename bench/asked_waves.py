@@ -1,6 +1,6 @@
 """Waves of asked prompts, as `calprobe ask` computes them: seconds, steps of writing, launches and waits of the host.
 
-A wave of 255 prompts, 51 questions under five variants with letters as labels, is answered by random weights of a known
+A wave of prompts, each question under five variants with letters as labels, is answered by random weights of a known
 size. `bench/gpu.py` has it as a part.
 """
 
@@ -20,7 +20,7 @@ from calprobe.backends import Decoding, Dialogue, Message, Pending
 from calprobe.backends.local import TransformersBackend
 from calprobe.models import LoadedModel, load_model
 
-VARIANTS, QUESTIONS = 5, 51
+VARIANTS = 5
 LETTERS = ("A", "B", "C", "D")
 # What the host asks of CUDA, by the beginnings of the calls' names.
 CALLS = {
@@ -39,10 +39,10 @@ class Wave:
     tokens: int  # that were written
 
 
-def dialogues(tokens: int, letters_asked: int) -> list[Dialogue]:
+def dialogues(tokens: int, n_questions: int) -> list[Dialogue]:
     """Each question under each variant, of which each has an opening of its own; replies of so many tokens."""
     rng = random.Random(0)
-    questions = ["".join(rng.choices("abcdefghij ", k=letters_asked)) for _ in range(QUESTIONS)]
+    questions = ["".join(rng.choices("abcdefghij ", k=110)) for _ in range(n_questions)]
     openings = [f"Answer with a letter: {'x' * (20 + 20 * variant)}" for variant in range(VARIANTS)]
     return [
         Dialogue(
@@ -66,7 +66,7 @@ def answered(backend: TransformersBackend, asked: Iterable[Dialogue]) -> Wave:
     return Wave(seconds, len(replies), sum(len(reply.token_ids or ()) for reply in replies))
 
 
-def waves(model: LoadedModel, short: int, long: int, letters_asked: int = 110) -> dict[str, Any]:
+def waves(model: LoadedModel, short: int, long: int, n_questions: int = 51) -> dict[str, Any]:
     """Label probabilities of a wave, replies of `short` and of `long` tokens, and a profile of each of the first two.
 
     The model needs no tokenizer: tiny-chat's is used. A step's time is that between replies of `long` tokens and
@@ -78,7 +78,7 @@ def waves(model: LoadedModel, short: int, long: int, letters_asked: int = 110) -
     backend = TransformersBackend(replace(model, tokenizer=tiny, embedding_rows=rows))
     checked_s = time.perf_counter() - began
     try:
-        by_tokens = {count: dialogues(count, letters_asked) for count in (1, short, long)}
+        by_tokens = {count: dialogues(count, n_questions) for count in (1, short, long)}
         for asked in by_tokens.values():
             answered(backend, asked)  # compiles and reserves what it needs
         labels, few, many = (answered(backend, asked) for asked in by_tokens.values())

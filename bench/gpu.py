@@ -265,8 +265,8 @@ def head_rows(
 def asking(shape: str, dtype: str, given: Given) -> dict[str, Any]:
     """bench/asked_waves.py by random weights of that shape; with --tiny by tiny-chat."""
     if given.tiny:
-        return waves(load_model("tiny-chat", LoadOptions(device=str(given.device))), short=2, long=3, letters_asked=5)
-    return waves(random_model(shape, dtype, given), short=16, long=64)
+        return waves(load_model("tiny-chat", LoadOptions(device=str(given.device))), short=2, long=3, n_questions=2)
+    return waves(random_model(shape, dtype, given), short=8, long=24)
 
 
 def kernels(given: Given) -> dict[str, Any]:
@@ -379,10 +379,13 @@ def main() -> int:
     device = torch.device("cuda", torch.cuda.current_device()) if asked.device == "cuda" else torch.device(asked.device)
     batch_tokens, rows = (256, (64,)) if asked.tiny else (32768, (8192, 32768))
     given = Given(device, names, batch_tokens, rows, asked.bear, asked.tiny, asked.out.parent)
+    wanted = tuple(asked.parts.split(","))
+    parts = {name: part for name, part in measured(given).items() if name.startswith(wanted)}
+    if not parts:
+        parser.error(f"--parts: none begins with {asked.parts}; there are {', '.join(measured(given))}")
     only = ("versions", "machine", "gpu", "kernels", "places")
     report = examine(only=only).to_json() | {"tiny": asked.tiny, "machine": machine(str(device), (*PACKAGES, "vllm"))}
-    wanted = tuple(asked.parts.split(","))
-    fill_report(report, {name: part for name, part in measured(given).items() if name.startswith(wanted)}, asked.out)
+    fill_report(report, parts, asked.out)
     return 0
 
 

@@ -67,11 +67,25 @@ def test_every_part_runs_on_toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         *(("float32", "torch.mm"), ("float32", "ieee"), ("float32", "tf32x3")),
         *(("bfloat16", "torch.mm"), ("bfloat16", "ieee")),
     ]
+    asked = found["asking llama-8b bfloat16"]
+    assert (asked["path"], asked["prompts"]) == ("shared", 2 * 5)
+    assert asked["labels_s"] > 0
     assert found["kernels"] == {"exit": 3, "file": "kernels_gpu.json", "said": "no Triton"}
     assert found["vllm"] == {"skipped": "vllm is not installed"}
     assert set(report["machine"]) >= {"processor", "card", "versions", "date"}
     known = side_by_side.options().parse_args([word for word in commands[1][2:] if word != "--help"])
     assert (known.random, known.scorers, known.device) == (["gpt2"], "lm-pub-quiz", "cpu")
+
+
+def test_parts_can_be_taken_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "gpu.json"
+    assert run(monkeypatch, "--device", "cpu", "--tiny", "--parts", "simulated", "--out", out) == 0
+    assert list(json.loads(out.read_text())["parts"]) == ["simulated"]
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "--device", "cpu", "--tiny", "--parts", "vlm", "--out", out)
+    assert "--parts: none begins with vlm; there are profile gpt2" in capsys.readouterr().err
 
 
 def test_a_part_that_fails_does_not_end_the_others(tmp_path: Path) -> None:
