@@ -79,7 +79,7 @@ def run(name: str, tests: list[str], languages: dict[str, str]) -> tuple[str, st
         return name, "not on this processor", 0.0  # which would end at the first such instruction
     if "LC_ALL" in setting and not languages:
         return name, "no localedef for it here", 0.0
-    at_once = str(_CORES // int(setting.get("OMP_NUM_THREADS", 1)))  # more threads than cores take three times as long
+    at_once = str(_CORES // int(setting.get("OMP_NUM_THREADS", 1)))  # more threads than cores take twice as long
     command = [sys.executable, "-m", "pytest", "--quiet", "--numprocesses", at_once, "--dist", "worksteal", *tests]
     started = time.perf_counter()
     environment = os.environ | {"OMP_NUM_THREADS": "1"} | (languages if "LC_ALL" in setting else {}) | setting
