@@ -21,7 +21,10 @@ _NAME = "calprobe_grouped"
 _OWN = "sdpa"
 # What attention functions are given beside queries, keys and values, and would change what is computed.
 _NOT_COMPUTED = ("softcap", "s_aux", "position_bias", "head_mask", "cache")
-_MASKS: ContextVar[dict[int, Tensor]] = ContextVar("masks")  # of a forward pass, by what they were made of
+# Of a forward pass: by the id of a mask, that mask, which keeps its id for itself, and what was made of it. Layers with
+# a window have another mask than those without; on a second device a layer may get a copy of its own.
+_MASKS: ContextVar[dict[int, tuple[Tensor, Tensor]]] = ContextVar("masks")
+_KEPT = 2
 
 
 class GroupedAttention:
@@ -80,8 +83,10 @@ def _repeated(mask: Tensor, group: int) -> Tensor:
         return mask
     masks = _MASKS.get()
     if id(mask) not in masks:
-        masks[id(mask)] = mask.repeat(1, 1, group, 1)
-    return masks[id(mask)]
+        if len(masks) == _KEPT:
+            masks.clear()
+        masks[id(mask)] = mask, mask.repeat(1, 1, group, 1)
+    return masks[id(mask)][1]
 
 
 def _by_transformers(*args: Any, **options: Any) -> tuple[Tensor, None]:

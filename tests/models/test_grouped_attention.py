@@ -62,6 +62,19 @@ def test_keys_are_repeated_only_where_a_mask_would_be_larger(
     torch.testing.assert_close(found, own_found, rtol=0, atol=rounding(torch.float32, DIM + SLOTS, largest=5.0))
 
 
+def test_each_mask_is_repeated_even_where_it_takes_the_place_of_another_in_memory() -> None:
+    token = grouped_attention._MASKS.set({})
+    try:
+        for number in range(20):  # as hooks copy them to a layer's device, and let them go behind it
+            assert torch.equal(
+                grouped_attention._repeated(torch.full((1, 1, 2, 3), float(number)), 2),
+                torch.full((1, 1, 4, 3), float(number)),
+            )
+            assert len(grouped_attention._MASKS.get()) <= 2
+    finally:
+        grouped_attention._MASKS.reset(token)
+
+
 def test_what_is_not_computed_is_left_to_transformers() -> None:
     bias = torch.randn(1, 4, 7, SLOTS, generator=torch.Generator().manual_seed(0))
     found, own = attended(4, 2, 7, position_bias=bias)
