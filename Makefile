@@ -206,7 +206,7 @@ $(MIN_VENV)/.installed: pyproject.toml tests/constraints/$(VERSIONS).txt
 	@touch $@
 
 test-min: $(MIN_VENV)/.installed ## what touches the libraries, with their oldest versions (3 GB) or with VERSIONS=transformers-4.57
-	OMP_NUM_THREADS=1 $(MIN_VENV)/bin/python -m pytest $(addprefix tests/,analysis confidence kernels metrics models runs scoring)
+	OMP_NUM_THREADS=1 $(MIN_VENV)/bin/python -m pytest $(addprefix tests/,measures show curves studies presentation confidence kernels metrics models runs scoring)
 
 # What builds and checks the archives is no part of them.
 DIST_VENV ?= .venv-dist

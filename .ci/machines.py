@@ -20,7 +20,7 @@ import torch
 TESTS = [
     *("tests/kernels", "tests/models", "tests/scoring", "tests/planning", "tests/backends", "tests/training"),
     *("tests/confidence", "tests/metrics", "tests/answers", "tests/grading", "tests/golden"),
-    *("tests/analysis/test_covariates.py", "tests/analysis/test_slices_by_covariate.py"),
+    *("tests/measures/test_covariates.py", "tests/measures/test_slices_by_covariate.py"),
 ]
 # A processor without an instruction set limits torch, oneDNN and MKL alike; MKL and oneDNN also choose by the maker.
 # Each setting has several of these at once, so that all are tried in few runs; which of them a red run is due to, a

@@ -26,8 +26,8 @@ from pathlib import Path
 
 import numpy as np
 
-from calprobe.analysis.sensitivity import template_sd
 from calprobe.arrays import Floats
+from calprobe.measures.sensitivity import template_sd
 from calprobe.metrics import (
     AtCoverage,
     Estimate,

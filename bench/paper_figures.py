@@ -1,4 +1,4 @@
-"""Make calprobe/analysis/paper_figures.json of the tables of Kissling et al. 2026 (arXiv 2601.18901).
+"""Make calprobe/studies/scored/paper_figures.json of the tables of Kissling et al. 2026 (arXiv 2601.18901).
 
     python bench/paper_figures.py TABLES.json REDUCTIONS.jsonl [--out FILE.json]
 
@@ -16,7 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from calprobe.analysis.paper_figures import FILE_NAME, Figure, PaperFigures
+from calprobe.studies.scored.paper_figures import FILE_NAME, Figure, PaperFigures
 
 # Keys of a model in the tables -> estimator and metric here.
 TABLE_1 = {
@@ -114,7 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tables", type=Path)
     parser.add_argument("reductions", type=Path)
-    parser.add_argument("--out", type=Path, default=Path(str(resources.files("calprobe.analysis") / FILE_NAME)))
+    parser.add_argument("--out", type=Path, default=Path(str(resources.files("calprobe.studies.scored") / FILE_NAME)))
     options = parser.parse_args()
     lines = [json.loads(line) for line in options.reductions.read_text("utf-8").splitlines()]
     found = paper_figures_of(json.loads(options.tables.read_text("utf-8")), lines)

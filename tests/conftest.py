@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from calprobe.analysis.options import ReportOptions
-from calprobe.analysis.report_runs import report_run
-from calprobe.analysis.results import RunReport
 from calprobe.cells.scored import ScoredRun
+from calprobe.measures.options import ReportOptions
+from calprobe.studies.scored.report_runs import report_run
+from calprobe.studies.scored.results import RunReport
 
 # The suite tries the same examples everywhere: what fails must fail on every machine and at every call. `make explore`
 # looks for new ones, and its finds become an @example of their test. An example may take longer than hypothesis's fifth
@@ -100,4 +100,4 @@ def each_report_once(monkeypatch: pytest.MonkeyPatch) -> None:
             kept[key] = report_run(run, options)
         return kept[key]
 
-    monkeypatch.setattr("calprobe.analysis.report_runs.report_run", once)
+    monkeypatch.setattr("calprobe.studies.scored.report_runs.report_run", once)

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calprobe.analysis.curves.accuracy_ace import AccuracyAce, AccuracyAcePoint, RankCorrelation
-from calprobe.analysis.curves.accuracy_rejection import (
+from calprobe.arrays import Floats
+from calprobe.curves.accuracy_ace import AccuracyAce, AccuracyAcePoint, RankCorrelation
+from calprobe.curves.accuracy_rejection import (
     AccuracyRejection,
     Band,
     RejectionLine,
     RejectionPoints,
     VoteLine,
 )
-from calprobe.analysis.curves.answer_options import OptionNumbers
-from calprobe.analysis.curves.calibration import BinnedError, Calibration, CalibrationLine, SmoothError
-from calprobe.analysis.curves.curve import Curves
-from calprobe.analysis.curves.exposure import Exposure, ExposureLine
-from calprobe.analysis.curves.markers import MarkerPoint, Markers
-from calprobe.analysis.curves.options import Options, OptionsLine
-from calprobe.arrays import Floats
+from calprobe.curves.answer_options import OptionNumbers
+from calprobe.curves.calibration import BinnedError, Calibration, CalibrationLine, SmoothError
+from calprobe.curves.curve import Curves
+from calprobe.curves.exposure import Exposure, ExposureLine
+from calprobe.curves.markers import MarkerPoint, Markers
+from calprobe.curves.option_counts import Options, OptionsLine
 from calprobe.metrics import Difference, Estimate, ace, ece, reject_by_rank, reject_by_threshold, reject_by_vote
 
 PAPERS = ("base", "margin", "average_vote_2", "average_min", "consistency_vote_2", "consistency_min")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from calprobe.analysis.tables import Table
-from calprobe.analysis.tables.text import print_tables
+from calprobe.show.tables import Table
+from calprobe.show.tables.text import print_tables
 
 
 def printed(tables: Sequence[Table], width: int = 80) -> str:

@@ -35,21 +35,33 @@ KNOWS: dict[str, set[str]] = {
     "metrics": set(),
     "confidence": {"answers", "questions", "runs"},
     "cells": {"answers", "confidence", "interop", "metrics", "prompts", "questions", "runs"},
-    "analysis": {"answers", "cells", "confidence", "interop", "metrics", "models", "prompts", "questions", "runs"},
+    "measures": {"cells", "confidence", "interop", "metrics", "questions", "runs"},
+    "show": {"cells", "confidence", "measures", "metrics", "runs"},
+    "curves": {"cells", "confidence", "measures", "metrics", "runs", "show"},
+    "studies": {
+        *("answers", "cells", "confidence", "curves", "interop", "measures", "metrics", "models", "prompts"),
+        *("questions", "runs", "show"),
+    },
+    "presentation": {"cells", "confidence", "curves", "interop", "measures", "metrics", "runs", "show", "studies"},
+    # The user's entrance to all of these.
+    "analysis": {"cells", "curves", "measures", "presentation", "studies"},
     "trackers": set(),
-    "sweep": {"analysis", "asking", "heap", "models", "runs", "scoring", "trackers"},
+    "sweep": {
+        *("analysis", "asking", "heap", "measures", "models", "presentation", "runs", "scoring", "show", "studies"),
+        "trackers",
+    },
     # Inside other tools, each module of which only its tool's users import.
     "integrations": {"answers", "metrics", "runs"},
     # These two stand at the other end, where nothing knows them.
     "doctor": {"kernels", "metrics", "models", "planning", "probes", "analysis", "runs", "scoring", "statements"},
-    "training": {"metrics", "models", "probes", "analysis", "runs", "scoring", "trackers"},
+    "training": {"metrics", "models", "probes", "analysis", "presentation", "runs", "scoring", "studies", "trackers"},
 }
 # What any stage may use and what uses none: checks of arrays, errors, the cache's folders, signals, messages, progress,
 # the words of the domain.
 EVERYBODYS = {"arrays", "errors", "folders", "interrupts", "messages", "progress", "version", "words"}
 NO_TORCH = (
     *("probes", "statements", "planning", "questions", "prompts", "runs", "answers", "interop"),
-    *("confidence", "metrics", "cells", "analysis"),
+    *("confidence", "metrics", "cells", "measures", "show", "curves", "studies", "presentation", "analysis"),
 )
 
 
@@ -115,12 +127,14 @@ def test_no_import_goes_in_a_circle() -> None:
 
 
 OPENERS = {"open_run", "open_scores", "open_asked", "open_any_run", "read_table"}
+REPORTING = ("measures", "show", "curves", "studies", "presentation")  # above cells, each knowing those before it
 
 
 def test_nothing_above_cells_opens_a_run() -> None:
     opening = {
         str(file.relative_to(ROOT))
-        for file in sorted((ROOT / "calprobe" / "analysis").rglob("*.py"))
+        for package in REPORTING
+        for file in sorted((ROOT / "calprobe" / package).rglob("*.py"))
         for node in imports(file)
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("calprobe.runs")
         if OPENERS & {alias.name for alias in node.names}
@@ -128,40 +142,52 @@ def test_nothing_above_cells_opens_a_run() -> None:
     assert not opening
 
 
-# Inside calprobe.analysis: each floor knows its own and those before it; `plots` has the parts of figures.
-# What is in none knows all.
-FLOORS: tuple[set[str], ...] = (
-    {
-        *("options", "beside", "json_values", "groups", "meaningful", "number_text", "palette", "plots", "run_names"),
-        *("calibration_file", "chosen", "covariates", "estimates", "marks"),
-    },
-    {
-        *("answer_options", "curves", "paper_figures", "reductions", "sensitivity", "slices", "uncertainty"),
-        *("answers", "answer_frame", "headline_intervals", "recalibrated", "trends"),
-        *("compare_match", "compare_numbers", "compare_pairs", "compare_results", "compare_runs"),
-        *("compare_within", "contrasts"),
-    },
-    {"results"},
-    {"against", "asked", "choice", "contents", "rank", "report_runs"},
-    {"four_ways"},
-)
+# A study is complete in its folder: what its numbers, tables and figures need of another is in `measures` or `show`.
+# These join studies: asked runs have a part for each of four, and the others set such reports beside one another.
+JOINS: dict[str, set[str]] = {
+    "asked": {"answers", "labels", "stated", "wording"},
+    "four_ways": {"asked"},
+    "overview": {"asked", "scored"},
+    "published": {"asked", "labels", "stated", "wording"},
+    "rank": {"scored"},
+}
 
 
-def floor_of(module: str) -> int:
-    room = [*module.split("."), ""][2]  # "" of the package itself
-    return next((place for place, rooms in enumerate(FLOORS) if room in rooms), len(FLOORS))
+def test_a_study_imports_no_other_study() -> None:
+    for name in MODULES:
+        _, package, study, *_ = [*name.split("."), "", "", ""]
+        if package == "studies":
+            others = {other.split(".")[2] for other in imported_modules(name) if other.startswith("calprobe.studies.")}
+            assert others <= {study} | JOINS.get(study, set()), name
 
 
-def test_analysis_builds_on_what_is_below() -> None:
-    own = [name for name in MODULES if name.startswith("calprobe.analysis")]
-    upwards = {
-        f"{name} imports {known}"
-        for name in own
-        for known in imported_modules(name)
-        if known.startswith("calprobe.analysis.") and floor_of(known) > floor_of(name)
-    }
-    assert not upwards
-    assert {floor_of(name) for name in own} == set(range(len(FLOORS) + 1))
+# Tables, figures and pages get numbers. NumPy is there for coordinates: where marks and names are put.
+PLACING = {"kinds.size_figure", "plots.heat_map", "plots.label_places", "plots.paper"}
+
+
+def test_what_shows_opens_no_run_and_computes_nothing() -> None:
+    allowed = {"calprobe.cells.run_facts", "calprobe.cells.asked_extent"}  # what a run is, as data
+    for name in (name for name in MODULES if name.startswith("calprobe.show.")):
+        known = imported_modules(name)
+        assert {other for other in known if other.startswith("calprobe.cells")} <= allowed, name
+        text = MODULES[name].read_text("utf-8")
+        assert "import numpy" not in text or name.removeprefix("calprobe.show.") in PLACING, name
+
+
+LONGEST_CHAIN, MOST_IMPORTS = 15, 30  # as measured; both may only fall
+
+
+def test_no_report_is_far_from_its_cells_or_knows_many() -> None:
+    knows = {name: imported_modules(name) for name in MODULES if f"{name}.".split(".")[1] in REPORTING}
+    lengths: dict[str, int] = {}
+
+    def chain(name: str) -> int:
+        if name not in lengths:
+            lengths[name] = 1 + max((chain(other) for other in knows[name] & knows.keys()), default=0)
+        return lengths[name]
+
+    assert max(chain(name) for name in knows) <= LONGEST_CHAIN
+    assert max(len(known) for known in knows.values()) <= MOST_IMPORTS
 
 
 def fresh_python(code: str, *arguments: str, safe_path: bool = True) -> subprocess.CompletedProcess[str]:
@@ -196,7 +222,7 @@ def test_only_figures_import_matplotlib_and_only_when_they_are_drawn() -> None:
         for file in (ROOT / "calprobe").rglob("*.py")
         if re.search(r"^\s*(import|from) matplotlib", file.read_text("utf-8"), re.MULTILINE)
     }
-    assert importing == {"analysis/plots", "analysis/curves"}
+    assert importing == {"show/plots", "curves"}
     code = "import sys, calprobe.analysis, calprobe.cli.report; print({'matplotlib'} & set(sys.modules))"
     result = fresh_python(code)
     assert result.stdout.strip() == "set()", result.stderr

@@ -11,7 +11,7 @@ from calprobe.messages import no_such
 from calprobe.words import SliceKind
 
 if TYPE_CHECKING:
-    from calprobe.analysis.covariates import Covariate
+    from calprobe.measures.covariates import Covariate
 
 MOST_GROUPS = 100
 _GROUP = "group"  # of questions
@@ -45,7 +45,7 @@ def sliced_by(by: str | None, groups: int | None) -> SliceKind | Covariate | Non
         if groups is not None:
             raise UsageError("--by-groups cuts numbers of a file; give --by FILE:COLUMN")
         return None
-    from calprobe.analysis.covariates import GROUPS, is_covariate, read_covariate
+    from calprobe.measures.covariates import GROUPS, is_covariate, read_covariate
 
     if is_covariate(by):
         covariate = read_covariate(by, GROUPS if groups is None else groups)
@@ -69,7 +69,7 @@ def covariate_of(by: str | None, groups: int | None) -> Covariate | None:
     Raises as `sliced_by`, and for relations and such.
     """
     if by == _GROUP:
-        from calprobe.analysis.covariates import QUESTION_GROUP
+        from calprobe.measures.covariates import QUESTION_GROUP
 
         if groups is not None:
             raise UsageError(f"--by-groups cuts numbers of a file; --by {by} has none, leave it out")

@@ -23,9 +23,9 @@ from calprobe.words import Correction
 
 if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions, CompareOptions, ReportOptions
-    from calprobe.analysis.options import Pair
-    from calprobe.analysis.plots import Look
-    from calprobe.analysis.presentation.presentation import Presentation
+    from calprobe.measures.options import Pair
+    from calprobe.presentation.presentation import Presentation
+    from calprobe.show.plots import Look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Typed:
 
 def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
     """The path, if its suffix is that of a figure; checked before anything is computed."""
-    from calprobe.analysis.plots import check_figure_path
+    from calprobe.show.plots import check_figure_path
 
     if path is not None:
         check_figure_path(path)
@@ -183,13 +183,13 @@ def command(**typed: Any) -> None:
 
 
 def _of_scores(arguments: Typed, runs: TypedRuns) -> Presentation:
-    from calprobe.analysis.presentation.present_scores import present_comparison
+    from calprobe.presentation.present_scores import present_comparison
 
     return present_comparison(runs.runs, _options(arguments, runs))
 
 
 def _of_replies(arguments: Typed, runs: TypedRuns) -> Presentation:
-    from calprobe.analysis.presentation.present_replies import present_asked_comparison
+    from calprobe.presentation.present_replies import present_asked_comparison
 
     options = _options(arguments, runs)
     return present_asked_comparison(runs.runs, options, _asked_options(arguments), variant_pairs(arguments.variants))
@@ -197,7 +197,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> Presentation:
 
 def _of_facts(arguments: Typed, runs: TypedRuns) -> Presentation:
     from calprobe.analysis import FourWaysOptions
-    from calprobe.analysis.presentation.present_both import present_ways
+    from calprobe.presentation.present_both import present_ways
 
     options = _options(arguments, runs)
     if any(":" in name for name in arguments.variants or ()):

@@ -20,8 +20,8 @@ from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from calprobe.analysis import Curves, ReportOptions
-    from calprobe.analysis.curves.curve import AccuracyOf
-    from calprobe.analysis.plots import Look
+    from calprobe.curves.curve import AccuracyOf
+    from calprobe.show.plots import Look
 
 Names = Callable[[], dict[str, Any]]  # how a figure names the runs, as fields of its look; shards may be read for it
 
@@ -50,7 +50,7 @@ class _ListsKinds(KindCommand):
     """A command with the kinds of curves at the end of its help."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from calprobe.analysis.curves import KINDS
+        from calprobe.curves import KINDS
 
         super().format_help_text(ctx, formatter)
         formatter.write_paragraph()
@@ -60,7 +60,7 @@ class _ListsKinds(KindCommand):
 
 def _known_kind(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
     """The name, if it is in KINDS; these are imported only when a name is given."""
-    from calprobe.analysis.curves import KINDS
+    from calprobe.curves import KINDS
 
     if name not in KINDS:
         raise click.BadParameter(f"{name!r} is not one of {', '.join(map(repr, KINDS))}.")
@@ -69,8 +69,8 @@ def _known_kind(_context: click.Context, _parameter: click.Parameter, name: str)
 
 def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
     """Check the suffix before anything is computed."""
-    from calprobe.analysis.curves.files import DATA_SUFFIXES
-    from calprobe.analysis.plots import FIGURE_SUFFIXES
+    from calprobe.curves.files import DATA_SUFFIXES
+    from calprobe.show.plots import FIGURE_SUFFIXES
 
     suffixes = DATA_SUFFIXES + FIGURE_SUFFIXES
     if path.suffix.lower() not in suffixes:
@@ -130,9 +130,9 @@ def command(**typed: Any) -> None:
         calprobe curve runs/*-bear --kind accuracy-ace --width single --title "" --out figure4.pdf
         calprobe curve runs/*-bear runs/*-factor --kind accuracy-ace --options 5 --out figure12.pdf
     """
-    from calprobe.analysis.curves import KINDS, plot
-    from calprobe.analysis.curves.files import write_curves
-    from calprobe.analysis.plots import FIGURE_SUFFIXES, save
+    from calprobe.curves import KINDS, plot
+    from calprobe.curves.files import write_curves
+    from calprobe.show.plots import FIGURE_SUFFIXES, save
 
     arguments, context = Typed(**typed), click.get_current_context()
     # Without resamples, --bootstrap 0 requests what such a kind gives.
@@ -156,9 +156,9 @@ def command(**typed: Any) -> None:
 def _of_scores(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     """The curves of runs of scores, and how a figure names the runs. Raises UsageError for rules of replies."""
     from calprobe.analysis import CurveOptions
-    from calprobe.analysis.contents import exposures_of
-    from calprobe.analysis.curves import KINDS
     from calprobe.cells.opening import of_scores
+    from calprobe.curves import KINDS
+    from calprobe.studies.scored.contents import exposures_of
 
     refuse_rules_of_replies(arguments.options.compat)
     scored, kind = of_scores(runs.runs), KINDS[arguments.kind]
@@ -182,9 +182,9 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
 
     Raises UsageError for another kind, which replies do not have, and for rules that change none of its curves.
     """
-    from calprobe.analysis.asked.options import PARSE_THRESHOLD, AskedOptions
-    from calprobe.analysis.asked.reliability_curves import asked_calibration
     from calprobe.cells.opening import asked_runs, of_replies
+    from calprobe.measures.asked_options import PARSE_THRESHOLD, AskedOptions
+    from calprobe.studies.asked.reliability_curves import asked_calibration
 
     if arguments.kind != OF_REPLIES:
         raise UsageError(

@@ -107,9 +107,9 @@ def command(**typed: Any) -> None:
         calprobe export runs/gpt2-bear --what hub-card --out card.yaml
         calprobe export runs/gpt2-bear --what hub-dataset --out gpt2-bear-data
     """
-    from calprobe.analysis.hub_card import write_card
-    from calprobe.analysis.hub_dataset import write_dataset
     from calprobe.interop.lm_pub_quiz_export import check_form, export_lm_pub_quiz, labels_of
+    from calprobe.presentation.hub_card import write_card
+    from calprobe.presentation.hub_dataset import write_dataset
     from calprobe.runs import AskedRun, Run
 
     arguments, context = Typed(**typed), click.get_current_context()
@@ -138,8 +138,8 @@ def command(**typed: Any) -> None:
 def _of_scores(arguments: Typed, run: Run) -> tuple[ReportOptions, Write]:
     """How scores are read, and what writes a table of them. Raises UsageError for rules of replies."""
     from calprobe.analysis import ReportOptions
-    from calprobe.analysis.run_tables import write_scores
     from calprobe.interop.answer_texts import texts_of
+    from calprobe.presentation.run_tables import write_scores
 
     refuse_rules_of_replies(arguments.compat)
     options = ReportOptions(arguments.reduction, arguments.compat, ties=arguments.ties)
@@ -153,7 +153,7 @@ def _of_scores(arguments: Typed, run: Run) -> tuple[ReportOptions, Write]:
 def _of_replies(arguments: Typed, run: AskedRun) -> tuple[AskedOptions, Write]:
     """How replies are read, and what writes a table of them. Raises UsageError for rules of scores."""
     from calprobe.analysis import AskedOptions
-    from calprobe.analysis.run_tables import write_replies
+    from calprobe.presentation.run_tables import write_replies
 
     options = AskedOptions(arguments.readers, asked_compat(arguments.compat), window=arguments.window)
     return options, partial(write_replies, run, options=options)

@@ -19,7 +19,7 @@ LEAST, MOST = 2.0, 30.0  # inches: a panel narrower than this has no room for it
 
 def _inches(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
     """A number of inches, or the width that single and double name."""
-    from calprobe.analysis.plots import COLUMN_INCHES, PAGE_INCHES
+    from calprobe.show.plots import COLUMN_INCHES, PAGE_INCHES
 
     if value is None:
         return None
@@ -37,7 +37,7 @@ def figure_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_look(*, width: float | None, title: str | None, style: Path | None, **values: Any) -> None:
-        from calprobe.analysis.plots import PAGE_INCHES, Look
+        from calprobe.show.plots import PAGE_INCHES, Look
 
         command(look=Look(PAGE_INCHES if width is None else width, title, style=style), **values)
 

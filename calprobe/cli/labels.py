@@ -45,7 +45,7 @@ def labelled(runs: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
 
 def _run_and_name(label: str, runs: Sequence[str]) -> tuple[str, str]:
     """The run and the name in RUN=NAME; either may hold further signs of equality."""
-    from calprobe.analysis.run_names import names_to_labels
+    from calprobe.measures.run_names import names_to_labels
 
     called = names_to_labels(runs)
     splits = [(label[:at], label[at + 1 :].strip()) for at, letter in enumerate(label) if letter == "="]

@@ -19,9 +19,9 @@ from calprobe.messages import cleaned, printable, printable_json, reason
 from calprobe.progress import is_terminal
 
 if TYPE_CHECKING:
-    from calprobe.analysis.plots import Look
-    from calprobe.analysis.presentation.presentation import Presentation, Result, Tables
-    from calprobe.analysis.tables import Table
+    from calprobe.presentation.presentation import Presentation, Result, Tables
+    from calprobe.show.plots import Look
+    from calprobe.show.tables import Table
 
 html_option = option(
     "--html",
@@ -58,7 +58,7 @@ def print_tables(result: Result, tables: Tables, form: str, in_files: Tables | N
     elif form == "json":
         print_result(printed_json(result))
     else:
-        from calprobe.analysis.tables import WRITERS
+        from calprobe.show.tables import WRITERS
 
         text = WRITERS[form]((in_files or tables)())
         # A data file keeps labels unchanged; a terminal gets no escape sequences.
@@ -79,7 +79,7 @@ def write_presentation(
         UsageError: a figure or its style cannot be drawn. CalprobeError: a file cannot be written.
     """
     if figure_paths is not None:
-        from calprobe.analysis.plots import drawing, save
+        from calprobe.show.plots import drawing, save
 
         for figure in presentation.figures():
             if isinstance(figure, str):
@@ -122,7 +122,7 @@ def tables_text(tables: Sequence[Table]) -> str:
     from rich.console import Console
     from rich.text import Text
 
-    from calprobe.analysis.tables.text import print_tables
+    from calprobe.show.tables.text import print_tables
 
     class CleanConsole(Console):
         """A console that prints its own escape sequences, but none from labels."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from calprobe.analysis.number_text import ranges
+from calprobe.measures.number_text import ranges
 from calprobe.messages import counted
 
 if TYPE_CHECKING:

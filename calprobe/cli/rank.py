@@ -93,12 +93,12 @@ def command(
         calprobe rank answers.parquet --score verbal --correct rouge --correct-at 0.5 --format markdown
         calprobe rank confidences.csv --score confidence --correct correct --group estimator
     """
-    from calprobe.analysis.rank import RankOptions, rank, rank_groups
-    from calprobe.analysis.tables.rank import rank_tables
     from calprobe.cli.output import print_tables
     from calprobe.heap import keep_freed_memory
     from calprobe.interop.score_tables import read_scored_answers
     from calprobe.metrics import Resampling
+    from calprobe.studies.rank.rank_tables import rank_tables
+    from calprobe.studies.rank.ranking import RankOptions, rank, rank_groups
 
     named = tuple(name for name in uncertainties if name != ALL)
     columns = tuple(dict.fromkeys((*scores, *named)))

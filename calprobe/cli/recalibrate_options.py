@@ -13,7 +13,7 @@ from calprobe.messages import no_such
 from calprobe.words import Recalibration
 
 if TYPE_CHECKING:
-    from calprobe.analysis.calibration_file import CalibrationFile
+    from calprobe.measures.calibration_file import CalibrationFile
 
 SUFFIX = ".json"
 
@@ -37,7 +37,7 @@ save_maps_option = option(
 
 def recalibrated_by(given: str) -> Recalibration | CalibrationFile:
     """The method or the file that `--recalibrate` names. Raises UsageError for neither, and as `read_calibration`."""
-    from calprobe.analysis.calibration_file import read_calibration
+    from calprobe.measures.calibration_file import read_calibration
 
     if given.lower().endswith(SUFFIX):
         return read_calibration(given)

@@ -13,7 +13,7 @@ from calprobe.errors import UsageError
 from calprobe.words import AskedCompat, Calibrate
 
 if TYPE_CHECKING:
-    from calprobe.analysis.options import Pair
+    from calprobe.measures.options import Pair
 
 readers_option = list_option(
     "--reader",

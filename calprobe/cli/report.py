@@ -37,8 +37,8 @@ from calprobe.words import AskedBeside, Calibrate
 
 if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions, ReportOptions
-    from calprobe.analysis.plots import Look
-    from calprobe.analysis.presentation.presentation import Presentation, ReportChoice
+    from calprobe.presentation.presentation import Presentation, ReportChoice
+    from calprobe.show.plots import Look
 
 TABLES = {  # that a report can have, by the kind of runs
     "scored": ("summary", "models", "averages", "runs", "wording", "slices", "paper"),
@@ -178,7 +178,7 @@ def command(**typed: Any) -> None:
 def _of_scores(arguments: Typed, runs: TypedRuns) -> Presentation:
     """The report of runs of scores, or their reductions. Raises UsageError for what is of runs of replies."""
     from calprobe.analysis import SliceOptions
-    from calprobe.analysis.presentation.present_scores import present_reductions, present_scores
+    from calprobe.presentation.present_scores import present_reductions, present_scores
 
     refuse_rules_of_replies(arguments.options.compat)
     if arguments.beside in get_args(AskedBeside):
@@ -199,7 +199,7 @@ def _of_scores(arguments: Typed, runs: TypedRuns) -> Presentation:
 
 def _of_replies(arguments: Typed, runs: TypedRuns) -> Presentation:
     """The report of runs of replies. Raises UsageError for what is of runs of scores."""
-    from calprobe.analysis.presentation.present_replies import present_replies
+    from calprobe.presentation.present_replies import present_replies
 
     options = _asked_options(arguments)
     if arguments.beside == "paper":
@@ -211,7 +211,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> Presentation:
 
 def _of_both(arguments: Typed, runs: TypedRuns) -> Presentation:
     """Runs of both kinds side by side, task by task."""
-    from calprobe.analysis.presentation.present_both import present_overview
+    from calprobe.presentation.present_both import present_overview
 
     title = arguments.runs[0] if len(arguments.runs) == 1 else f"{len(runs.paths)} runs"
     return present_overview(title, runs.runs, arguments.options, runs.labels)
@@ -226,7 +226,7 @@ PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
 
 def _asked_options(arguments: Typed) -> AskedOptions:
     """What the options ask of runs of replies. Raises UsageError for what is of runs of scores."""
-    from calprobe.analysis.asked.options import DEFAULT_ASKED, AskedOptions
+    from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
 
     threshold, draws = arguments.parse_threshold, arguments.budget_draws
     return AskedOptions(
@@ -249,7 +249,7 @@ def _asked_options(arguments: Typed) -> AskedOptions:
 
 def _choice(arguments: Typed, runs: TypedRuns) -> ReportChoice:
     """What of the report is shown. Raises UsageError for tables that there are not, and for looks without figures."""
-    from calprobe.analysis.presentation.presentation import ReportChoice
+    from calprobe.presentation.presentation import ReportChoice
 
     if arguments.tables is not None and arguments.form == "json":
         raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")

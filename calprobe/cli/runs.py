@@ -55,11 +55,11 @@ def command(
         calprobe report $(calprobe runs runs/paper --kind asked --paths) --html asked.html
         calprobe runs /data/experiments --format csv > runs.csv
     """
-    from calprobe.analysis.catalogue import Filters, catalogue
-    from calprobe.analysis.tables.runs import run_list_tables
     from calprobe.cli.logs import log_to_stderr
     from calprobe.cli.output import print_result, print_tables
     from calprobe.runs.listing import list_runs
+    from calprobe.studies.overview.catalogue import Filters, catalogue
+    from calprobe.studies.overview.runs_table import run_list_tables
     from calprobe.sweep.failures import failures_around
 
     if paths and any(typed(click.get_current_context(), name) for name in ("form", "as_json")):

@@ -22,7 +22,7 @@ from calprobe.errors import UsageError
 from calprobe.messages import cleaned, printable
 
 if TYPE_CHECKING:
-    from calprobe.analysis.answers import Shown
+    from calprobe.studies.scored.answers import Shown
 
 
 @click.command(short_help="Show answers of a run: what the model said, and what is right.")
@@ -78,9 +78,9 @@ def command(
 def _in_format(form: str, shown: Shown) -> str:
     from rich.console import Console
 
-    from calprobe.analysis.prose_answers import answers_text
-    from calprobe.analysis.tables import WRITERS
-    from calprobe.analysis.tables.answers import answers_csv, answers_table
+    from calprobe.show.tables import WRITERS
+    from calprobe.studies.scored.answer_sentences import answers_text
+    from calprobe.studies.scored.answers_table import answers_csv, answers_table
 
     if form == "text":
         return cleaned(answers_text(shown, Console().width))

@@ -168,7 +168,7 @@ def _show_plan(plan: SweepPlan) -> None:
 def _show_result(result: SweepResult) -> None:
     """Print the runs side by side, and what is next; raises CalprobeError where a job failed."""
     if result.overview is not None:
-        from calprobe.analysis.tables.overview import overview_tables
+        from calprobe.studies.overview.overview_tables import overview_tables
 
         print_result(tables_text(overview_tables(result.overview)))
     n_complete, n_failed = len(result.complete), len(result.failed)

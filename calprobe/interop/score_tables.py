@@ -1,6 +1,6 @@
 """Tables of scores and correctness, a row an answer, as lm-polygraph and others give them: CSV, Parquet, JSON lines.
 
-Such a table has no candidates and makes no run folder: it is read into plain arrays (`calprobe.analysis.rank`).
+Such a table has no candidates and makes no run folder: it is read into plain arrays (`calprobe.studies.rank.ranking`).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def standard_metrics(ace_bins: int | None = ACE_BINS) -> tuple[Metric, ...]:
     """Every metric of a report, in the order of its columns, ACE with that many quantile bins. Add a metric here.
 
     ECE over distinct values and the errors of `stated2025` are of the study of stated confidence alone, with few values
-    on the edges of bins: `calprobe.analysis.asked.stated.reliability`.
+    on the edges of bins: `calprobe.studies.stated.reliability`.
 
     Bins of None go by the number of instances, `bins_for`. Raises ValueError for less than one bin.
 

@@ -17,9 +17,9 @@ from calprobe.sweep.definition import Job, Sweep
 from calprobe.sweep.record import FILE_NAME, Record
 
 if TYPE_CHECKING:
-    from calprobe.analysis.asked.report import AskedReport
-    from calprobe.analysis.overview import Overview, OverviewOptions, Task
-    from calprobe.analysis.results import Report
+    from calprobe.studies.asked.asked_report import AskedReport
+    from calprobe.studies.overview.overviews import Overview, OverviewOptions, Task
+    from calprobe.studies.scored.results import Report
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +28,8 @@ PAGE, FOLDER = "report.html", "report"  # in a sweep's folder
 
 def show_side_by_side(sweep: Sweep, record: Record) -> Overview | None:
     """Write pages and tables over all runs; None where that fails, which the log says and which fails no sweep."""
-    from calprobe.analysis.overview import DEFAULTS
     from calprobe.heap import keep_freed_memory
+    from calprobe.studies.overview.overviews import DEFAULTS
 
     keep_freed_memory()
     page = sweep.out / PAGE
@@ -57,7 +57,7 @@ def is_shown(sweep: Sweep) -> bool:
 
 def tasks_of_sweep(sweep: Sweep, record: Record) -> list[Task]:
     """The jobs grouped by what they ask or score; a job without a run says why it has none."""
-    from calprobe.analysis.overview import Task
+    from calprobe.studies.overview.overviews import Task
 
     runs: dict[str, dict[str, str]] = {}
     missing: dict[str, dict[str, str]] = {}
@@ -89,10 +89,10 @@ def _why_not(job: Job, record: Record) -> str:
 
 def _write_overview(out: Path, tasks: list[Task], options: OverviewOptions) -> Overview:
     """Write `report.html` over all tasks; `report/` has a page for each with all of its numbers, and the tables."""
-    from calprobe.analysis.html import overview_page
-    from calprobe.analysis.overview import overview, report_task
-    from calprobe.analysis.tables import tidy_csv
-    from calprobe.analysis.tables.overview import difference_tables, overview_tables
+    from calprobe.presentation.overview_page import overview_page
+    from calprobe.show.tables import tidy_csv
+    from calprobe.studies.overview.overview_tables import difference_tables, overview_tables
+    from calprobe.studies.overview.overviews import overview, report_task
 
     folder = out / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def _write_overview(out: Path, tasks: list[Task], options: OverviewOptions) -> O
 
 def _write_page(task: Task, report: Report | AskedReport, options: OverviewOptions, folder: Path) -> Path | None:
     """The page of a task; None where it cannot be made: one odd run must cost no more than the page that it is on."""
-    from calprobe.analysis.html import task_page
+    from calprobe.presentation.overview_page import task_page
 
     path = folder / f"{file_name(task.name)}.html"
     try:

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from calprobe.analysis.tracked import configuration, figures, tracked_id
 from calprobe.errors import CalprobeError
 from calprobe.messages import counted, reason
+from calprobe.presentation.tracked import configuration, figures, tracked_id
 from calprobe.runs import open_run
 from calprobe.sweep.definition import Job
 from calprobe.sweep.json_lines import add_line, read_lines

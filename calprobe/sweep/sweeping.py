@@ -26,7 +26,7 @@ from calprobe.sweep.record import Attempt, Record, add_attempt, log_path, read_r
 from calprobe.sweep.workloads import REMEMBERED, Costs
 
 if TYPE_CHECKING:
-    from calprobe.analysis.overview import Overview
+    from calprobe.studies.overview.overviews import Overview
     from calprobe.sweep.run_log import RunLog
     from calprobe.trackers import Trackers
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from calprobe.analysis.tracked import configuration
+from calprobe.presentation.tracked import configuration
 from calprobe.runs import Manifest
 from calprobe.trackers import Place, TrackedRun, open_trackers
 

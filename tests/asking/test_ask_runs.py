@@ -17,8 +17,6 @@ from asked_samples import PROMPTS, choice, question_set
 from fake_backend import ABLE, FakeBackend
 from run_samples import write_run
 
-from calprobe.analysis.catalogue import Filters, catalogue
-from calprobe.analysis.tables.runs import run_list_tables
 from calprobe.asking import AskOptions, Interrupted, ask, plan_of
 from calprobe.asking.progress import AskProgress
 from calprobe.backends.protocol import Pending
@@ -33,6 +31,8 @@ from calprobe.runs.listing import list_runs
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.merge import merge_runs
 from calprobe.runs.shards import shard_path
+from calprobe.studies.overview.catalogue import Filters, catalogue
+from calprobe.studies.overview.runs_table import run_list_tables
 
 QUESTIONS = question_set(5)
 ALL = AskOptions(prompts=PROMPTS, collect=("labels", "answer", "stated"), quiet=True)

@@ -9,26 +9,26 @@ import pytest
 from asked_samples import PROMPTS
 from fake_backend import FakeBackend
 
-from calprobe.analysis.asked.compare_asked import compare_asked
-from calprobe.analysis.asked.compared import ComparedRun
-from calprobe.analysis.asked.compared_figure import compared_forest
-from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.pictures import pictures
-from calprobe.analysis.asked.report_asked import report_asked
-from calprobe.analysis.html import asked_page
-from calprobe.analysis.options import CompareOptions, ReportOptions
-from calprobe.analysis.overview import report_task
-from calprobe.analysis.tables.asked.compared import compared_heading
-from calprobe.analysis.tables.asked.report import heading
-from calprobe.analysis.tasks import tasks_of
 from calprobe.asking import AskOptions, ask
 from calprobe.cells.asked_extent import state_of
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import UsageError
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Resampling
+from calprobe.presentation.report_pages import asked_page
 from calprobe.questions import QuestionOptions, load_questions
 from calprobe.runs import AskedRun, open_asked
 from calprobe.runs.listing import list_runs
+from calprobe.studies.asked.asked_tables import heading
+from calprobe.studies.asked.compare_asked import compare_asked
+from calprobe.studies.asked.compared import ComparedRun
+from calprobe.studies.asked.compared_figure import compared_forest
+from calprobe.studies.asked.compared_layouts import compared_heading
+from calprobe.studies.asked.figures import pictures
+from calprobe.studies.asked.report_asked import report_asked
+from calprobe.studies.overview.overviews import report_task
+from calprobe.studies.overview.tasks import tasks_of
 
 QUICK = AskedOptions(resampling=Resampling(0))
 MINI = 583  # questions of the bundled probe

@@ -11,17 +11,17 @@ import pytest
 from asked_samples import question_set
 from fake_backend import ABLE, FakeBackend
 
-from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.answers.number_reader import read_extracted
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Dialogue, Pending
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import UsageError
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling
 from calprobe.prompts import load_prompts
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import AskedRun
+from calprobe.studies.asked.report_asked import report_asked
 
 STUDY = AskOptions(study="science-answers", samples=2, quiet=True)
 STAGES = ("answer", "final", "p_true", "stated:verdict")

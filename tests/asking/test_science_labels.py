@@ -12,19 +12,19 @@ import pytest
 from asked_samples import question_set
 from fake_backend import FakeBackend
 
-from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Dialogue, Pending
 from calprobe.cells.asked_folder import asked_of
 from calprobe.confidence.asked import reply_tables
 from calprobe.errors import UsageError
 from calprobe.interop.asked_exports import label_table
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling
 from calprobe.prompts import fill, fingerprint_of, load_prompts
 from calprobe.prompts.types import PromptSet, Stated, Variant
 from calprobe.questions import Question, QuestionSet, SetSource, balanced, turned
 from calprobe.runs import AskedRun, Reply
+from calprobe.studies.asked.report_asked import report_asked
 
 STUDY = AskOptions(study="science-labels", quiet=True)
 DESIGNS = ["headings", "plain", "sentence", "tags"]

@@ -13,9 +13,6 @@ import pytest
 from asked_samples import PROMPTS, question_set
 from fake_backend import FakeBackend
 
-from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
-from calprobe.analysis.tables.asked.report import NO_REPLIES, asked_tables, heading
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Pending
 from calprobe.backends.request import Request
@@ -24,12 +21,15 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.cli.output import tables_text
 from calprobe.errors import CalprobeError
 from calprobe.interop.asked_exports import reply_table
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import AskedRun, Reply, open_asked
 from calprobe.runs.journal import journal_path
 from calprobe.runs.journal_reading import read_journals
 from calprobe.runs.replies import TOO_LONG
 from calprobe.runs.shards import shard_path
+from calprobe.studies.asked.asked_tables import NO_REPLIES, asked_tables, heading
+from calprobe.studies.asked.report_asked import report_asked, report_asked_run
 
 QUESTIONS = question_set(40)
 OPTIONS = AskOptions(prompts=PROMPTS, collect=("labels", "answer", "stated"), quiet=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from paper_figures import paper_figures_of
 
-from calprobe.analysis.paper_figures import paper_figures
+from calprobe.studies.scored.paper_figures import paper_figures
 
 
 def test_bundled_figures_are_those_of_the_tables(shared: Path) -> None:

@@ -13,10 +13,11 @@ import pytest
 from commands import calprobe
 from run_samples import write_run
 
-from calprobe.analysis.asked import lengths, results, wording_results
 from calprobe.runs import AskManifest
 from calprobe.runs.manifest_file import read_any_manifest, write_manifest
 from calprobe.runs.manifest_records import ModelSize
+from calprobe.studies.asked import lengths, results
+from calprobe.studies.wording import results as wording_results
 
 QUICK = ("--bootstrap", "20")
 # Keys of a report, and how many levels below them are names.

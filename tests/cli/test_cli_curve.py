@@ -13,22 +13,15 @@ from pandas.testing import assert_frame_equal
 from proofs import few_of
 from run_samples import make_manifest, make_piece, without_tokens
 
-from calprobe.analysis import (
-    CurveOptions,
-    ReportOptions,
-    accuracy_ace,
-    accuracy_rejection,
-    calibration,
-    options_curve,
-)
-from calprobe.analysis.curves import KINDS, plot
-from calprobe.analysis.curves.files import DATA_SUFFIXES
-from calprobe.analysis.plots import FIGURE_SUFFIXES, save
+from calprobe.analysis import CurveOptions, ReportOptions, accuracy_ace, accuracy_rejection, calibration, options_curve
 from calprobe.cli.app import main
+from calprobe.curves import KINDS, plot
+from calprobe.curves.files import DATA_SUFFIXES
 from calprobe.metrics import Resampling
 from calprobe.models.exposures import WEIGHTS_FILE, tiny_exposures
 from calprobe.probes import load_probe
 from calprobe.runs import ModelRecord, RunFolder, SourceRecord
+from calprobe.show.plots import FIGURE_SUFFIXES, save
 
 TINY_WEIGHTS = json.loads(WEIGHTS_FILE.read_text("utf-8"))
 TINY = ModelRecord("tiny-clm", kind="causal", weights_fingerprint=TINY_WEIGHTS["tiny-clm"]["float32"])

@@ -14,8 +14,8 @@ from compared_runs import SHAPES, run_of, with_model
 from run_samples import write_run
 
 from calprobe.analysis import ReportOptions, SliceOptions, compare_reductions, report
-from calprobe.analysis.choice import choose
 from calprobe.metrics import Resampling
+from calprobe.studies.scored.choice import choose
 
 pytestmark = pytest.mark.usefixtures("each_report_once")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from compared_runs import run_of, with_model
 
-from calprobe.analysis.presentation.figure_names import file_names
 from calprobe.cli.app import main
 from calprobe.cli.output import FORMATS_IN_FOLDER as FORMATS
+from calprobe.presentation.figure_names import file_names
 from calprobe.runs import Manifest, TemplateRecord
 
 

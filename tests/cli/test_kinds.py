@@ -13,11 +13,11 @@ from asked_samples import write_asked
 from click.testing import CliRunner
 from commands import calprobe
 
-from calprobe.analysis.curves import KINDS
 from calprobe.backends.options import BACKENDS as ENGINES
 from calprobe.cli import kinds
 from calprobe.cli.app import COMMANDS, cli
 from calprobe.cli.kinds import Group, KindCommand, KindOption, Kinds
+from calprobe.curves import KINDS
 from calprobe.sweep import PLACES
 
 # Command -> kind -> what is typed; S, S2 are runs of scores, A, A2 of replies, Q questions, OUT a new file.

@@ -8,12 +8,12 @@ import asked_replies as made
 import numpy as np
 import pytest
 
-from calprobe.analysis.asked.options import AskedOptions
 from calprobe.answers import closed_replies, read_on_scale
 from calprobe.cells.cell_readers import stated_reader
 from calprobe.confidence.asked import WayToRead, asked_estimators, read_answers, reply_tables
 from calprobe.confidence.asked.closed import closed_readings
 from calprobe.confidence.asked.read_cell import Read
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.prompts import PromptSet, load_prompts
 from calprobe.prompts.types import SCALES, Stated, Variant
 from calprobe.runs.replies import LabelScores, Reply

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.analysis import ReportOptions, report
-from calprobe.analysis.prose import accuracies, report_notes
 from calprobe.confidence import Distributions, base_confidence, estimate, margin_confidence, mixture_confidence
 from calprobe.confidence.paraphrases import consistency_confidence, vote
 from calprobe.confidence.tie_breaking import draw_among, tie_keys
 from calprobe.metrics import Resampling
 from calprobe.runs import PieceScores, ScoreTable, TemplateRecord, open_run
+from calprobe.studies.scored.notes import accuracies, report_notes
 
 PARAPHRASES = (TemplateRecord(0, "paraphrase"), TemplateRecord(1, "paraphrase"))
 

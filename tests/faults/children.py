@@ -164,7 +164,7 @@ def _loaded(folder: Path) -> Any:
     sys.path[:0] = [str(folder) for folder in Path(__file__).resolve().parents[:2]]
     modules = (
         "calprobe.scoring",
-        "calprobe.analysis.plots",
+        "calprobe.show.plots",
         "matplotlib.figure",
         "pandas",
         "rich.console",

@@ -17,8 +17,6 @@ import pytest
 from commands import calprobe
 from fake_backend import FakeBackend
 
-from calprobe.analysis.asked.frames import confidences_frame
-from calprobe.analysis.asked.options import AskedOptions
 from calprobe.answers.token_claims import ccp_pairs
 from calprobe.arrays import Floats
 from calprobe.asking import AskOptions, ask
@@ -30,9 +28,11 @@ from calprobe.errors import UsageError
 from calprobe.grading import judge_meanings
 from calprobe.grading.entailment import ModelJudge
 from calprobe.interop.reply_import import import_replies
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import LabelScores, Reply, open_asked
 from calprobe.runs.meanings import current_sources, read_meanings
+from calprobe.studies.asked.frames import confidences_frame
 from calprobe.words import AskedCompat
 
 # Of each token of a reply: alternatives with probabilities, the one that was generated first.

@@ -14,18 +14,18 @@ from fake_backend import ABLE
 from judges import ScriptedJudge
 
 import calprobe
-from calprobe.analysis.asked.frames import confidences_frame
-from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked
 from calprobe.answers.grading import UNDECIDED
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.grading import GradeOptions, grade
 from calprobe.grading.meanings import different_answers
 from calprobe.interop.reply_import import import_replies
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.questions.types import Question
 from calprobe.runs import AskedRun, ModelRecord, open_asked
 from calprobe.runs.grades import FILE_NAME
+from calprobe.studies.asked.frames import confidences_frame
+from calprobe.studies.asked.report_asked import report_asked
 
 QUESTIONS = (
     Question("capital", "What is the capital of France?", "open", accepted=("Paris", "Paris, France")),

@@ -12,13 +12,12 @@ from commands import calprobe
 from tiny_classifiers import tiny_nli
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.grading import judge_meanings
 from calprobe.grading.meanings import different_answers
 from calprobe.interop.reply_import import import_replies
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling
 from calprobe.models import LoadOptions
 from calprobe.models.pair_classifier import PairClassifier, label_places, load_pair_classifier
@@ -35,6 +34,7 @@ from calprobe.runs.meanings import (
     read_pairs,
     write_pairs,
 )
+from calprobe.studies.asked.report_asked import report_asked_run
 
 QUIET = LoadOptions(quiet=True)
 

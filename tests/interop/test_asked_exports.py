@@ -9,10 +9,10 @@ import asked_replies as made
 import pyarrow.parquet
 import pytest
 
-from calprobe.analysis.asked.frames import confidences_frame, readings_frame
-from calprobe.analysis.asked.options import AskedOptions
 from calprobe.interop.asked_exports import LABELS, REPLIES, label_table, reply_table
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.runs import table_files
+from calprobe.studies.asked.frames import confidences_frame, readings_frame
 
 CONTRACT = {
     "replies": "set question variant paraphrase sample stage prompt_ids prompt text token_ids logprobs finish"

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from stored_logs import Logged, stored_log
 
-from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.inspect_import import import_logs, read_log
 from calprobe.interop.inspect_samples import Grading
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import AskedRun, open_asked
+from calprobe.studies.asked.report_asked import report_asked_run
 
 OPTIONS = AskedOptions(resampling=Resampling(0))
 

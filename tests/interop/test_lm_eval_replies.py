@@ -10,14 +10,14 @@ import pytest
 from lm_eval_rows import generated_row as row
 from lm_eval_rows import write_samples
 
-from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked_run
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.lm_eval import Evaluation, evaluation_of
 from calprobe.interop.lm_eval_replies import HarnessGrades, are_generated, import_generated
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import open_asked
+from calprobe.studies.asked.report_asked import report_asked_run
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "lm_eval_generated"
 SAID, SAMPLED = (next(DATA.glob(f"samples_capitals_{name}_*")) for name in ("said", "sampled"))

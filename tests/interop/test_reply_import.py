@@ -10,16 +10,16 @@ import asked_replies as made
 import numpy as np
 import pytest
 
-from calprobe.analysis.asked.options import AskedOptions
-from calprobe.analysis.asked.report_asked import report_asked, report_asked_run
-from calprobe.analysis.tables.asked.report import heading
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import ProbeFormatError
 from calprobe.interop.reply_import import import_replies
 from calprobe.interop.reply_lines import read_reply_lines
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import open_asked
 from calprobe.runs.listing import list_runs
+from calprobe.studies.asked.asked_tables import heading
+from calprobe.studies.asked.report_asked import report_asked, report_asked_run
 
 OPTIONS = AskedOptions(resampling=Resampling(0))
 

@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from asked_samples import PROMPTS, STAGES, choice, make_ask_manifest, piece_replies, question_set, reply, write_asked
 
-from calprobe.analysis.catalogue import Filters, catalogue
-from calprobe.analysis.tables.runs import run_list_tables
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import (
     Alternatives,
@@ -37,6 +35,8 @@ from calprobe.runs.merge import merge_runs
 from calprobe.runs.records import Piece
 from calprobe.runs.reply_json import reply_from_json, reply_json
 from calprobe.runs.shards import shard_path
+from calprobe.studies.overview.catalogue import Filters, catalogue
+from calprobe.studies.overview.runs_table import run_list_tables
 
 DIRECT = Piece("sums.direct", 0)
 Folder = RecordFolder[AskManifest, PieceReplies]

@@ -24,7 +24,6 @@ from tiny_models import save_tiny_model
 from tolerances import TINY_SUM
 from torch.distributed import HashStore
 
-from calprobe.analysis.prose import how_scored
 from calprobe.cells.run_facts import Recorded, RunFacts
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, load_model
@@ -37,6 +36,7 @@ from calprobe.scoring.path_choice import executor_of
 from calprobe.scoring.progress import no_progress
 from calprobe.scoring.score import _requested, _take_part
 from calprobe.scoring.workers import Workers
+from calprobe.show.prose import how_scored
 
 ALL = "0,1"  # four pieces
 LONGEST = 31  # tokens: "The capital of Norway is Paris.", a letter a token

@@ -1,0 +1,80 @@
+"""The numbers of one run or several as frozen results: reports, comparisons, curves, slices."""
+
+from __future__ import annotations
+
+from calprobe.cells.opening import RunLike
+from calprobe.curves.accuracy_ace import accuracy_ace
+from calprobe.curves.accuracy_rejection import accuracy_rejection
+from calprobe.curves.answer_options import AnswerOptions, answer_option_curve
+from calprobe.curves.calibration import calibration
+from calprobe.curves.curve import CurveOptions, Curves
+from calprobe.curves.exposure import exposure
+from calprobe.curves.markers import markers
+from calprobe.curves.option_counts import options_curve
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.compare_pairs import named_pairs, named_run
+from calprobe.measures.compare_results import Comparison
+from calprobe.measures.compare_runs import compare
+from calprobe.measures.options import CompareOptions, ReportOptions, SliceOptions
+from calprobe.measures.sensitivity import PromptSensitivity, prompt_sensitivity
+from calprobe.measures.slices import RunSlices, Slice
+from calprobe.measures.uncertainty import MeanUncertainty
+from calprobe.presentation.reporting import asked_confidences, readings, report
+from calprobe.studies.asked.asked_report import AskedReport
+from calprobe.studies.four_ways.compare_ways import compare_ways
+from calprobe.studies.four_ways.joint import FourWays
+from calprobe.studies.four_ways.way_options import FourWaysOptions
+from calprobe.studies.scored.answer_frame import answers, show
+from calprobe.studies.scored.answers import Answer, Shown, ShowOptions
+from calprobe.studies.scored.averages import Average, averages, reduction_averages
+from calprobe.studies.scored.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
+from calprobe.studies.scored.results import EstimatorReport, Report, RunReport
+
+__all__ = [
+    "Answer",
+    "AnswerOptions",
+    "AskedOptions",
+    "AskedReport",
+    "Average",
+    "CompareOptions",
+    "Comparison",
+    "CurveOptions",
+    "Curves",
+    "EstimatorReport",
+    "FourWays",
+    "FourWaysOptions",
+    "MeanUncertainty",
+    "PromptSensitivity",
+    "ReductionNumbers",
+    "ReductionsReport",
+    "Report",
+    "ReportOptions",
+    "RunLike",
+    "RunReductions",
+    "RunReport",
+    "RunSlices",
+    "ShowOptions",
+    "Shown",
+    "Slice",
+    "SliceOptions",
+    "accuracy_ace",
+    "accuracy_rejection",
+    "answer_option_curve",
+    "answers",
+    "asked_confidences",
+    "averages",
+    "calibration",
+    "compare",
+    "compare_reductions",
+    "compare_ways",
+    "exposure",
+    "markers",
+    "named_pairs",
+    "named_run",
+    "options_curve",
+    "prompt_sensitivity",
+    "readings",
+    "reduction_averages",
+    "report",
+    "show",
+]

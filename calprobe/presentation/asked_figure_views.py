@@ -1,0 +1,212 @@
+"""The figures of runs of replies with their legends and captions, alone and beside runs of scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from calprobe.curves.calibration import Calibration
+from calprobe.measures.run_names import states_of
+from calprobe.presentation import charts
+from calprobe.presentation.figure_views import legend, reliability
+from calprobe.show.html.panels import drawn
+from calprobe.show.html.views import Choice, FigureView
+from calprobe.show.kinds.dumbbell_figure import Dumbbells
+from calprobe.show.kinds.quarters_figure import QuarterBars, Quarters
+from calprobe.show.kinds.share_figure import SharePanel
+from calprobe.show.kinds.size_figure import SizePanel, spelled_rho
+from calprobe.show.marks import Drawable, Panel
+from calprobe.studies.asked.answer_figures import length_panels_of_runs, value_panels_of_runs
+from calprobe.studies.asked.asked_report import AskedReport
+from calprobe.studies.asked.figures import Pictures, size_panels
+from calprobe.studies.four_ways.figures import WayPictures
+from calprobe.studies.labels.figures import design_matrices, kind_panels
+from calprobe.studies.stated.figures import StatedPictures
+
+# Kind of figure -> its title, its caption, and what a screen reader says of dots if that is not the caption. `{0.NAME}`
+# is what the data have under this name, `{1}` their title with a capital.
+TEXTS: Mapping[str, tuple[str, str] | tuple[str, str, str]] = {
+    "readers": (
+        "Readers on {0.title}",
+        "Accuracy of the same replies under each reader of answers, with 95 % intervals; dotted: chance.",
+        "Accuracy on {0.title} under each variant, by reader of answers.",
+    ),
+    "matrices": ("{0.title}", "Variants by sets; the darker, the nearer to 1."),
+    "budgets": (
+        "Plans on {0.title}",
+        "AUROC ({0.reading}) of each uncertainty, with n_s samples of each of n_p wordings taken from the same "
+        "replies: means over draws, with 95 % intervals over questions.",
+    ),
+    "shares": (
+        "Share of the wording on {0.title}",
+        "Of samples taken from the same replies: means over draws, with bars of one standard deviation. By chance: "
+        "what the ratio is where no wording matters.",
+    ),
+    "labels": (
+        "Labels: {0.title}",
+        "Share of the probability that each label gets, normalised over the labels, and share of the questions of "
+        "which it is the right one.",
+    ),
+    "perturbed": (
+        "Perturbations: {0.title}",
+        "Accuracy of all samples of a variant, and AUROC of one uncertainty, each sample with its own correctness, "
+        "with 95 % intervals over questions. (n_p, n_s): AUROC of n_s samples of each of n_p wordings.",
+    ),
+    "values": (
+        "Values of {0.title}, by {0.of}",
+        "Of the confidences that could be read, the share of each value (of P(True): of each tenth of the scale, "
+        "by its upper end); the larger, the darker. Other: how many values have less than 5 % each.",
+    ),
+    "lengths": (
+        "{1}, by {0.group}",
+        "Boxes are between the quartiles, with a line at the median; lines reach to the least and the most.",
+    ),
+    "sizes": (
+        "Size and spread on {0.title}",
+        "Largest minus smallest accuracy over variants, against the number of parameters, embeddings included.",
+    ),
+    "kinds": (
+        "{0.title}",
+        "Each run by the prompt design that it understands best, with 95 % intervals; models of one family side by "
+        "side.",
+        "{0.title}: a dot a run, by how the model was asked.",
+    ),
+    "designs": ("{0.title}", "Mean raw probability on the labels, by run and prompt design."),
+    "overviews": (
+        "Consistency, fidelity and reliability: {0.title}",
+        "By group of prompts: mean standard deviation of its confidences (smaller is better), and means over its "
+        "prompts of the fidelity rate (larger is better) and the Brier score (smaller is better), with 95 % intervals.",
+        "MSD, fidelity rate and Brier score by group of prompts.",
+    ),
+    "correlations": (
+        "Correlation of prompts: {0.title}",
+        "Pearson's correlation of the confidences in the same answers; numbers of columns are those of the rows.",
+    ),
+    "conditions": (
+        "Confidence by condition: {0.title}",
+        "Mean over the prompts of the confidence in the model's own answer and in what was put in its place, with "
+        "95 % intervals.",
+        "Mean confidence by what stood in the place of the answer.",
+    ),
+    "distributions": (
+        "Distribution of confidences: {0.title}",
+        "Of all prompts together: the share of the stated confidences in each tenth of the scale, by what stood in "
+        "the place of the answer; a bin has its upper end.",
+    ),
+    "agreement": (
+        "Rank correlation of the confidences",
+        "Spearman's rho over the facts that have both; the darker, the farther from 0.",
+    ),
+    "relations": (
+        "{0.title}",
+        "Shares of each relation's facts, whose number stands in brackets. Thick: Holm p below 0.05.",
+    ),
+}
+
+
+def asked_figures(pictures: Pictures) -> Iterator[FigureView]:
+    """The figures of one run of replies."""
+    if pictures.stated is None:
+        yield from _reliability_by_name(
+            pictures.calibration,
+            "Reliability on {}",
+            "Accuracy against mean confidence of quantile bins, as many as the number of rows allows, and where "
+            "confidences have few values of ECE's bins; pooled over the variants that are read well enough. A stated "
+            "confidence that is nowhere read so is left out. On the dotted line the two are equal. Below: the share "
+            "of the rows in bins of equal width.",
+            "question" if pictures.calibration.of == "questions" else "row",
+        )
+    for kind in ("readers", "matrices", "budgets", "shares", "labels", "perturbed", "values", "lengths"):
+        yield from _views(kind, getattr(pictures, kind))
+    if pictures.stated is not None:
+        yield from _stated_figures(pictures.stated)
+
+
+def _stated_figures(pictures: StatedPictures) -> Iterator[FigureView]:
+    yield from _views("overviews", pictures.overviews)
+    yield from _reliability_by_name(
+        pictures.panels,
+        "Reliability by prompt",
+        "Accuracy against mean stated confidence of ACE's quantile bins, all sets together; on the dotted line the "
+        "two are equal. Below: the share of the answers in bins of equal width.",
+    )
+    for kind in ("correlations", "conditions", "distributions"):
+        yield from _views(kind, getattr(pictures, kind))
+
+
+def asked_figures_across(report: AskedReport) -> Iterator[FigureView]:
+    """The figures over all runs of replies."""
+    states = states_of(report.runs)
+    studies = [run.labels for run in report.runs if run.labels is not None]
+    yield from _views("sizes", size_panels(report.across, states))
+    yield from _views("kinds", kind_panels(studies, states))
+    yield from _views("values", value_panels_of_runs(report.runs, states))
+    yield from _views("lengths", length_panels_of_runs(report.runs, states))
+    yield from _views("designs", design_matrices(studies, states))
+
+
+def way_figures(pictures: WayPictures) -> dict[str, tuple[FigureView, ...]]:
+    """The figures of the same facts in several ways, by the section that shows them."""
+    lines = reliability(
+        pictures.calibration.lines,
+        "Reliability",
+        "Accuracy against mean confidence of quantile bins, each confidence over the facts that have it. On the "
+        "dotted line the two are equal. Below: the share of the facts in bins of equal width.",
+        "fact",
+    )
+    return {
+        "known": tuple(_quarters(pictures.quarters)),
+        "confidences": tuple(lines),
+        "agreement": tuple(_views("agreement", filter(None, [pictures.correlations]))),
+        "relations": tuple(_views("relations", pictures.dumbbells)),
+    }
+
+
+def _views(kind: str, figures: Iterable[Drawable]) -> Iterator[FigureView]:
+    """A figure of each."""
+    title, caption, *spoken = TEXTS[kind]
+    for data in figures:
+        capital = f"{data.title[:1].upper()}{data.title[1:]}"
+        below = caption.format(data) + _more(data)
+        panel = replace(data.panel, label=spoken[0].format(data) if spoken else below)
+        series = panel.series if isinstance(panel, Panel) else ()
+        choices = legend([entry.name for entry in series], [entry.place for entry in series])
+        # Data without a title leave a colon.
+        heading = title.format(data, capital).removesuffix(": ")
+        yield FigureView(heading, drawn(panel), below, choices, choosable=not isinstance(data, Dumbbells))
+
+
+def _more(data: Drawable) -> str:
+    """What the caption says of this panel alone."""
+    match data:
+        case SharePanel() if data.exact:
+            return " Dashed: the exact shares, of label probabilities."
+        case SizePanel(series=(first, *_)):
+            return f" {spelled_rho(first.rho, first.reader, len(data.names))}."
+        case Dumbbells() if not math.isnan(data.chance):
+            return " Dotted: chance of the answers."
+        case _:
+            return ""
+
+
+def _quarters(quarters: tuple[Quarters, ...]) -> Iterator[FigureView]:
+    if quarters:
+        panel = QuarterBars(quarters).panel
+        yield FigureView(
+            "Ranked right, answered right",
+            drawn(panel),
+            "Shares of the facts in percent. Only ranked right: the model finds it the most probable and says another.",
+            tuple(Choice(series.name, series.place, charts.part_key(series.place)) for series in panel.series),
+            choosable=False,
+        )
+
+
+def _reliability_by_name(
+    calibration: Calibration, title: str, caption: str, of: str = "instance"
+) -> Iterator[FigureView]:
+    """A figure for each name that lines have; it stands in the title."""
+    allowed = f" {calibration.said}; intervals allow for it." if calibration.said else ""
+    for name in dict.fromkeys(line.run for line in calibration.lines):
+        lines = [line for line in calibration.lines if line.run == name]
+        yield from reliability(lines, title.format(name), caption + allowed, of)

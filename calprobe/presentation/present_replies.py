@@ -1,0 +1,85 @@
+"""What commands show of runs of replies: a report, a comparison.
+
+Pages and what they need are imported when one is written: without them a command starts sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+
+from calprobe.cells.opening import AnyRun, asked_runs, of_replies
+from calprobe.curves.differences import draw_differences
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import CompareOptions, Pair
+from calprobe.presentation.presentation import NamedFigure, Presentation, ReportChoice, tables_of_kinds
+from calprobe.presentation.reply_figures import reply_figures
+from calprobe.show.tables import Table
+from calprobe.studies.asked.asked_choice import choose_asked
+from calprobe.studies.asked.asked_report import AskedReport
+from calprobe.studies.asked.asked_tables import asked_tables
+from calprobe.studies.asked.compare_asked import compare_asked
+from calprobe.studies.asked.compared_figure import compared_forest
+from calprobe.studies.asked.compared_layouts import compared_tables
+from calprobe.studies.asked.figures import Pictures, pictures
+from calprobe.studies.asked.report_asked import report_asked
+from calprobe.studies.published.published_tables import published_tables
+from calprobe.studies.stated.model_layouts import models_tables
+
+TABLES_NEED = "matrix needs several sets, across and models several runs, paper --against"
+
+
+def present_replies(runs: Mapping[str, AnyRun], options: AskedOptions, choice: ReportChoice) -> Presentation:
+    """The report of runs of replies. Raises as `report_asked` and `choose_asked`; UsageError for tables it has not."""
+    whole = report_asked(asked_runs(of_replies(runs)), options)
+    chosen = choose_asked(whole, choice.estimators, choice.metrics)
+    tables = partial(_tables, chosen, choice)
+
+    @cache
+    def drawn() -> Mapping[str, Pictures]:
+        return {run.label: pictures(run, options) for run in whole.runs}
+
+    def page() -> str:
+        from calprobe.presentation.report_pages import asked_page
+
+        return asked_page(chosen, drawn())
+
+    return Presentation(
+        chosen,
+        tables,
+        tables,
+        lambda: reply_figures(whole, drawn(), choice.labels),
+        page,
+    )
+
+
+def present_asked_comparison(
+    runs: Mapping[str, AnyRun], options: CompareOptions, asked: AskedOptions, variants: tuple[Pair, ...] | None
+) -> Presentation:
+    """Differences between runs of replies, or within one. Raises as `compare_asked`."""
+    comparison = compare_asked(asked_runs(of_replies(runs)), options, asked, variants)
+    tables = partial(compared_tables, comparison)
+
+    def page() -> str:
+        from calprobe.presentation.comparison_pages import asked_comparison_page
+
+        return asked_comparison_page(comparison)
+
+    return Presentation(
+        comparison,
+        tables,
+        tables,
+        lambda: [NamedFigure("", partial(draw_differences, compared_forest(comparison)))],
+        page,
+    )
+
+
+def _tables(report: AskedReport, choice: ReportChoice) -> Sequence[Table]:
+    """Those of the runs, of their models side by side, and published ones with one's own rows; of the kinds alone."""
+    tables = [*asked_tables(report)]
+    if report.stated is not None:
+        tables += models_tables(report.stated)
+    if choice.beside is not None:
+        tables += published_tables(choice.beside, report)
+    names = ", ".join(dict.fromkeys(table.kind for table in tables))
+    return tables_of_kinds(tables, choice.tables, f"it has {names}\n{TABLES_NEED}")

@@ -1,0 +1,70 @@
+"""A result with all that is shown of it, whatever kind of runs it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from calprobe.errors import UsageError
+from calprobe.show.tables.types import Table
+
+if TYPE_CHECKING:
+    from calprobe.show.plots import Look
+
+Draw = Callable[["Look"], Any]  # -> a figure of matplotlib
+Tables = Callable[[], Sequence[Table]]
+
+
+class Result(Protocol):
+    """What a command computes."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What `--json` prints."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFigure:
+    """A figure, drawn when it is written."""
+
+    name: str  # in the names of its files; empty where there is one figure alone
+    draw: Draw
+
+
+def no_figures() -> Iterable[NamedFigure | str]:
+    """Of a result that has none."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """A result and what is shown of it; each part is made when it is called for."""
+
+    result: Result
+    tables: Tables  # on a terminal
+    tables_in_files: Tables  # as Markdown, LaTeX and CSV
+    figures: Callable[[], Iterable[NamedFigure | str]] = no_figures  # a str says which figure there is not, and why
+    page: Callable[[], str] | None = None  # as HTML
+    files: Mapping[str, Callable[[str], str]] = field(default_factory=dict)  # by what they hold: file name -> text
+
+
+@dataclass(frozen=True, slots=True)
+class ReportChoice:
+    """What of a report is shown."""
+
+    estimators: tuple[str, ...] | None = None  # None: all
+    metrics: tuple[str, ...] | None = None
+    tables: tuple[str, ...] | None = None  # kinds
+    beside: str | None = None  # published numbers
+    labels: Mapping[str, str] = field(default_factory=dict)  # names that runs were given, by what they are called
+    figures: bool = False  # whether figures will be called for
+    page: bool = False  # likewise
+
+
+def tables_of_kinds(tables: Sequence[Table], kinds: Sequence[str] | None, needs: str) -> Sequence[Table]:
+    """The tables of the kinds; None: all. Raises UsageError for none."""
+    chosen = [table for table in tables if kinds is None or table.kind in kinds]
+    if not chosen:
+        raise UsageError(f"--tables {','.join(kinds or ())}: the report has no such table; {needs}")
+    # A file of numbers leaves out a table of numbers that others have; alone it has them.
+    return chosen if any(table.tidy for table in chosen) else [replace(table, tidy=True) for table in chosen]

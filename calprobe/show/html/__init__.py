@@ -1,0 +1,1 @@
+"""One HTML page that needs nothing else: views of tables and figures, SVG, and the template that holds them."""

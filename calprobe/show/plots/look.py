@@ -1,0 +1,33 @@
+"""How a figure is wanted: its width, its title, what runs are called, a style file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from calprobe.show.plots.style import PAGE_INCHES
+
+NO_LABELS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is asked of a figure beside its numbers.
+
+    >>> Look(width=3.3).title is None
+    True
+    """
+
+    width: float = PAGE_INCHES  # inches
+    title: str | None = None  # above all panels; None: the model where the figure is of one run, else nothing
+    labels: Mapping[str, str] = field(default_factory=lambda: NO_LABELS)  # what runs are called, by the run as typed
+    limited: frozenset[str] = frozenset()  # runs, as typed, of a part of their probe: their names say LIMITED
+    partial: frozenset[str] = frozenset()  # runs, as typed, that are not complete: their names say PARTIAL
+    style: Path | None = None  # a style file of matplotlib, over calprobe's own settings
+    form: Literal["panels", "overlay"] = "panels"  # calibration: a panel for each estimator, or all in one
+
+
+DEFAULT_LOOK = Look()

@@ -1,0 +1,78 @@
+"""What several cells or runs show together: normalisation shifts, averages of recovered shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.metrics import Estimate, bootstrap_mean, recovered_share
+from calprobe.studies.asked.results import (
+    AcrossRuns,
+    AskedRunReport,
+    CellReport,
+    Recovered,
+    Repair,
+    ShiftSummary,
+)
+from calprobe.studies.asked.sizes import sizes_and_spreads
+
+ALL = "all"
+SHIFTS = (0.05, 0.20)  # the study's two sizes of a shift that matters
+
+
+def shift_summaries(cells: Sequence[CellReport], options: AskedOptions) -> tuple[ShiftSummary, ...]:
+    """Of the cells of each variant, then of all of them; none without label probabilities."""
+    shifted = [cell for cell in cells if cell.shift is not None and not math.isnan(cell.shift.value)]
+    variants = list(dict.fromkeys(cell.variant for cell in shifted))
+    groups = {name: [cell for cell in shifted if cell.variant == name] for name in variants}
+    if shifted:
+        groups[ALL] = shifted
+    return tuple(
+        _summary(name, [cell.shift.value for cell in group if cell.shift], options) for name, group in groups.items()
+    )
+
+
+def _summary(name: str, shifts: Sequence[float], options: AskedOptions) -> ShiftSummary:
+    values = np.array(shifts)
+    by_cells = options.by_paper and len(values) > 1
+    return ShiftSummary(
+        of=name,
+        cells=len(values),
+        mean=bootstrap_mean(values, options.resampling) if by_cells else Estimate(float(values.mean())),
+        median=float(np.median(values)),
+        largest=float(values.max()),
+        above_005=float((values > SHIFTS[0]).mean()),
+        above_020=float((values > SHIFTS[1]).mean()),
+    )
+
+
+def across_runs(runs: Sequence[AskedRunReport], options: AskedOptions) -> AcrossRuns | None:
+    """What only several runs show; None of one run."""
+    if len(runs) < 2:
+        return None
+    return AcrossRuns(
+        shifts=shift_summaries([cell for run in runs for cell in run.reports()], options),
+        recovered=tuple(_recovered(runs)),
+        sizes=tuple(sizes_and_spreads(runs)),
+        hidden=tuple(dict.fromkeys(name for run in runs for report in run.sets.values() for name in report.hidden)),
+    )
+
+
+def _recovered(runs: Sequence[AskedRunReport]) -> Iterator[Recovered]:
+    """Both averages, by set and reader, over the cells of all runs."""
+    by_reader: dict[tuple[str, str], list[Repair]] = {}
+    for run in runs:
+        for name, report in run.sets.items():
+            for repair in report.repairs:
+                by_reader.setdefault((name, repair.reader), []).append(repair)
+    for (name, reader), repairs in by_reader.items():
+        yield Recovered(name, reader, len(repairs), *averages(repairs))
+
+
+def averages(repairs: Sequence[Repair]) -> tuple[float, float]:
+    """The recovered share of the mean accuracies, and the mean of the shares."""
+    columns = np.array([(repair.first, repair.repaired, repair.reference) for repair in repairs]).T
+    return float(recovered_share(*columns.mean(axis=1))), float(recovered_share(*columns).mean())

@@ -1,0 +1,127 @@
+"""Cells of asked runs sliced by a column of a user's file: as runs of some of the questions alone would be reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calprobe.cells.asked import Asked, AskedCell, ReadSet
+from calprobe.errors import UsageError
+from calprobe.measures.asked_options import AskedOptions, metrics_of
+from calprobe.measures.covariates import (
+    OF_FACTS,
+    OF_REPLIES,
+    QUESTION_GROUP,
+    Covariate,
+    Group,
+    Key,
+    groups_of,
+)
+from calprobe.measures.estimates import estimates_of
+from calprobe.measures.slices import METRICS, RunSlices, Slice, covariate_slices
+from calprobe.metrics.ranking import AUROC
+from calprobe.metrics.smooth_ece import SMOOTH_ECE
+from calprobe.questions.facts import fact_of
+from calprobe.studies.asked.cell_report import mean_over
+
+SHOWN = (*METRICS, AUROC.name, SMOOTH_ECE.name)
+Value = float | str | None
+Values = Mapping[tuple[str, str], Value]  # by set and question
+
+
+@dataclass(frozen=True, slots=True)
+class SetGroups:
+    """The groups of a set's questions, which all variants share."""
+
+    covariate: Covariate
+    values: Mapping[str, Value]  # by question
+    groups: tuple[tuple[Group, frozenset[str]], ...]  # each with its questions
+
+
+def covariate_values(asked: Asked, covariate: Covariate) -> Values:
+    """The value of every question of a run.
+
+    Raises UsageError where the file's rows are of something else, or all of questions that the run does not have; and
+    where groups are wanted, and no question of the run has one.
+    """
+    if covariate is QUESTION_GROUP:
+        return _groups_of_questions(asked)
+    questions = list(
+        dict.fromkeys(
+            (question_set.name, question.root) for question_set in asked.sets for question in question_set.questions
+        )
+    )
+    # A file may be of all questions, where some were held back as examples or not drawn.
+    values = covariate.of(_ids(asked.label, questions, covariate), asked.label, complete=False)
+    return dict(zip(questions, values, strict=True))
+
+
+def _groups_of_questions(run: Asked) -> Values:
+    groups = {
+        (question_set.name, question.root): question.group or None
+        for question_set in run.sets
+        for question in question_set.questions
+    }
+    if not any(groups.values()):
+        raise UsageError(
+            f"--by group: no question of {run.label} has a group; write one into the question file (key group), or "
+            "give --by FILE:COLUMN"
+        )
+    return groups
+
+
+def _ids(label: str, questions: Sequence[tuple[str, str]], covariate: Covariate) -> list[Key]:
+    """What the covariate's rows call each question."""
+    if covariate.key in OF_REPLIES:
+        return [pair[-len(covariate.key) :] for pair in questions]
+    facts = [fact_of(question) for _, question in questions]
+    if covariate.key == OF_FACTS and any(fact is not None for fact in facts):
+        return [() if fact is None else (fact[0], str(fact[1])) for fact in facts]
+    units = "facts, and no question of this run is one" if covariate.key == OF_FACTS else "subjects"
+    raise UsageError(
+        f"{covariate.file} has values of {units}; for {label} give the column question, and set where sets share ids\n"
+        f"ids are those of `calprobe export {label} --what confidences`"
+    )
+
+
+def set_groups(read: ReadSet, covariate: Covariate, values: Values) -> SetGroups:
+    """The groups of the questions that have an answer under any variant; numbers are cut at quantiles over these."""
+    rows = (row for cell in read.cells.values() for row in cell.table.rows)
+    questions = list(dict.fromkeys(row.question.root for row in rows))
+    by_question = {name: values[read.name, name] for name in questions}
+    names = np.array(questions, object)
+    groups = groups_of(covariate, list(by_question.values()))
+    return SetGroups(covariate, by_question, tuple((group, frozenset(names[group.kept].tolist())) for group in groups))
+
+
+def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> RunSlices:
+    """A cell's numbers in each group that it has answers of, and their trend."""
+    questions = opened.units.group.tolist()
+    values = [found.values[name] for name in questions]
+    named = ((group, [at for at, name in enumerate(questions) if name in members]) for group, members in found.groups)
+    slices = (_slice(group, opened.at(places), options) for group, places in named if places)
+    lacking = len({name for name, value in zip(questions, values, strict=True) if value is None})
+    clusters = None if opened.units.clusters is None else opened.units.group
+    by = found.covariate, values, lacking
+    probabilities = [name for name, estimator in opened.estimators.items() if estimator.scale == "probability"]
+    return covariate_slices(opened.cell, probabilities, slices, by, options.resampling, clusters)
+
+
+def _slice(group: Group, opened: AskedCell, options: AskedOptions) -> Slice:
+    metrics = [metric for metric in metrics_of(replace(options, ace_bins=options.slice_bins)) if metric.name in SHOWN]
+    answers = opened.read.answers
+    return Slice(
+        name=group.name,
+        instances=len(opened.table),
+        chance_accuracy=float(opened.units.chance.mean()),
+        accuracy=mean_over(opened, answers.correct, answers.asked, options),
+        estimators=estimates_of(opened.cell, metrics, options.resampling, smooth=False),
+        ends=group.ends,
+        questions=len(set(opened.units.group.tolist())),
+        coverage={
+            name: mean_over(opened, confidence.read, confidence.asked, options)
+            for name, confidence in opened.confidences.items()
+        },
+    )

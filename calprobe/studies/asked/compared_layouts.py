@@ -1,0 +1,100 @@
+"""The tables of a comparison of asked runs: a row a number, grouped by set and variant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from calprobe.cells.asked_extent import state_of
+from calprobe.measures.compare_results import Contrast
+from calprobe.messages import counted
+from calprobe.show.compare_prose import agreement_shares, contrast_notes
+from calprobe.show.prose import range_note, sentence
+from calprobe.show.tables.comparison import numbers_layout, numbers_of, sides_named
+from calprobe.show.tables.types import Row, Table
+from calprobe.studies.asked.compared import AskedComparison, AskedPair, CellPair
+
+OWN_ANSWERS = (
+    "Each estimator is judged on its own answers: where accuracies differ, Brier and calibration errors do too."
+)
+
+
+def compared_tables(comparison: AskedComparison) -> tuple[Table, ...]:
+    """A table for each pair of runs, or one for the variants of a run."""
+    return tuple(_table(pair, comparison) for pair in comparison.pairs)
+
+
+def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:
+    """What each run is, and how much of it there is."""
+    return tuple(
+        f"{run.label}: {run.model}, {counted(run.questions, 'question')}, {state_of(run.extent)}"
+        for run in comparison.runs
+    )
+
+
+def compared_notes(comparison: AskedComparison) -> Iterator[str]:
+    """What all numbers of a comparison are."""
+    yield (
+        "Each number is of the rows of which A and B both have the reply or the confidence; n below a name counts them "
+        "where they are fewer than all. A request that failed or was not made is in none."
+    )
+    if comparison.options.scores.resampling.n_resamples:
+        yield range_note(comparison.options.scores.resampling, "the questions")
+    yield from contrast_notes(comparison, OWN_ANSWERS)
+    if comparison.by_name:
+        yield f"One estimator of each kind is compared, with one reader; others: {'; '.join(comparison.by_name)}."
+    if any(cell.agreement for pair in comparison.pairs for cell in pair.cells):
+        yield (
+            "Same answer, both right, only A, only B: shares of the rows, by reader. McNemar p: exact, of equal "
+            "accuracy, not corrected; none where questions have several rows."
+        )
+
+
+def _table(pair: AskedPair, comparison: AskedComparison) -> Table:
+    named = sides_named(comparison.contrasts, comparison.options)
+    titles = {metric.name: metric.title for metric in comparison.metrics}
+    sides = () if comparison.within else (f"A {pair.first}, B {pair.second}",)
+    subject = f"variants of {pair.first}" if comparison.within else f"{pair.first} (A) and {pair.second} (B)"
+    return numbers_layout(f"Differences of {subject}", "asked-differences", named).table(
+        (
+            row
+            for cell in pair.cells
+            for contrast in cell.contrasts
+            for row in numbers_of(_head(cell, contrast, titles[contrast.metric]), contrast)
+        ),
+        *(
+            f"{cell.set}, {cell.variants}: {agreement_shares(shares, reader)}"
+            for cell in pair.cells
+            for reader, shares in cell.agreement.items()
+        ),
+        heading=(*compared_heading(comparison), *sides),
+        lead=tuple(sentence(clause) for clause in pair.left_out),
+        general=tuple(compared_notes(comparison)),
+        keys={"run": pair.first} if comparison.within else {"first": pair.first, "second": pair.second},
+    )
+
+
+def _head(cell: CellPair, contrast: Contrast, title: str) -> Row:
+    keys = {
+        "set": cell.set,
+        "first_variant": cell.first,
+        "second_variant": cell.second,
+        _kind(contrast, cell): str(contrast.estimator),
+        "metric": contrast.metric,
+    }
+    return Row(f"{contrast.estimator} {title}", group=_title(cell), note=_fewer(contrast, cell), keys=keys)
+
+
+def _title(cell: CellPair) -> str:
+    rows = "" if cell.rows == cell.questions else f", {cell.rows:,} rows"
+    alone = f"; only in A {cell.alone[0]:,}, only in B {cell.alone[1]:,}" if any(cell.alone) else ""
+    return f"{cell.set}, {cell.variants}: {counted(cell.questions, 'question')}{rows}{alone}"
+
+
+def _kind(contrast: Contrast, cell: CellPair) -> str:
+    return "reader" if contrast.estimator in cell.agreement else "estimator"
+
+
+def _fewer(contrast: Contrast, cell: CellPair) -> str:
+    """How many rows a number is of, where it is not all."""
+    rows = cell.counts[str(contrast.estimator)]
+    return "" if rows == cell.rows else f"n {rows:,}"

@@ -1,0 +1,230 @@
+"""What figures and pages of asked runs show: reliability diagrams, accuracies by reader, matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calprobe.curves.calibration import Calibration
+from calprobe.curves.calibration_figure import draw_calibration
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.run_names import NO_STATES, last_names
+from calprobe.metrics import Estimate
+from calprobe.show.kinds.budget_figure import BudgetPanel
+from calprobe.show.kinds.grouped_boxes import GroupedBoxes
+from calprobe.show.kinds.grouped_dots import GroupedDots
+from calprobe.show.kinds.matrix_figure import Matrix
+from calprobe.show.kinds.share_figure import EXACT, SHARES, SharePanel
+from calprobe.show.kinds.size_figure import SizePanel, SizeSeries
+from calprobe.show.kinds.stacked_shares import StackedShares
+from calprobe.show.marks import Drawable
+from calprobe.show.plots.paper import draw
+from calprobe.studies.asked.answer_figures import length_panels, value_panels
+from calprobe.studies.asked.perturbation_figures import perturbation_panels
+from calprobe.studies.asked.reliability_curves import run_calibration
+from calprobe.studies.asked.results import AcrossRuns, AskedRunReport, CellReport, SetReport, SizeAndSpread, SizePoint
+from calprobe.studies.labels.figures import use_panels
+from calprobe.studies.stated.figures import StatedPictures, stated_pictures
+from calprobe.studies.wording.results import CellBudget
+
+if TYPE_CHECKING:
+    from calprobe.show.plots import Look
+
+Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """The figures of one run, as numbers."""
+
+    calibration: Calibration  # by set, pooled over the variants that are read well enough; `run` is the set's name
+    readers: tuple[GroupedDots, ...]  # by set: accuracies by variant and reader
+    matrices: tuple[Matrix, ...]  # of several sets
+    budgets: tuple[BudgetPanel, ...] = ()  # by set, variant and number of answers
+    shares: tuple[SharePanel, ...] = ()  # by set, variant and way to put answers as points
+    stated: StatedPictures | None = None  # of a run that asks for confidences by several prompts
+    labels: tuple[GroupedDots, ...] = ()  # of a run of label probabilities, by set and design
+    perturbed: tuple[GroupedDots, ...] = ()  # by set: accuracy and AUROC of variants with samples
+    values: tuple[StackedShares, ...] = ()  # by confidence that was asked for: how often each value comes
+    lengths: tuple[GroupedBoxes, ...] = ()  # tokens of answers, and of thoughts
+
+    def drawn(self) -> Iterator[tuple[str, Drawn]]:
+        """The kinds of figures that there is something to draw of, each with the function that draws it."""
+        if self.calibration.lines and self.stated is None:  # ten prompts have panels of their own
+            yield "reliability", lambda look: draw_calibration(self.calibration, replace(look, form="overlay"))
+        kinds: Mapping[str, Sequence[Drawable]] = {
+            "readers": self.readers,
+            "matrix": self.matrices,
+            "budget": self.budgets,
+            "wording": self.shares,
+            "labels": self.labels,
+            "perturbations": self.perturbed,
+            "values": self.values,
+            "lengths": self.lengths,
+        }
+        yield from ((kind, partial(draw, panels)) for kind, panels in kinds.items() if panels)
+        if self.stated is not None:
+            yield from self.stated.drawn()
+
+
+def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
+    """The figures of one run."""
+    return Pictures(
+        run_calibration(run, options),
+        tuple(_readers(report) for report in run.sets.values()),
+        tuple(matrices(run)),
+        budget_panels(run),
+        share_panels(run),
+        None if run.stated is None else stated_pictures(run.stated, run.cells, options),
+        () if run.labels is None else use_panels(run.labels),
+        perturbation_panels(run),
+        () if run.stated is not None else value_panels(run),  # ten prompts have a distribution of their own
+        length_panels(run),
+    )
+
+
+def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:
+    """A panel for each budget, in the reading that all of them have and that isolates the uncertainty best."""
+    cells = [(report, cell) for report in run.sets.values() for cell in report.cells.values() if cell.budgets]
+    readings = [
+        {auroc.reading for auroc in budget.aurocs if np.isfinite(auroc.value.value)}
+        for _, cell in cells
+        for budget in cell.budgets
+    ]
+    reading = next(
+        (name for name in ("greedy", "majority", "pooled") if all(name in names for names in readings)), "pooled"
+    )
+    measures = list(
+        dict.fromkeys(auroc.measure for _, cell in cells for budget in cell.budgets for auroc in budget.aurocs)
+    )
+    panels = (
+        _budget_panel(f"{report.name}, {cell.variant}: {budget.answers} answers", budget, reading, measures)
+        for report, cell in cells
+        for budget in cell.budgets
+        if budget.aurocs
+    )
+    # Where all answers are right, or all wrong, there is no AUROC to draw.
+    return tuple(
+        panel
+        for panel in panels
+        if any(estimate and np.isfinite(estimate.value) for row in panel.values for estimate in row)
+    )
+
+
+def _budget_panel(title: str, budget: CellBudget, reading: str, measures: Sequence[str]) -> BudgetPanel:
+    estimates = {(auroc.measure, auroc.plan): auroc.value for auroc in budget.aurocs if auroc.reading == reading}
+    names = [name for name in measures if any(measure == name for measure, _ in estimates)]
+    return BudgetPanel(
+        title,
+        reading,
+        tuple(map(str, budget.plans)),
+        tuple(names),
+        tuple(measures.index(name) for name in names),
+        tuple(tuple(estimates.get((name, plan)) for plan in budget.plans) for name in names),
+    )
+
+
+def share_panels(run: AskedRunReport) -> tuple[SharePanel, ...]:
+    """A panel for each way to put answers as points, where plans with all wordings differ in their samples."""
+    return tuple(
+        panel
+        for report in run.sets.values()
+        for cell in report.cells.values()
+        for points in dict.fromkeys(share.points for budget in cell.budgets for share in budget.shares)
+        if (panel := _share_panel(f"{report.name}, {cell.variant}: {points}", cell, points)) is not None
+    )
+
+
+def _share_panel(title: str, cell: CellReport, points: str) -> SharePanel | None:
+    shares = {share.plan: share for budget in cell.budgets for share in budget.shares if share.points == points}
+    most = max(plan.wordings for plan in shares)
+    plans = sorted((plan for plan in shares if plan.wordings == most), key=lambda plan: plan.samples)
+    if len(plans) < 2:
+        return None
+    exact = next((wording.share for wording in cell.wording if wording.points == EXACT and points == "one_hot"), None)
+    return SharePanel(
+        title,
+        most,
+        tuple(plan.samples for plan in plans),
+        {name: tuple((shares[p].means[name], shares[p].deviations[name]) for p in plans) for name in SHARES},
+        {} if exact is None else {name: getattr(exact, name) for name in SHARES},
+    )
+
+
+def _readers(report: SetReport) -> GroupedDots:
+    cells = list(report.cells.values())
+    accuracy = tuple(
+        tuple(cell.accuracy[name].value if name in cell.accuracy else None for name in report.readers) for cell in cells
+    )
+    chance = float(np.mean([cell.chance for cell in cells])) if cells else float("nan")
+    return GroupedDots(report.name, "accuracy", "variant", tuple(report.cells), report.readers, accuracy, chance)
+
+
+MatrixValue = Callable[[CellReport], Estimate | None]
+
+
+def matrix_values(run: AskedRunReport) -> Iterator[tuple[str, str, MatrixValue]]:
+    """What a matrix of variants by sets can show: its title, the metric's name, and the value of a cell."""
+    cells = list(run.reports())
+    readers = dict.fromkeys(cell.reader for cell in cells)
+    yield f"Accuracy by {', '.join(readers)}", "accuracy", lambda cell: cell.accuracy[cell.reader].value
+    if any(cell.shift is not None for cell in cells):
+        yield "Normalisation shift", "shift", lambda cell: cell.shift
+    stated = dict.fromkeys(name for cell in cells for name in cell.overconfidence)
+    for name in stated if run.stated is None else ():
+        yield f"Parse rate, {name}", f"parse_rate_{name}", _rate(name)
+
+
+def _rate(name: str) -> MatrixValue:
+    return lambda cell: cell.estimators[name].coverage if name in cell.estimators else None
+
+
+def matrices(run: AskedRunReport) -> Iterator[Matrix]:
+    """Variants by sets, of a run with several sets; none of one set."""
+    sets = list(run.sets.values())
+    if len(sets) < 2:
+        return
+    variants = tuple(dict.fromkeys(variant for report in sets for variant in report.cells))
+    for title, name, value in matrix_values(run):
+        rows = tuple(tuple(_number(report, variant, value) for report in sets) for variant in variants)
+        yield Matrix(name, title, variants, tuple(report.name for report in sets), rows)
+
+
+def _number(report: SetReport, variant: str, value: MatrixValue) -> float:
+    estimate = value(report.cells[variant]) if variant in report.cells else None
+    return float("nan") if estimate is None else estimate.value
+
+
+def size_panels(across: AcrossRuns | None, states: Mapping[str, str] = NO_STATES) -> tuple[SizePanel, ...]:
+    """Size against spread, a panel for each set; none without two runs of known size. `states`: as `states_of`."""
+    by_set: dict[str, list[SizeAndSpread]] = {}
+    for size in across.shown_sizes if across is not None else ():
+        by_set.setdefault(size.set, []).append(size)
+    readers = list(dict.fromkeys(size.reader for sizes in by_set.values() for size in sizes))
+    return tuple(_size_panel(name, sizes, readers, states) for name, sizes in by_set.items())
+
+
+def _size_panel(
+    name: str, sizes: Sequence[SizeAndSpread], readers: Sequence[str], states: Mapping[str, str]
+) -> SizePanel:
+    by_run: dict[str, SizePoint] = {point.run: point for size in sizes for point in size.points}
+    points = sorted(by_run.values(), key=lambda point: point.size.parameters)
+    models, folders = [point.model for point in points], last_names([point.run for point in points])
+    series = []
+    for size in sizes:
+        spreads = {point.run: point.spread for point in size.points}
+        values = tuple(spreads.get(point.run, Estimate(float("nan"))) for point in points)
+        series.append(SizeSeries(size.reader, readers.index(size.reader), values, size.rho))
+    return SizePanel(
+        title=name,
+        names=tuple(
+            (p.model if models.count(p.model) == 1 else folders[p.run]) + states.get(p.run, "") for p in points
+        ),
+        models=tuple(models),
+        parameters=tuple(point.size.parameters for point in points),
+        series=tuple(series),
+    )

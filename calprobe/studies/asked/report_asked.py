@@ -1,0 +1,85 @@
+"""From questions and replies to a report: every number of asked runs is computed below this, none where it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from calprobe.cells.asked import Asked, ReadSet, format_changes, read_sets, usual_variants
+from calprobe.cells.cell_readers import check_used
+from calprobe.errors import UsageError
+from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions, metrics_of
+from calprobe.studies.answers.numbers import answer_study
+from calprobe.studies.asked.across import across_runs, shift_summaries
+from calprobe.studies.asked.asked_report import AskedReport
+from calprobe.studies.asked.asked_slices import Values, cell_slices, covariate_values, set_groups
+from calprobe.studies.asked.cell_report import report_cell
+from calprobe.studies.asked.disclosing import disclosure
+from calprobe.studies.asked.results import AskedRunReport, SetReport
+from calprobe.studies.asked.set_report import OpenedSet, report_set
+from calprobe.studies.labels.numbers import label_study
+from calprobe.studies.stated.numbers import stated_run
+
+
+def report_asked(runs: Iterable[Asked], options: AskedOptions = DEFAULT_ASKED) -> AskedReport:
+    """Accuracy by reader, estimators with their coverage, shift, overconfidence, spread and repairs of asked runs.
+
+    Raises UsageError for a reader that reads none of the replies, for plans or calibrated uncertainties that no cell
+    has, and for a run called `across` beside others.
+    """
+    reports = tuple(report_asked_run(run, options) for run in runs)
+    check_used(options.readers, [name for run in reports for cell in run.reports() for name in cell.accuracy])
+    _check_made(reports, options)
+    across = across_runs(reports, options)
+    if across is not None and any(run.label == "across" for run in reports):
+        raise UsageError("a run cannot be called 'across', which is a key of the report; give it another name")
+    return AskedReport(reports, metrics_of(options), options, across)
+
+
+def _check_made(runs: Iterable[AskedRunReport], options: AskedOptions) -> None:
+    """Raise UsageError for what was asked for, and none of the cells has."""
+    cells = [cell for run in runs for cell in run.reports()]
+    if options.budget and not any(cell.budgets for cell in cells):
+        numbers = ",".join(map(str, options.budget))
+        raise UsageError(
+            f"--budget {numbers}: most questions have fewer answers; give a smaller number, or ask for more --samples "
+            "or --wordings"
+        )
+    if options.calibrate and not any(name.endswith(f".{options.calibrate}") for c in cells for name in c.estimators):
+        raise UsageError(
+            f"--calibrate {options.calibrate}: no uncertainty of several answers that could be read to one question; "
+            "leave it out, ask for --samples, or look at the answers with `calprobe export --what readings`"
+        )
+
+
+def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
+    """The numbers of one run."""
+    read = list(read_sets(asked, options))
+    values = None if options.by is None else covariate_values(asked, options.by)
+    sets = {of_set.name: _set(of_set, asked, options, values) for of_set in read}
+    cells = [cell for of_set in sets.values() for cell in of_set.cells.values()]
+    opened = tuple(cell for of_set in read for cell in of_set.cells.values())
+    return AskedRunReport(
+        label=asked.label,
+        model=asked.model,
+        size=asked.size,
+        questions=sum(of_set.questions for of_set in read),
+        extent=asked.extent,
+        sets=sets,
+        shifts=shift_summaries(cells, options),
+        disclosure=disclosure(asked, sets, options),
+        cells=opened,
+        stated=stated_run(asked, opened, options),
+        labels=label_study(asked, opened, options),
+        answers=answer_study(asked, opened, options),
+    )
+
+
+def _set(read: ReadSet, run: Asked, options: AskedOptions, values: Values | None) -> SetReport:
+    reports = {variant: report_cell(cell, options) for variant, cell in read.cells.items()}
+    if options.by is not None and values is not None:
+        groups = set_groups(read, options.by, values)
+        slices = {variant: cell_slices(cell, groups, options) for variant, cell in read.cells.items()}
+        reports = {variant: replace(report, slices=slices[variant]) for variant, report in reports.items()}
+    opened = OpenedSet(read, reports, format_changes(run, read.cells), usual_variants(run, read.cells))
+    return report_set(opened, options)

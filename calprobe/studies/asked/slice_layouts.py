@@ -1,0 +1,96 @@
+"""Tables of the slices of a set: a row a group of a covariate, grouped by variant; its trend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from calprobe.confidence.estimator import Scale
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.slices import RunSlices, Slice
+from calprobe.measures.trends import Trend
+from calprobe.metrics.ranking import AUROC
+from calprobe.show.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, trend_note
+from calprobe.show.tables.layout import Cells, Layout, below, cells, each, where
+from calprobe.show.tables.slices import trend_columns
+from calprobe.show.tables.types import Row, Table
+from calprobe.studies.asked.results import SetReport
+
+OF_SCALE: dict[Scale, dict[str, str]] = {"probability": COVARIATE_METRICS, "uncertainty": {AUROC.name: AUROC.title}}
+Record = TypeVar("Record")
+
+
+def slices_tables(report: SetReport, options: AskedOptions) -> Iterator[Table]:
+    """The slices of every variant, and where they are of numbers, the trend with these."""
+    slices = {variant: cell.slices for variant, cell in report.cells.items() if cell.slices is not None}
+    if not slices:
+        return
+    readers = dict.fromkeys(cell.reader for variant, cell in report.cells.items() if variant in slices)
+    scales = {name: estimator.scale for cell in report.cells.values() for name, estimator in cell.estimators.items()}
+    yield _slices(slices, scales, list(readers), options)
+    if any(of_cell.trends for of_cell in slices.values()):
+        yield _trends(slices)
+
+
+def _slices(
+    slices: Mapping[str, RunSlices], scales: Mapping[str, Scale], readers: Sequence[str], options: AskedOptions
+) -> Table:
+    first = next(iter(slices.values()))
+    all_slices = [slice_ for of_cell in slices.values() for slice_ in of_cell.slices]
+    estimators = dict.fromkeys(name for slice_ in all_slices for name in slice_.estimators)
+    layout = Layout[Slice].given(
+        f"Accuracy and calibration by {first.by}",
+        "by",
+        first.by,
+        cells("n", "n", lambda slice_: slice_.instances),
+        # Samples of a question are several rows.
+        *where(lambda slice_: slice_.sampled, cells("questions", "questions", lambda slice_: slice_.questions)),
+        cells("accuracy", "accuracy", lambda slice_: slice_.accuracy),
+        cells("chance", "chance", lambda slice_: slice_.chance_accuracy),
+        *(column for place, name in enumerate(estimators, 1) for column in _of(name, scales[name], place)),
+        kind="slices",
+    )
+    groups = max(sum(slice_.ends is not None for slice_ in of_cell.slices) for of_cell in slices.values())
+    lacking = max(of_cell.lacking for of_cell in slices.values())
+    sizes = {
+        slice_.name: min(alike.instances for alike in all_slices if alike.name == slice_.name) for slice_ in all_slices
+    }
+    named = {variant: {slice_.name: slice_ for slice_ in of_cell.slices} for variant, of_cell in slices.items()}
+    return layout.of_rows(
+        _rows(named, first.by, "slice"),
+        *(() if first.covariate is None else covariate_notes(first.covariate, groups, lacking, "question")),
+        f"Accuracy: by {', '.join(readers)}, the reader that confidences go by.",
+        *slice_ace_notes(options.slice_bins, sizes),
+    )
+
+
+def _of(name: str, scale: Scale, place: int) -> tuple[Cells[Slice], ...]:
+    return each(
+        OF_SCALE[scale],
+        lambda slice_, metric: slice_.estimators[name].get(metric) if name in slice_.estimators else None,
+        lambda metric: {"estimator": name, "metric": metric},
+        heading=name,
+        priority=place,
+    )
+
+
+def _rows(records: Mapping[str, Mapping[str, Record]], by: str, key: str) -> Iterator[tuple[Row, Record]]:
+    """Grouped by variant, where there are several."""
+    for row, record in below(records, key):
+        keys = {"covariate": by, **row.keys}
+        yield replace(row, group=row.group if len(records) > 1 else "", keys=keys), record
+
+
+def _trends(slices: Mapping[str, RunSlices]) -> Table:
+    by = next(iter(slices.values())).by
+    layout = Layout[Trend].given(
+        f"Trend with {by}",
+        "trend",
+        f"rho with {by}",
+        *trend_columns(lambda trend: trend),
+        notes=(trend_note("questions", "All samples count. Something that goes with it can be the cause."),),
+        kind="slices",
+    )
+    trends = {variant: of_cell.trends for variant, of_cell in slices.items()}
+    return layout.of_rows(_rows(trends, by, "estimator"))

@@ -1,0 +1,1 @@
+"""The study of label probabilities under several designs: masses, permutations, selection bias."""

@@ -1,0 +1,84 @@
+"""The numbers that a run is known by in a list: how often it is right, and how far its confidence is from that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from calprobe.cells.asked import Asked
+from calprobe.cells.asked_folder import asked_of
+from calprobe.cells.scored import ScoredRun, scored_run
+from calprobe.confidence import BASE
+from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
+from calprobe.measures.json_values import number_json
+from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
+from calprobe.metrics import Estimate, Resampling, bootstrap, standard_metrics
+from calprobe.metrics.error_shown import ERRORS, ErrorName, chance_shown, error_shown, with_chance
+from calprobe.runs import AskedRun, Run
+from calprobe.studies.asked.overall import overall_read
+
+
+@dataclass(frozen=True, slots=True)
+class RunHeadline:
+    """Accuracy and calibration error of a run, without intervals; None for what it has not."""
+
+    n: int  # instances; of replies, rows of the usual variants that have the confidence
+    accuracy: float | None  # of replies the mean over sets and variants, of the answers that the confidence is of
+    ace: float | None
+    ece: float | None
+    error: ErrorName  # the one of both that stands for the run
+    if_calibrated: float | None  # that error by chance alone, if perfectly calibrated; None from 1,000 questions on
+    p: float | None  # likewise; None also of several sets or variants
+    of: str  # estimator, or reader of replies without any confidence
+    left_out: tuple[str, ...] = ()  # variants of another form of reply, or order of options
+
+
+NOTHING = RunHeadline(0, None, None, None, "ace", None, None, "")
+
+
+def headline_of(run: Run | AskedRun) -> RunHeadline:
+    """The headline of a run as far as it has got: over its complete relations, or the replies that are there.
+
+    Raises CalprobeError as `Run.table`, and where the questions of a run of replies are missing or damaged.
+    """
+    if isinstance(run, AskedRun):
+        return asked_headline(asked_of(str(run.path), run))
+    return scored_headline(scored_run(str(run.path), run, DEFAULT_OPTIONS))
+
+
+def scored_headline(run: ScoredRun, options: ReportOptions = DEFAULT_OPTIONS) -> RunHeadline:
+    """By the estimator whose predictions are the run's: base, else its first one."""
+    name = BASE if BASE in run.estimators else next(iter(run.estimators), None)
+    if name is None or not len(run.instances):
+        return NOTHING
+    confidence = run.confidence(name)
+    resampling = options.resampling if chance_shown(len(run.instances), options.resampling) else Resampling(0)
+    names = [metric for error in ERRORS for metric in with_chance(error)]
+    metrics = bootstrap(
+        [metric for metric in standard_metrics(options.ace_bins) if metric.name in names],
+        confidence.confidence,
+        confidence.correct,
+        resampling,
+        run.clusters,
+    )
+    accuracy = {"accuracy": Estimate(float(confidence.correct.mean()))}
+    return _headline(len(run.instances), metrics | accuracy, error_shown(few_values=False), name)
+
+
+def asked_headline(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> RunHeadline:
+    """By the estimator that stands for the run, in the mean over its usual variants: see `Overall`."""
+    overall = overall_read(asked, options)
+    if overall is None:
+        return NOTHING
+    headline = _headline(overall.rows, overall.metrics, overall.error, overall.of)
+    if not chance_shown(overall.questions, options.resampling):
+        headline = replace(headline, if_calibrated=None, p=None)
+    return replace(headline, left_out=overall.left_out)
+
+
+def _headline(rows: int, metrics: Mapping[str, Estimate], error: ErrorName, of: str) -> RunHeadline:
+    def value(name: str) -> float | None:
+        return number_json(metrics[name].value) if name in metrics else None
+
+    _, if_calibrated, p = with_chance(error)
+    return RunHeadline(rows, value("accuracy"), value("ace"), value("ece"), error, value(if_calibrated), value(p), of)

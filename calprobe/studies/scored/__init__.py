@@ -1,0 +1,1 @@
+"""Reports of scored runs: accuracy, calibration and intervals of each estimator, slices, answers one by one."""

@@ -1,0 +1,158 @@
+"""Tables beside the estimators' own: the three intervals of headline numbers, and recalibrated confidences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from calprobe.measures.headline_intervals import METRICS as HEADLINES
+from calprobe.measures.headline_intervals import DrawnBy, HeadlineIntervals
+from calprobe.measures.number_text import interval, number, signed, signed_interval
+from calprobe.measures.recalibrated import EstimatorMaps, RunRecalibration
+from calprobe.metrics import Estimate
+from calprobe.metrics.calibration_map import PARAMETERS, CalibrationMap
+from calprobe.show.prose import size_and_state
+from calprobe.show.tables.labels import TableName, of_run
+from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells
+from calprobe.show.tables.types import Better, Column, Row, Table
+from calprobe.studies.scored.results import RunReport
+from calprobe.words import Recalibration
+
+INTERVALS: dict[DrawnBy, str] = {
+    "instances": "other facts",
+    "relation": "other relations",
+    "within-relation": "within these",
+}
+TITLES = {"accuracy": "accuracy", "confidence_gap": "conf - acc", "ace": "ACE", "brier": "Brier"}
+SIGNED = "confidence_gap"
+OF_FOLDS = {"least fold": min, "largest fold": max}
+BESIDE = {"ace": "ACE", "brier": "Brier", "nll": "NLL", "auroc": "AUROC"}
+
+FORMULAS: dict[Recalibration, str] = {
+    "isotonic": "Steps: different values of the non-decreasing map; --format json has its knots.",
+    "platt": "sigmoid(a + b logit f).",
+    "beta": "sigmoid(a log f - b log(1 - f) + c).",
+    "temperature": "sigmoid(logit(f) / T).",
+}
+
+
+def intervals_table(run: RunReport, name: TableName) -> Table | None:
+    """A row a headline number: its value, and its interval by each kind of resamples; None with few relations."""
+    if run.intervals is None:
+        return None
+    return Layout[_Headline](
+        f"Three 95 % intervals of headline numbers of {name.of}: {size_and_state(run.facts)}.",
+        f"{name.label}-intervals",
+        "95 % interval for",
+        lambda row: Row(row.label),
+        (Cells(Column("value"), lambda row: row.value), *(_interval(title, kind) for kind, title in INTERVALS.items())),
+        ("Other relations: relations drawn completely. Within these: other facts of these relations.",),
+        more={**UNRANKED, "tidy": False},
+    ).table(_headlines(run.intervals))
+
+
+@dataclass(frozen=True, slots=True)
+class _Headline:
+    """A headline number as text, with its interval by each kind of resamples."""
+
+    label: str
+    value: str
+    intervals: Mapping[DrawnBy, str]
+
+
+def _headlines(intervals: Mapping[DrawnBy, HeadlineIntervals]) -> Iterator[_Headline]:
+    first = intervals["instances"]
+    if first.bear_score is not None:
+        ends = {kind: interval(drawn.bear_score) if drawn.bear_score else "" for kind, drawn in intervals.items()}
+        yield _Headline("mean accuracy", number(first.bear_score.value), ends)
+    for estimator, metrics in first.estimators.items():
+        for metric in HEADLINES:
+            value, spelled = (signed, signed_interval) if metric == SIGNED else (number, interval)
+            ends = {kind: spelled(drawn.estimators[estimator][metric]) for kind, drawn in intervals.items()}
+            yield _Headline(f"{estimator} {TITLES[metric]}", value(metrics[metric].value), ends)
+
+
+def _interval(title: str, kind: DrawnBy) -> Cells[_Headline]:
+    return Cells(Column(title), lambda row: row.intervals[kind])
+
+
+def recalibration_table(run: RunReport, name: TableName) -> Table | None:
+    """A row an estimator: four metrics before and after recalibration; None unless asked for."""
+    recalibration = run.recalibrated
+    if recalibration is None:
+        return None
+    before = {estimator.name: estimator.metrics for estimator in run.estimators}
+    titles = {name: title for name, title in BESIDE.items() if any(name in metrics for metrics in before.values())}
+    where = "on other relations" if recalibration.given is None else f"by {recalibration.given.file}"
+    return Layout[str](
+        f"Calibration of {name.of} on {run.manifest.probe.name} before and after recalibration "
+        f"({recalibration.method}) {where}: {size_and_state(run.facts)}.",
+        f"{name.label}-recalibrated",
+        "estimator",
+        lambda estimator: Row(estimator, keys={"estimator": estimator}),
+        tuple(column for metric, title in titles.items() for column in _beside(metric, title, before, recalibration)),
+        tuple(_map_notes(recalibration)),
+        more=UNRANKED,
+    ).table(recalibration.estimators, **of_run(run.facts))
+
+
+def _beside(
+    metric: str, title: str, before: Mapping[str, Mapping[str, Estimate]], recalibration: RunRecalibration
+) -> Iterator[Cells[str]]:
+    """A metric's columns by estimator, before and after; nothing after where nothing was before."""
+    better: Better = "larger" if metric == "auroc" else "smaller"
+    yield cells("before", metric, lambda name: before[name].get(metric), better, heading=title)
+    yield cells(
+        recalibration.method,
+        f"{metric}_{recalibration.method}",
+        lambda name: recalibration.estimators[name][metric] if metric in before[name] else None,
+        better,
+        heading=title,
+    )
+
+
+def _map_notes(recalibration: RunRecalibration) -> Iterator[str]:
+    """Where the maps come from."""
+    if recalibration.given is None:
+        yield "Maps are fitted in five folds of complete relations; a failed prediction keeps confidence 0."
+        return
+    yield (
+        f"Maps of {recalibration.given.file}, fitted on {recalibration.given.fitted_on.described()}; "
+        "what failed keeps confidence 0."
+    )
+    if not recalibration.held_out:
+        yield "NOT HELD OUT: the maps were fitted on this model and probe; only other facts would test them."
+
+
+def maps_table(run: RunReport, name: TableName) -> Table | None:
+    """A row an estimator: the parameters of its map, fitted on all facts and by fold; None unless asked for."""
+    recalibration = run.recalibrated
+    if recalibration is None or not recalibration.maps:
+        return None
+    folds = any(maps.folds for maps in recalibration.maps.values())
+    titles = ("all facts", "least fold", "largest fold") if folds else ("of the file",)
+    parameters = PARAMETERS[recalibration.method] or ("steps",)
+    return Layout[str](
+        f"Maps of the confidences of {name.of} on {run.manifest.probe.name} ({recalibration.method}).",
+        f"{name.label}-maps",
+        "map of",
+        lambda estimator: Row(estimator, keys={"estimator": estimator}),
+        tuple(_parameter(parameter, title, recalibration.maps) for parameter in parameters for title in titles),
+        (f"{FORMULAS[recalibration.method]} -: all get the share right, since no map could be fitted.",),
+        more=UNRANKED,
+    ).table(recalibration.maps, **of_run(run.facts))
+
+
+def _parameter(parameter: str, title: str, maps: Mapping[str, EstimatorMaps]) -> Cells[str]:
+    """A parameter by estimator: of the map of all facts, the least or the largest of the folds'; none of a constant."""
+
+    def value(fitted: CalibrationMap) -> float | None:
+        return fitted.steps or None if parameter == "steps" else fitted.parameters.get(parameter)
+
+    def cell(estimator: str) -> float | None:
+        if title not in OF_FOLDS:
+            return value(maps[estimator].all)
+        values = [defined for fold in maps[estimator].folds if (defined := value(fold)) is not None]
+        return OF_FOLDS[title](values) if values else None
+
+    return cells(title, f"map_{parameter}_{title.replace(' ', '_')}", cell, heading=parameter)

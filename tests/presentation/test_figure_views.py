@@ -1,0 +1,28 @@
+"""What stands below the page's figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import curve_samples
+
+from calprobe.analysis import Report, ReportOptions
+from calprobe.curves import KINDS
+from calprobe.metrics import Estimate
+from calprobe.presentation.figure_views import OF_A_RUN, figures_across
+from calprobe.studies.scored.contents import ReportContents
+
+
+def test_a_correlation_has_its_sign_and_an_interval_that_reads() -> None:
+    found = curve_samples.accuracy_ace(5, ("base",))
+    known = replace(found.correlations[0], rho=Estimate(-0.9, -0.996, -0.169))
+    report = Report((), (), ReportOptions())
+    across = {found.kind: replace(found, correlations=(known,))}
+    (figure,) = figures_across(ReportContents(report, across=across))
+    assert figure.caption.endswith("Spearman's rank correlation: base -0.9000 (-.996 to -.169).")
+
+
+def test_every_kind_that_a_report_shows_of_a_run_is_on_the_page() -> None:
+    assert set(OF_A_RUN) == {
+        name for name, kind in KINDS.items() if kind.of_report is not None and kind.fewest_runs == 1
+    }

@@ -1,0 +1,95 @@
+"""The numbers that stand for a run of replies: the same in lists, overviews and on its page, and without what reports
+leave out of means.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from coarse_smoothing import coarse_smoothing
+
+from calprobe.cells.asked_folder import asked_of
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.metrics import Resampling
+from calprobe.presentation.overview_page import task_page
+from calprobe.runs import open_asked
+from calprobe.studies.asked.asked_report import AskedReport
+from calprobe.studies.asked.overall import overall_of, overall_read
+from calprobe.studies.asked.report_asked import report_asked
+from calprobe.studies.overview.headlines import asked_headline
+from calprobe.studies.overview.overview_tables import sides_table
+from calprobe.studies.overview.overviews import OverviewOptions, Task, overview, report_task
+
+RUN = Path(__file__).parents[1] / "golden" / "runs" / "audit"  # tiny-chat, 12 questions, five variants
+USUAL = ("surface_paraphrase", "instruction_reorder", "fewshot_3", "implicit_framing")
+OPTIONS = AskedOptions(resampling=Resampling(20))
+
+
+@pytest.fixture(scope="module")
+def report() -> AskedReport:
+    with coarse_smoothing():
+        return report_asked([asked_of("audit", open_asked(RUN))], OPTIONS)
+
+
+def mean_over(report: AskedReport, variants: tuple[str, ...], metric: str) -> float:
+    cells = report.runs[0].sets["mini"].cells
+    return sum(cells[name].estimators["label"].metrics[metric].value for name in variants) / len(variants)
+
+
+def test_means_leave_out_the_variants_of_another_form(report: AskedReport) -> None:
+    found = overall_of(report.runs[0])
+    assert found is not None
+    assert (found.of, found.rows, found.asked, found.cells) == ("label", 48, 48, 4)
+    assert found.left_out == ("format_change",)
+    assert report.runs[0].sets["mini"].usual == USUAL
+    for name in ("accuracy", "ace", "ece", "brier", "auroc", "ece_if_calibrated"):
+        assert found.metrics[name].value == pytest.approx(mean_over(report, USUAL, name))
+        assert math.isnan(found.metrics[name].low), "a mean over variants has no interval"
+    assert found.metrics["ace"].value != pytest.approx(mean_over(report, (*USUAL, "format_change"), "ace"), abs=0.01)
+    assert found.error == "ece", "stated confidences have few values"
+    assert math.isnan(found.metrics["ece_p"].value), "p-values have no mean"
+
+
+def test_lists_overviews_and_pages_show_the_same_numbers(report: AskedReport) -> None:
+    found = overall_of(report.runs[0])
+    assert found is not None
+    asked = asked_of("audit", open_asked(RUN))
+    assert overall_read(asked, OPTIONS) == found
+    headline = asked_headline(asked, OPTIONS)
+    accuracy, ece = found.metrics["accuracy"].value, found.metrics["ece"].value
+    assert (headline.accuracy, headline.ece, headline.error, headline.n) == (accuracy, ece, "ece", 48)
+    assert (headline.if_calibrated, headline.p) == (found.metrics["ece_if_calibrated"].value, None)
+    options = OverviewOptions(asked=OPTIONS)
+    with coarse_smoothing():
+        task = report_task(Task("mini", {"tiny-chat": str(RUN)}), options).overview
+    (side,) = task.sides
+    assert (side.accuracy.value, side.metrics["ece"].value, side.of, side.n) == (accuracy, ece, "label", 48)
+    table = sides_table(overview("runs", [task], options))
+    titles = ["n", "accuracy", "ECE", "if cal.", "p", "Brier", "AUROC", "of"]
+    assert [column.title for column in table.columns] == titles
+    assert "mini: means leave out format_change, of another form of reply or order of options." in table.notes
+    with coarse_smoothing():
+        page = task_page(report, options)
+    head = page[page.index('<dl class="numbers">') :][:2000]
+    assert f"{accuracy:.4f}" in head
+    assert f"{ece:.4f}" in head
+    assert f"{headline.if_calibrated:.4f} if calibrated" in head
+
+
+def test_one_variant_has_intervals_and_p(report: AskedReport) -> None:
+    alone = AskedOptions(resampling=Resampling(20), variants=("surface_paraphrase",))
+    found = overall_read(asked_of("audit", open_asked(RUN)), alone)
+    assert found is not None
+    cell = report.runs[0].sets["mini"].cells["surface_paraphrase"].estimators["label"].metrics
+    assert found.metrics["ece"] == cell["ece"]
+    assert found.metrics["ece_p"] == cell["ece_p"]
+    assert 0 < found.metrics["ece_p"].value <= 1
+
+
+def test_where_all_variants_have_another_form_means_are_of_them() -> None:
+    alone = AskedOptions(resampling=Resampling(0), variants=("format_change",))
+    found = overall_read(asked_of("audit", open_asked(RUN)), alone)
+    assert found is not None
+    assert (found.cells, found.left_out) == (1, ())

@@ -1,0 +1,172 @@
+"""Runs of all kinds side by side, and what an odd one does to the others: nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from asked_samples import PROMPTS, question_set, write_asked
+from coarse_smoothing import coarse_smoothing
+from run_samples import SHAPES, write_run
+
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
+from calprobe.metrics import Resampling
+from calprobe.presentation.overview_page import overview_page, task_page
+from calprobe.runs import open_run
+from calprobe.show.tables import best_cells, tidy_csv
+from calprobe.studies.overview.headlines import headline_of
+from calprobe.studies.overview.overview_tables import difference_tables, matrix_tables, overview_tables, sides_table
+from calprobe.studies.overview.overviews import Overview, OverviewOptions, Task, overview, report_task
+from calprobe.studies.overview.tasks import tasks_of
+
+FEW = OverviewOptions(ReportOptions(resampling=Resampling(20)), AskedOptions(resampling=Resampling(20)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep")
+    for name in ("a", "b"):
+        write_run(folder / name / "probe")
+        write_asked(folder / name / "sums")
+    damaged = write_run(folder / "damaged" / "probe")
+    (damaged / "manifest.json").write_text("{")
+    partial = write_run(folder / "partial" / "probe")
+    (partial / "shards" / "P30.t0.parquet").unlink()
+    lacking = write_asked(folder / "lacking" / "sums")
+    (lacking.path / "questions.json").unlink()
+    return folder
+
+
+def task(folder: Path, name: str, *models: str, **missing: str) -> Task:
+    return Task(name, {model: str(folder / model / name) for model in models}, missing)
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> Overview:
+    with coarse_smoothing():
+        tasks = [
+            task(folder, "probe", "a", "b", "partial", "damaged", gone="no such model\nsecond line"),
+            task(folder, "sums", "a", "lacking"),
+        ]
+        return overview("runs", [report_task(each, FEW).overview for each in tasks], FEW)
+
+
+def test_sides_have_the_numbers_of_the_runs(found: Overview, folder: Path) -> None:
+    probe, sums = found.tasks
+    assert [side.label for side in probe.sides] == ["a", "b", "partial"]
+    assert [side.partial for side in probe.sides] == [False, False, True]
+    for side in (*probe.sides, *sums.sides):
+        headline = headline_of(open_run(side.path))
+        assert side.accuracy.value == pytest.approx(headline.accuracy)
+        assert side.metrics["ace"].value == pytest.approx(headline.ace)
+        assert side.metrics["ece"].value == pytest.approx(headline.ece)
+        assert (side.n, side.of) == (headline.n, headline.of)
+    assert probe.comparison is None, "a partial run cannot be compared with complete ones"
+    assert "partial" in probe.uncompared
+
+
+def test_what_is_missing_is_named_with_the_reason(found: Overview) -> None:
+    missing = {(task.name, label): why for task in found.tasks for label, why in task.missing.items()}
+    assert missing.keys() == {("probe", "gone"), ("probe", "damaged"), ("sums", "lacking")}
+    assert "not JSON" in missing["probe", "damaged"]
+    assert "questions" in missing["sums", "lacking"]
+    sides, table = overview_tables(found)
+    assert sides.heading == ("runs: 4 runs of 2 tasks; 3 missing, see below",)
+    assert ("gone", ("no such model",)) in [(row.label, row.cells) for row in table.rows]
+
+
+def test_complete_runs_are_compared(folder: Path) -> None:
+    with coarse_smoothing():
+        reported = [report_task(task(folder, name, "a", "b"), FEW) for name in ("probe", "sums")]
+    for each in reported:
+        assert each.overview.comparison is not None
+        tables = difference_tables(each.overview)
+        assert {table.keys["task"] for table in tables} == {each.overview.name}
+        assert each.overview.name in tidy_csv(difference_tables(each.overview, in_files=True))
+        assert each.report is not None
+        assert "<html" in task_page(each.report, FEW)
+
+
+def test_the_page_has_all_tasks_and_links(found: Overview) -> None:
+    page = overview_page(found, FEW, {"probe": "report/probe.html"})
+    assert 'href="report/probe.html"' in page
+    assert page.count("All numbers and figures") == 1
+    for text in ("Missing", "Models by tasks", "no such model", "The runs are not compared: "):
+        assert text in page
+    assert not re.search(r'(?:src|href)="http', page)
+    assert json.dumps(found.to_json(), allow_nan=False)
+    accuracy, error = matrix_tables(found)
+    assert [row.label for row in accuracy.rows] == ["a", "b", "partial"]
+    assert accuracy.rows[1].cells[1] is None
+    assert [column.title for column in error.columns] == ["probe, ACE", "sums, ECE"], "all replies say 0.9"
+    assert error.columns[0].better == "smaller"
+
+
+def test_who_answers_less_is_not_the_best(found: Overview) -> None:
+    table = sides_table(found)
+    rows = {row.label: row for row in table.rows if row.group == "probe"}
+    assert rows["partial"].coverage[0] < rows["a"].coverage[0] == 1
+    assert rows["partial"].note == "tiny, PARTIAL"
+    assert not any(row.label == "partial" for row in (table.rows[place] for place, _ in best_cells(table)))
+
+
+def test_a_task_without_any_run_is_there(tmp_path: Path) -> None:
+    reported = report_task(Task("probe", {"a": str(tmp_path / "absent")}), FEW)
+    assert reported.report is None
+    assert "absent: no such run" in reported.overview.missing["a"]
+    assert "absent" in overview_page(overview("runs", [reported.overview], FEW), FEW, {})
+
+
+def test_runs_go_together_that_were_asked_the_same(tmp_path: Path) -> None:
+    paths = {
+        "one": write_run(tmp_path / "one"),
+        "two": write_run(tmp_path / "two"),
+        "part": write_run(tmp_path / "part", SHAPES[:2]),
+        "asked": write_asked(tmp_path / "asked").path,
+        "others": write_asked(tmp_path / "others", question_set(4)).path,
+        "direct": write_asked(
+            tmp_path / "direct", only=(), prompts=replace(PROMPTS, variants=PROMPTS.variants[:1]), asked=()
+        ).path,
+    }
+    edited = replace(PROMPTS, variants=(replace(PROMPTS.variants[0], user="Hm. {input}"), *PROMPTS.variants[1:]))
+    paths["edited"] = write_asked(tmp_path / "edited", only=(), prompts=edited).path
+    tasks = tasks_of({label: open_run(path) for label, path in paths.items()})
+    assert [(each.name, list(each.runs)) for each in tasks] == [
+        ("made-up", ["one", "two"]),
+        ("made-up (2)", ["tiny"]),
+        ("sums: made-up", ["toy"]),
+        ("sums: made-up (2)", ["toy"]),
+        ("sums: made-up (3)", ["toy"]),
+        ("sums: made-up (4)", ["toy"]),
+    ]
+
+
+def test_runs_of_other_templates_are_compared_on_those_that_both_have(folder: Path, tmp_path: Path) -> None:
+    fewer = write_run(tmp_path / "fewer", numbers=(0,))
+    with coarse_smoothing():
+        found = report_task(Task("probe", {"a": str(folder / "a" / "probe"), "fewer": str(fewer)}), FEW).overview
+    assert found.comparison is not None
+    assert "compared on what they have in common" in " ".join(difference_tables(found)[0].lead)
+
+
+def test_the_name_of_a_drawn_task_is_short_and_its_section_says_all(folder: Path) -> None:
+    task = Task("mini, 60 drawn: audit", {"a": str(folder / "a" / "sums")})
+    with coarse_smoothing():
+        found = report_task(task, FEW).overview
+    made = overview("runs", [replace(found, about="LIMITED: 60 of 583 questions of mini")], FEW)
+    page = overview_page(made, FEW, {})
+    assert page.count("LIMITED: 60 of 583 questions of mini.") == 1
+    assert "its own page" not in page
+    assert "its own page" in overview_page(made, FEW, {task.name: "x.html"})
+
+
+def test_a_task_says_of_what_part_of_the_probe_its_runs_are(folder: Path, tmp_path: Path) -> None:
+    paths = (folder / "a" / "probe", *(write_run(tmp_path / str(limit), limit=limit) for limit in (3, 4)))
+    runs = {str(path): str(path) for path in paths}
+    with coarse_smoothing():
+        abouts = [report_task(Task("probe", own), FEW).overview.about for own in (dict([*runs.items()][:1]), runs)]
+    assert abouts == ["", "LIMITED: 3 of each relation (sampled), 4 of each relation (sampled)"]
