@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +13,14 @@ from calprobe.cells.asked_extent import extent_of
 from calprobe.cells.run_facts import model_name
 from calprobe.confidence.asked.reply_table import ANSWER, FINAL, GREEDY, GREEDY_FINAL
 from calprobe.messages import counted
+from calprobe.prompts import PromptSet
+from calprobe.prompts.fields import field_text
 from calprobe.questions.types import QuestionSet
 from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades
 from calprobe.runs.asked_records import UNKNOWN_TOOL
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.meanings import StoredMeanings, read_meanings
+from calprobe.runs.stages import StatedStage
 
 _GRADED_STAGES = {False: (ANSWER, GREEDY), True: (FINAL, GREEDY_FINAL)}  # whether conclusions stand behind answers
 
@@ -23,7 +28,8 @@ _GRADED_STAGES = {False: (ANSWER, GREEDY), True: (FINAL, GREEDY_FINAL)}  # wheth
 def asked_of(label: str, run: AskedRun) -> Asked:
     """The run as analysis reads it. Raises CalprobeError if its questions are missing or damaged."""
     manifest, grades = run.manifest, run.grades
-    replies = tuple(reply for piece in run.by_piece.values() for reply in piece.replies)
+    stored = (reply for piece in run.by_piece.values() for reply in piece.replies)
+    replies = tuple(part for reply in stored for part in (reply, *stated_within(reply, manifest.prompts)))
     sets = tuple(run.questions.values())  # with the labels that were asked for
     graded = {} if grades is None else grades.of(replies)
     meanings = read_meanings(run.path)
@@ -36,7 +42,7 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         extent=extent_of(run),
         size=manifest.model.size,
         about=_about(manifest)
-        | (_thoughts(replies) if manifest.is_import else {})
+        | (_thoughts(replies) if manifest.is_import or manifest.backend.name == "openai" else {})
         | ({} if grades is None else _grading(grades, graded, sets, replies))
         | _meant(meanings)
         | _alternatives(replies),
@@ -45,6 +51,31 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         asked_as=_asked_as(manifest),
         plain=frozenset() if manifest.is_import else manifest.asked_plainly,
     )
+
+
+def stated_within(reply: Reply, prompts: PromptSet) -> Iterator[Reply]:
+    """The confidences that a reply of JSON states in fields of its own, each as the reply to a prompt of that name."""
+    if reply.stage != ANSWER or reply.finish == "error":
+        return
+    nothing: dict[str, Any] = {
+        "token_ids": None,
+        "logprobs": None,
+        "label_scores": None,
+        "alternatives": None,
+        "reasoning": None,
+    }
+    for stated in prompts.fields:
+        yield replace(
+            reply,
+            key=f"{reply.key}:{stated.name}",
+            stage=StatedStage(stated.name).stage,
+            text=field_text(reply.text, stated),
+            tokens_in=0,
+            tokens_out=0,
+            thought_tokens=0,
+            reasoning_tokens=0,
+            **nothing,
+        )
 
 
 def _about(manifest: AskManifest) -> dict[str, str]:
@@ -69,13 +100,14 @@ def _tool(manifest: AskManifest) -> str:
 
 
 def _thoughts(replies: Sequence[Reply]) -> dict[str, str]:
-    """How many imported replies came with a thought, and how many of these have no end and so no answer."""
-    thoughts = [reply for reply in replies if reply.reasoning is not None]
+    """How many replies another program gave with a thought, and how many of these have no end and so no answer."""
+    thoughts = [reply for reply in replies if reply.reasoning is not None or reply.reasoning_tokens]
     if not thoughts:
         return {}
     without_end = sum(reply.reasoning_is_open for reply in thoughts)
     text = f"kept apart in {len(thoughts):,} of {len(replies):,} replies, {without_end:,} of them without an end"
-    return {"thoughts": text}
+    tokens = sum(reply.reasoning_tokens for reply in thoughts)
+    return {"thoughts": text + (f"; {tokens:,} tokens by the server's count" if tokens else "")}
 
 
 _SAID = {"base": "plain text, as a base model", "instruct": "chat", "reasoning": "chat, with thoughts kept apart"}

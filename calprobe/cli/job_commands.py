@@ -32,8 +32,16 @@ def _task(job: Job) -> Task:
     except click.UsageError as error:
         raise UsageError(error.format_message()) from error
     values = context.params
+    _refuse_secrets(values.get("headers") or {})
     is_served = values.get("base_url") is not None
     return Task(workload, values["dtype"], values.get("kind"), is_served, values.get("parameters"))
+
+
+def _refuse_secrets(headers: Mapping[str, str]) -> None:
+    """Raise UsageError for a header with its value in the file: commands of jobs stand in logs and scripts."""
+    for name, value in headers.items():
+        if "$" not in value:
+            raise UsageError(f'header {name}: its value would stand in logs; write {name} = "$VARIABLE", and set that')
 
 
 def _click_command(name: str) -> click.Command:

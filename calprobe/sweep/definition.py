@@ -23,6 +23,7 @@ and `calprobe ask`, without their dashes in front.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -196,9 +197,11 @@ def _checked(
         is_flag = any(command_options[command].get(name, False) for command in commands)
         if is_flag and not isinstance(value, bool):
             raise UsageError(f"{source}: {heading}: {name} is true or false, got {value!r}")
-        if not is_flag and (isinstance(value, bool) or not isinstance(value, str | int | float | list | tuple)):
+        if not is_flag and (
+            isinstance(value, bool) or not isinstance(value, str | int | float | list | tuple | Mapping)
+        ):
             text = str(value).lower() if isinstance(value, bool) else f"{value}"
-            raise UsageError(f"{source}: {heading}: {name} is a text, a number or a list, got {text}")
+            raise UsageError(f"{source}: {heading}: {name} is a text, a number, a list or a table, got {text}")
     return options
 
 
@@ -263,6 +266,8 @@ def _typed(name: str, value: object) -> Iterator[str]:
     """An option as it is typed; false types `--no-NAME`."""
     if isinstance(value, bool):
         yield f"--{name}" if value else f"--no-{name}"
+    elif isinstance(value, Mapping):
+        yield f"--{name}={json.dumps(value)}"
     elif isinstance(value, list | tuple):
         yield f"--{name}={','.join(map(str, value))}"
     else:
