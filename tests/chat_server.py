@@ -94,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         server = self.server
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        server.headers.append(dict(self.headers))
+        server.headers.append({name.lower(): value for name, value in self.headers.items()})
         if self.path != "/v1/chat/completions":
             self._send(404, {"error": {"message": "no such path"}})
             return

@@ -141,7 +141,7 @@ def test_headers_and_keys_are_sent_and_kept_nowhere(
     options: Any = {"headers": {"X-Team": "physics", "X-Gateway": "Token ${GATEWAY}"}, "api_key_env": "OTHER_KEY"}
     with caplog.at_level(logging.DEBUG):
         run = ask_server(server, tmp_path, **options)
-    assert {(h["X-Team"], h["X-Gateway"]) for h in server.headers} == {("physics", f"Token {SECRET}")}
+    assert {(h["x-team"], h["x-gateway"]) for h in server.headers} == {("physics", f"Token {SECRET}")}
     assert {reply.text for reply in replies(run)} == {"A, by ***"}
     written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
     assert SECRET not in caplog.text + repr(BackendOptions("openai", **options))
@@ -172,6 +172,6 @@ def test_an_address_may_lack_its_version(server: ChatServer, tmp_path: Path, cap
         run = ask_server(server, tmp_path, base_url=server.url.removesuffix("v1"))
     assert run.manifest.backend.address == server.url
     assert f"asked at {server.url}" in caplog.text
+    made = BackendOptions("openai", base_url=server.url.removesuffix("/v1"), attempts=1)
     with pytest.raises(CalprobeError, match=r"no such model[\s\S]*the server lists toy-chat"):
-        made = BackendOptions("openai", base_url=server.url.removesuffix("/v1"), attempts=1)
         ask("toy-chad", QUESTIONS, tmp_path / "other", ANSWERS, backend_options=made)
