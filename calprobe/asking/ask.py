@@ -149,6 +149,13 @@ def plan_of(
     """
     filled = options.filled()
     prompts = _prompts(filled)
+    if prompts.fields and "labels" in (filled.collect or ()):
+        if options.collect is not None:
+            raise UsageError(
+                f"--collect labels: prompt set {prompts.name!r} asks for JSON, which begins with no label; "
+                "leave labels out"
+            )
+        filled = replace(filled, collect=tuple(name for name in filled.collect or () if name != "labels"))
     sources = [questions] if isinstance(questions, str | Path | QuestionSet) else list(questions)
     chosen = question_options or QuestionOptions(seed=filled.seed or 0)
     try:

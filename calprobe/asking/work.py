@@ -202,9 +202,9 @@ def _about_too_long(replies: Sequence[Reply]) -> str:
 def _say_failures(work: Work, session: _Session) -> None:
     if session.in_thought:
         log.warning(
-            "of %s replies, %s were cut inside the thought and have no answer; ask into another --out with a larger "
+            "%s of %s replies were cut inside the thought and have no answer; ask into another --out with a larger "
             "--max-new-tokens, or with %s",
-            *(f"{work.lacking.total:,}", f"{session.in_thought:,}"),
+            *(f"{session.in_thought:,}", f"{work.lacking.total:,}"),
             "a lower --reasoning-effort" if work.backend.name == "openai" else "--think-tokens",
         )
     if session.too_long:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,14 +11,11 @@ from calprobe.cells.asked_extent import extent_of
 from calprobe.cells.run_facts import model_name
 from calprobe.confidence.asked.reply_table import ANSWER, FINAL, GREEDY, GREEDY_FINAL
 from calprobe.messages import counted
-from calprobe.prompts import PromptSet
-from calprobe.prompts.fields import field_text
 from calprobe.questions.types import QuestionSet
 from calprobe.runs import AskedRun, AskManifest, Reply, StoredGrade, StoredGrades
 from calprobe.runs.asked_records import UNKNOWN_TOOL
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.meanings import StoredMeanings, read_meanings
-from calprobe.runs.stages import StatedStage
 
 _GRADED_STAGES = {False: (ANSWER, GREEDY), True: (FINAL, GREEDY_FINAL)}  # whether conclusions stand behind answers
 
@@ -28,8 +23,7 @@ _GRADED_STAGES = {False: (ANSWER, GREEDY), True: (FINAL, GREEDY_FINAL)}  # wheth
 def asked_of(label: str, run: AskedRun) -> Asked:
     """The run as analysis reads it. Raises CalprobeError if its questions are missing or damaged."""
     manifest, grades = run.manifest, run.grades
-    stored = (reply for piece in run.by_piece.values() for reply in piece.replies)
-    replies = tuple(part for reply in stored for part in (reply, *stated_within(reply, manifest.prompts)))
+    replies = tuple(reply for piece in run.by_piece.values() for reply in piece.replies)
     sets = tuple(run.questions.values())  # with the labels that were asked for
     graded = {} if grades is None else grades.of(replies)
     meanings = read_meanings(run.path)
@@ -51,31 +45,6 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         asked_as=_asked_as(manifest),
         plain=frozenset() if manifest.is_import else manifest.asked_plainly,
     )
-
-
-def stated_within(reply: Reply, prompts: PromptSet) -> Iterator[Reply]:
-    """The confidences that a reply of JSON states in fields of its own, each as the reply to a prompt of that name."""
-    if reply.stage != ANSWER or reply.finish == "error":
-        return
-    nothing: dict[str, Any] = {
-        "token_ids": None,
-        "logprobs": None,
-        "label_scores": None,
-        "alternatives": None,
-        "reasoning": None,
-    }
-    for stated in prompts.fields:
-        yield replace(
-            reply,
-            key=f"{reply.key}:{stated.name}",
-            stage=StatedStage(stated.name).stage,
-            text=field_text(reply.text, stated),
-            tokens_in=0,
-            tokens_out=0,
-            thought_tokens=0,
-            reasoning_tokens=0,
-            **nothing,
-        )
 
 
 def _about(manifest: AskManifest) -> dict[str, str]:

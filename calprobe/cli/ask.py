@@ -65,7 +65,7 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     "--base-url",
     kinds=("openai",),
     metavar="URL",
-    help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.",
+    help="Address of the server, with or without /v1. Its key: OPENAI_API_KEY, if any.",
 )
 @option(
     "--api-key-env",

@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +37,8 @@ from calprobe.runs.file_names import file_name
 Command = Literal["score", "ask"]
 Options = Mapping[str, Any]  # by the name of the option without dashes in front
 Known = Mapping[Command, Mapping[str, bool]]  # the options that a command has, and whether they stand without a value
+
+Fits = Callable[[Command, str, Options], bool]  # of a command, one of its options, and all options of the job
 
 COMMANDS: tuple[Command, ...] = ("score", "ask")
 # Kind of table -> the option that its name is, where it has no other.
@@ -102,7 +104,12 @@ class Sweep:
     jobs: tuple[Job, ...]  # in the order of the file: models first
 
 
-def read_sweep(definition: str | Path | Mapping[str, Any], known: Known, out: str | Path | None = None) -> Sweep:
+def read_sweep(
+    definition: str | Path | Mapping[str, Any],
+    known: Known,
+    out: str | Path | None = None,
+    fits: Fits = lambda _command, _name, _options: True,
+) -> Sweep:
     """Read what a sweep is to do.
 
     Args:
@@ -110,6 +117,7 @@ def read_sweep(definition: str | Path | Mapping[str, Any], known: Known, out: st
         known: the options of each command, without dashes in front, and which are flags; of a flag that can be switched
             off, `no-NAME` too.
         out: the folder of all runs; None: that of the definition, else `runs/` with the name of the file.
+        fits: whether an option of `[options]` has a meaning for a job; where it has none, the job goes without it.
     Raises:
         UsageError: no such file, no TOML, a table or an option that nothing knows, two jobs with one folder, no job.
     """
@@ -130,7 +138,7 @@ def read_sweep(definition: str | Path | Mapping[str, Any], known: Known, out: st
     _refuse_unknown_names(source, tables)
     if tables["studies"] and not tables["questions"]:
         raise UsageError(f"{source}: studies need questions; give [questions]")
-    jobs = tuple(_jobs(place, tables, general, known))
+    jobs = tuple(_fitting(job, general, fits) for job in _jobs(place, tables, general, known))
     if not jobs:
         raise UsageError(f"{source}: no jobs; give [models], and [probes] or [questions]")
     _refuse_same_folders(source, jobs)
@@ -246,6 +254,16 @@ def _job(out: Path, command: Command, tables: tuple[Table, ...], general: Option
     options = {name: value for name, value in options.items() if value is not False or f"no-{name}" in names}
     name = f"{_folder(model.name)}/{'-'.join(_folder(table.name) for table in tasks)}"
     return Job(name, command, model.value, options, out / name, tuple(table.heading for table in tables))
+
+
+def _fitting(job: Job, general: Options, fits: Fits) -> Job:
+    """The job without options that all jobs share and that mean nothing for it: a device, where a server answers."""
+    idle = {
+        name
+        for name, value in job.options.items()
+        if name in general and value == general[name] and not fits(job.command, name, job.options)
+    }
+    return replace(job, options={name: value for name, value in job.options.items() if name not in idle})
 
 
 def _folder(name: str) -> str:

@@ -10,10 +10,11 @@ import pytest
 from asked_samples import question_set
 from chat_server import ChatServer
 
-from calprobe.asking import AskOptions, ask
+from calprobe.analysis.asked.options import AskedOptions
+from calprobe.asking import AskOptions, ask, plan_of
 from calprobe.backends import BackendOptions
+from calprobe.cells.asked import read_sets
 from calprobe.cells.asked_folder import asked_of
-from calprobe.confidence.asked.reply_table import reply_tables
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.prompts import load_prompts
 from calprobe.prompts.fields import field_text, reply_schema
@@ -24,7 +25,8 @@ from calprobe.runs import AskedRun
 pytestmark = pytest.mark.usefixtures("short_waits")
 
 QUESTIONS = question_set(4)
-OPTIONS = AskOptions(prompts="structured", collect=("answer",), quiet=True)
+OPTIONS = AskOptions(prompts="structured", quiet=True)
+READING = AskedOptions()
 
 
 def ask_server(server: ChatServer, out: Path, **backend: Any) -> AskedRun:
@@ -46,8 +48,7 @@ def test_one_request_has_answer_and_confidence(server: ChatServer, tmp_path: Pat
     assert {form["strict"] for form in formats} == {True}
     assert formats[0]["schema"]["properties"]["answer"] == {"type": "string", "enum": ["A", "B", "C", "D"]}
     assert "replies held to a JSON schema" in run.manifest.describe()
-    asked = asked_of("run", run)
-    (table,) = reply_tables(asked.sets, asked.replies)["sums"].values()
+    ((table,),) = ([cell.table for cell in read.cells.values()] for read in read_sets(asked_of("run", run), READING))
     assert table.stated == ("confidence",)
     assert {row.replies["stated:confidence"].text for row in table.rows} == {"70%"}
     assert all(json.loads(row.first.text)["confidence"] == 70 for row in table.rows)  # kept whole
@@ -66,6 +67,12 @@ def test_a_server_that_takes_no_schema_is_asked_in_words(server: ChatServer, tmp
     server.refuses = lambda body: ""
     with pytest.raises(UsageError, match="a JSON schema for replies"):
         ask_server(server, tmp_path / "words")
+
+
+def test_json_begins_with_no_label(server: ChatServer, tmp_path: Path) -> None:
+    assert {piece.labels for piece in ask_server(server, tmp_path).manifest.asked} == {False}
+    with pytest.raises(UsageError, match="asks for JSON, which begins with no label"):
+        plan_of(QUESTIONS, AskOptions(prompts="structured", collect=("labels", "answer")))
 
 
 def test_the_schema_follows_the_kind_of_question() -> None:

@@ -93,7 +93,7 @@ def _tokens(run: Asked, cells: Iterable[CellReport]) -> dict[str, dict[str, dict
         return {}
     prompts, tokens = run.prompts, defaultdict[str, dict[str, dict[str, int]]](dict)
     stages = {(reply.set, reply.variant, reply.stage) for reply in run.replies}
-    behind = {StatedStage(prompt.name).stage: prompt.max_new_tokens for prompt in prompts.behind}
+    behind = {StatedStage(prompt.name).stage: prompt.max_new_tokens for prompt in prompts.stated}
     behind = {FINAL: prompts.final_max_new_tokens, **behind}
     questions = {question_set.name: question_set.questions for question_set in run.sets}
     for cell in cells:

@@ -188,8 +188,10 @@ def _say(parameters: Parameters, flavour: Flavour) -> None:
         log.info("the server takes %s in place of %s", parameters.budget, usual_budget(flavour))
     if parameters.effort != _EFFORTS[0]:
         log.info("the server takes the effort of thinking as %s.effort", parameters.effort)
-    for name, refusal in parameters.refused.items():
-        log.info("asked without %s: %s", name, refusal)
+    if refusal := parameters.refused.get(
+        TEMPERATURE
+    ):  # without log-probabilities, what needs them is left out, and says so
+        log.info("asked without %s: %s", TEMPERATURE, refusal)
 
 
 def _entry(models: list[Mapping[str, Any]], model: str) -> Mapping[str, Any] | None:
