@@ -62,9 +62,11 @@ def test_labels_that_nobody_asked_for_are_left_out_with_the_reason(
 
 
 def test_one_refusal_may_name_both(server: ChatServer, tmp_path: Path) -> None:
-    said = "temperature and logprobs are not supported with this model"
+    said = "temperature and logprobs are not supported with this reasoning_effort"
     server.refuses = lambda body: said if {"temperature", "logprobs"} & set(body) else ""
-    assert set(ask_server(server, tmp_path).manifest.backend.refused) == {"temperature", "logprobs"}
+    run = ask_server(server, tmp_path, reasoning_effort="low")
+    assert set(run.manifest.backend.refused) == {"temperature", "logprobs"}
+    assert {body["reasoning_effort"] for body in server.bodies} == {"low"}
 
 
 def thinks(answer: dict[str, Any], body: dict[str, Any]) -> None:

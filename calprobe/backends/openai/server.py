@@ -73,14 +73,16 @@ class Parameters:
         """
         if OUT_OF_TOKENS.search(said):
             return None if self.room == _ROOM else replace(self, room=_ROOM)
-        if re.search(r"\breasoning(_effort)?\b", said):
-            is_known = _VALUE.search(said) or not _UNKNOWN.search(said) or self.effort != _EFFORTS[0]
-            return None if is_known else replace(self, effort=_EFFORTS[1])
         (budget,) = (name for name in _BUDGETS if name != self.budget)
         if re.search(rf"\b{self.budget}\b", said) and (budget in said or _UNKNOWN.search(said)):
             return replace(self, budget=budget)
         left = [name for name in (TEMPERATURE, LOGPROBS) if name not in self.refused]
-        parameter = next((name for name in left if name in said), LOGPROBS)
+        # What is named first is refused: a temperature "is not supported with this reasoning_effort".
+        named = sorted((said.index(name), name) for name in (*left, *_EFFORTS[:1]) if name in said)
+        parameter = named[0][1] if named else LOGPROBS
+        if parameter == _EFFORTS[0]:
+            is_known = _VALUE.search(said) or not _UNKNOWN.search(said) or self.effort != _EFFORTS[0]
+            return None if is_known else replace(self, effort=_EFFORTS[1])
         return replace(self, refused={**self.refused, parameter: said}) if parameter in left else None
 
     def fields(self, flavour: Flavour, options: BackendOptions) -> dict[str, Any]:
