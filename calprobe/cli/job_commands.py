@@ -20,7 +20,7 @@ from calprobe.sweep.workloads import Workload, ask_workload, score_workload
 
 def job_commands() -> Commands:
     """`calprobe score` and `calprobe ask`, which parse and check the words of a job."""
-    return Commands({name: _options(_click_command(name)) for name in COMMANDS}, _fits, _task)
+    return Commands({name: _options(_click_command(name)) for name in COMMANDS}, _task, _fits)
 
 
 def _fits(command: Command, name: str, options: Mapping[str, Any]) -> bool:

@@ -104,11 +104,16 @@ class Sweep:
     jobs: tuple[Job, ...]  # in the order of the file: models first
 
 
+def always(_command: Command, _name: str, _options: Options) -> bool:
+    """Fits: every option means something for every job."""
+    return True
+
+
 def read_sweep(
     definition: str | Path | Mapping[str, Any],
     known: Known,
     out: str | Path | None = None,
-    fits: Fits = lambda _command, _name, _options: True,
+    fits: Fits = always,
 ) -> Sweep:
     """Read what a sweep is to do.
 
