@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from calprobe.asking.cost import longest_replies
 from calprobe.asking.identity import engine_hash
 from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers, own_conclusions
-from calprobe.asking.needs import refuse_incapable
+from calprobe.asking.needs import lack_of_labels, refuse_incapable
 from calprobe.asking.options import PARAPHRASED, STUDIES, AskOptions, Collected
 from calprobe.asking.paraphrases import with_paraphrases, without_copies
 from calprobe.asking.plan import Plan
@@ -149,6 +149,13 @@ def plan_of(
     """
     filled = options.filled()
     prompts = _prompts(filled)
+    if prompts.fields and "labels" in (filled.collect or ()):
+        if options.collect is not None:
+            raise UsageError(
+                f"--collect labels: prompt set {prompts.name!r} asks for JSON, which begins with no label; "
+                "leave labels out"
+            )
+        filled = replace(filled, collect=tuple(name for name in filled.collect or () if name != "labels"))
     sources = [questions] if isinstance(questions, str | Path | QuestionSet) else list(questions)
     chosen = question_options or QuestionOptions(seed=filled.seed or 0)
     try:
@@ -183,14 +190,22 @@ def _possible(request: _Request, backend: Backend) -> _Request:
     able = backend.capabilities
     possible = request
     if not able.complete_softmax:
-        why = "no probabilities of all tokens: confidences are read from replies alone"
+        why = "shows no probabilities of all tokens: confidences are read from replies alone"
         possible = _without(possible, backend, "closed", why)
         if able.top_logprobs < 2:
-            possible = _without(possible, backend, "p_true", "no log-probabilities of two tokens: there is no P(True)")
+            possible = _without(
+                possible, backend, "p_true", "shows no log-probabilities of two tokens: there is no P(True)"
+            )
         if not able.top_logprobs:
-            possible = _without(possible, backend, "alternatives", "no log-probabilities of tokens: there is no ccp")
+            possible = _without(
+                possible, backend, "alternatives", "shows no log-probabilities of tokens: there is no ccp"
+            )
+        if possible.plan.collects("answer") and (lack := lack_of_labels(possible.plan, backend)):
+            possible = _without(possible, backend, "labels", f"{lack}: asked without probabilities of labels")
     possible = _without_finals(possible, backend)
-    return replace(possible, plan=replace(possible.plan, exact=backend.capabilities.complete_softmax))
+    if possible.plan.prompts.fields and not able.schemas:
+        log.info("%s on %s is asked for JSON in words alone, without a schema", backend.model.name, backend.name)
+    return replace(possible, plan=replace(possible.plan, exact=able.complete_softmax, schemas=able.schemas))
 
 
 def _without_finals(request: _Request, backend: Backend) -> _Request:
@@ -214,7 +229,7 @@ def _without(request: _Request, backend: Backend, collected: str, why: str) -> _
     if request.given is not None or not plan.collects(collected):
         return request
     collect = tuple(name for name in plan.options.collect or () if name != collected)
-    log.info("%s on %s shows %s", backend.model.name, backend.name, why)
+    log.warning("%s on %s %s", backend.model.name, backend.name, why)
     filled = replace(plan.options, collect=collect)
     return replace(request, plan=replace(plan, options=filled), options=replace(options, collect=collect))
 

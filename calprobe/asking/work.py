@@ -51,6 +51,7 @@ class _Session:
     waiting: dict[str, tuple[AskedPiece, Dialogue]] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
     too_long: list[Reply] = field(default_factory=list)  # not among the failures, which may be answered another time
+    in_thought: int = 0  # replies that ended at their budget before their thought did
     spent: Progress = field(default_factory=Progress)
     began: float = field(default_factory=time.monotonic)
 
@@ -142,6 +143,7 @@ def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:
         raise CalprobeError(f"backend {work.backend.name} answered a request that was not asked: {reply.key:.12}")
     asked_piece, dialogue = session.waiting[reply.key]
     replies = [reply]
+    session.in_thought += reply.is_cut_in_thought
     if reply.finish == "error":
         if reply.is_too_long:
             session.too_long.append(reply)
@@ -198,6 +200,13 @@ def _about_too_long(replies: Sequence[Reply]) -> str:
 
 
 def _say_failures(work: Work, session: _Session) -> None:
+    if session.in_thought:
+        log.warning(
+            "%s of %s replies were cut inside the thought and have no answer; ask into another --out with a larger "
+            "--max-new-tokens, or with %s",
+            *(f"{session.in_thought:,}", f"{work.lacking.total:,}"),
+            "a lower --reasoning-effort" if work.backend.name == "openai" else "--think-tokens",
+        )
     if session.too_long:
         log.warning(
             "%s cannot be asked, now or again: %s",

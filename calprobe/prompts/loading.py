@@ -36,6 +36,7 @@ PROMPT_SETS = (
     "science-answers",
     "wording",
     "paraphrase",
+    "structured",
 )  # calprobe's own
 LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
 

@@ -171,6 +171,7 @@ class AskManifest(RunManifest):
             ("probabilities of labels", "labels"),
             ("probabilities of stated confidences", "closed"),
             ("alternatives of tokens", "alternatives"),
+            ("a JSON schema for replies", "schema"),
             ("examples in prompts", "examples"),
         ):
             for piece, *rows in triples:
@@ -221,6 +222,11 @@ class AskManifest(RunManifest):
         )
         if refusal := backend.refused.get("temperature"):
             how = f"at the model's own temperature, since the server takes no other ({refusal})"
+        effort, body = (backend.settings.get(name) for name in ("reasoning_effort", "extra_body"))
+        how += f", reasoning effort {effort}" if effort else ""
+        how += f", with {body} in each request" if body else ""
+        if schemas := {asked_piece.schema for asked_piece in self.asked} - {None}:
+            how += ", replies held to a JSON schema" if schemas == {True} else ", JSON asked for in words alone"
         temperatures = {v.name: v.temperature for v in self.prompts.variants if v.temperature is not None}
         how += "".join(f", {name} at temperature {value:g}" for name, value in temperatures.items())
         later = "".join(f", some replies by {versions_text(versions)}" for versions in self.later_versions)

@@ -47,6 +47,19 @@ def ask(server: ChatServer, *arguments: object) -> Done:
     return calprobe("ask", "--model", "toy-chat", "--base-url", server.url, *arguments)
 
 
+def test_settings_of_a_server_are_typed(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    more = ("--header", "X-Team: a: b", "--extra-body", "top_k=5", "--extra-body", '{"tag": "x"}')
+    done = ask(server, *files, "--collect", "answer", "--out", out, *more, "--reasoning-effort", "low")
+    assert done.returncode == 0, done.stderr
+    assert {headers["x-team"] for headers in server.headers} == {"a: b"}
+    assert {(body["top_k"], body["tag"], body["reasoning_effort"]) for body in server.bodies} == {(5, "x", "low")}
+    done = ask(server, *files, "--header", "hunter2", "--out", tmp_path / "other")
+    assert done.returncode == 2
+    assert "give NAME: VALUE" in done.stderr
+    assert "hunter2" not in done.stderr
+
+
 def test_a_question_file_becomes_a_run(
     server: ChatServer, files: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

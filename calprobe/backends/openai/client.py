@@ -23,8 +23,12 @@ class RequestFailedError(Exception):
     """A request that failed for good; the message says why."""
 
 
+class NothingThereError(CalprobeError):
+    """The address has no chat interface, or its server no such model."""
+
+
 class Client:
-    """The server behind one address, with one key. The key is in no message and no `repr`."""
+    """The server behind one address, with one key. Neither the key nor a header's value is in a message or `repr`."""
 
     def __init__(self, address: str, key: str, options: BackendOptions) -> None:
         import openai
@@ -33,20 +37,29 @@ class Client:
         self.options = options
         self.requests = 0  # attempts included
         self.stopped: CalprobeError | None = None  # why no further request is made
-        self._key = key
+        headers = options.sent_headers()
+        words = [word for value in (key, *headers.values()) for word in value.split()]
+        self._secrets = {key, *(word for word in words if len(word) >= 16)}  # other words of headers stand in replies
         self._chance = random.Random(0)  # spreads waits; replies do not depend on it
         self._not_before = self._next_turn = 0.0  # times of the event loop
         self._free = asyncio.Semaphore(options.concurrency)
         self._openai = openai.AsyncOpenAI(
-            api_key=key, base_url=address, max_retries=0, timeout=options.timeout_s, http_client=limited_http(address)
+            api_key=key,
+            base_url=address,
+            max_retries=0,
+            timeout=options.timeout_s,
+            default_headers=headers,
+            http_client=limited_http(address),
         )
 
     def __repr__(self) -> str:
         return f"<Client {without_secrets(self.address)}>"
 
     def scrubbed(self, text: str) -> str:
-        """The text without the key, which a server may send back."""
-        return text.replace(self._key, HIDDEN) if len(self._key) >= 6 else text
+        """The text without the key and long words of headers, which a server may send back."""
+        for secret in sorted(self._secrets, key=len, reverse=True):
+            text = text.replace(secret, HIDDEN) if len(secret) >= 6 else text
+        return text
 
     def stop(self, error: CalprobeError) -> None:
         """Make no further requests; those in progress go on."""
@@ -94,7 +107,8 @@ class Client:
         reason = self.scrubbed(without_secrets(failure.reason))
         attempts = failure.attempts or self.options.attempts
         if failure.verdict == "fatal" or (failure.verdict == "gone" and attempt >= attempts):
-            self.stop(CalprobeError(f"{without_secrets(self.address)}: {reason}"))
+            kind = NothingThereError if failure.is_missing else CalprobeError
+            self.stop(kind(f"{without_secrets(self.address)}: {reason}"))
         if self.stopped is not None:
             raise self.stopped
         if failure.verdict == "refused" or attempt >= attempts:
