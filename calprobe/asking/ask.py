@@ -14,7 +14,7 @@ from calprobe.asking.cost import longest_replies
 from calprobe.asking.identity import engine_hash
 from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers, own_conclusions
 from calprobe.asking.needs import refuse_incapable
-from calprobe.asking.options import PARAPHRASED, STUDIES, AskOptions, Collected
+from calprobe.asking.options import DEFAULTS, PARAPHRASED, STUDIES, AskOptions, Collected
 from calprobe.asking.paraphrases import with_paraphrases, without_copies
 from calprobe.asking.plan import Plan
 from calprobe.asking.record import manifest_of
@@ -38,7 +38,6 @@ from calprobe.prompts import (
     with_turns,
 )
 from calprobe.questions import Question, QuestionOptions, QuestionSet, load_questions
-from calprobe.questions.examples import TooFewExamplesError
 from calprobe.questions.paraphrase_file import read_paraphrases
 from calprobe.runs.asked_growth import joined
 from calprobe.runs.asked_manifest import AskManifest
@@ -135,8 +134,23 @@ def _requested(
         else default_out(name, "-".join(question_set.name for question_set in plan.sets), options.shard)
     )
     check_folder(path)
-    run_there(path, AskManifest)  # a run of scores is refused before any model is loaded
+    stored = run_there(path, AskManifest)  # a run of scores is refused before any model is loaded
+    if stored is not None and options.resume:
+        _refuse_unnamed_prompts(stored, path, plan, options)
     return _Request(plan, path, options, question_options, options.collect)
+
+
+def _refuse_unnamed_prompts(stored: AskManifest, path: Path, plan: Plan, options: AskOptions) -> None:
+    """Raise UsageError where no prompts are chosen, and the run has others than the default: these would join them."""
+    is_chosen = any(value is not None for value in (options.study, options.prompts, options.variants))
+    if is_chosen or stored.prompts.name == plan.prompts.name:
+        return
+    prompts = stored.prompts.path or stored.prompts.name
+    choice = f"--study {stored.study}" if stored.study else f"--prompts {prompts}"
+    raise UsageError(
+        f"{path}: was asked with the prompts {prompts}, and the default is {plan.prompts.name}; give {choice} to go on "
+        "with it, or another folder with --out"
+    )
 
 
 def plan_of(
@@ -151,31 +165,13 @@ def plan_of(
     prompts = _prompts(filled)
     sources = [questions] if isinstance(questions, str | Path | QuestionSet) else list(questions)
     chosen = question_options or QuestionOptions(seed=filled.seed or 0)
-    try:
-        sets = tuple(_asked_set(source, prompts, filled, chosen) for source in sources)
-    except TooFewExamplesError as error:
-        prompts = _without_examples(prompts, options, error)
-        sets = tuple(_asked_set(source, prompts, filled, chosen) for source in sources)
+    sets = tuple(_asked_set(source, prompts, filled, chosen) for source in sources)
     _refuse_bad_sets(sets)
     sets, worded = _worded(sets, filled)
     prompts = _permuted(prompts, sets, filled)
     plan = Plan(sets, prompts, filled, paraphrases=worded)
     plan.check()
     return plan
-
-
-def _without_examples(prompts: PromptSet, options: AskOptions, error: TooFewExamplesError) -> PromptSet:
-    """The prompts that are asked by default, without those that show examples; raises the error of chosen ones."""
-    if any(value is not None for value in (options.study, options.prompts, options.variants, options.shots)):
-        raise error
-    shows = {
-        variant.name
-        for variant in prompts.variants
-        if any(wording.shots for wording in (variant, *variant.wordings.values()))
-    }
-    log.warning("asked without %s, which shows examples (%s)", ", ".join(sorted(shows)), error)
-    names = [variant.name for variant in prompts.variants if variant.name not in shows]
-    return overridden(prompts, Overrides(variants=names))
 
 
 def _possible(request: _Request, backend: Backend) -> _Request:
@@ -220,13 +216,19 @@ def _without(request: _Request, backend: Backend, collected: str, why: str) -> _
 
 
 def _prompts(options: AskOptions) -> PromptSet:
-    source = options.prompts or "audit"
+    source = options.prompts or DEFAULTS["prompts"]
     prompts = source if isinstance(source, PromptSet) else load_prompts(source)
     asks = "p_true" in (options.collect or ())
     overrides = Overrides(
         options.variants, options.max_new_tokens, options.stated_tokens, options.shots, options.raw_prompt, asks
     )
-    return overridden(prompts, overrides)
+    chosen = overridden(prompts, overrides)
+    if options.shots and not any(wording.shots for v in chosen.variants for wording in (v, *v.wordings.values())):
+        few = ", such as --variants fewshot_3" if options.prompts == DEFAULTS["prompts"] else ""
+        raise UsageError(
+            f"--shots {options.shots}: no variant shows examples; leave it out, or choose one that does{few}"
+        )
+    return chosen
 
 
 def _worded(

@@ -31,7 +31,9 @@ class AskOptions:
     """
 
     study: str | None = None  # a name in STUDIES
-    prompts: str | Path | PromptSet | None = None  # a name, a JSON file, or a set; None: audit
+    prompts: str | Path | PromptSet | None = (
+        None  # a name, a JSON file, or a set; None: plain, of chosen variants audit
+    )
     variants: tuple[str, ...] | None = None  # some of the prompts' variants, in the order of asking; None: all
     collect: tuple[Collected, ...] | None = None  # None: labels and answer
     samples: int | None = None  # answers to each question; None: 1
@@ -99,6 +101,8 @@ class AskOptions:
         Raises UsageError if the values exclude each other.
         """
         fixed = dict(DEFAULTS) | (dict(STUDIES[self.study].fixed) if self.study else {})
+        if self.study is None and self.variants is not None:  # `plain` has one variant
+            fixed["prompts"] = "audit"
         if self.prompts is not None:  # a study's variants are those of its own prompts
             fixed.pop("variants", None)
         if self.collect is not None and "stated" not in self.collect:
@@ -162,7 +166,7 @@ class Study:
 
 
 DEFAULTS: Mapping[str, Any] = {
-    "prompts": "audit",
+    "prompts": "plain",
     "collect": ("labels", "answer"),
     "samples": 1,
     "temperature": 0.0,

@@ -96,7 +96,11 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     metavar="audit|stated|science-labels|science-answers|wording",
     help="Set all that a published study fixes; other options override it.",
 )
-@option("--prompts", metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
+@option(
+    "--prompts",
+    metavar="NAME|FILE.json",
+    help="The prompt set.  [default: plain, which has one prompt; with --variants audit]",
+)
 @list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
 @option(
     "--permute",
@@ -153,7 +157,10 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
 @option("--top-p", type=float, metavar="P", help="Sample from the likeliest tokens of this mass.  [default: 1]")
 @option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
 @option(
-    "--stated-tokens", type=int, metavar="N", help="Longest stated confidence.  [default: the prompts', of audit 8]"
+    "--stated-tokens",
+    type=int,
+    metavar="N",
+    help="Longest stated confidence.  [default: the prompts', of plain and audit 8]",
 )
 @option(
     "--think-tokens",
