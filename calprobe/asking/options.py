@@ -31,9 +31,7 @@ class AskOptions:
     """
 
     study: str | None = None  # a name in STUDIES
-    prompts: str | Path | PromptSet | None = (
-        None  # a name, a JSON file, or a set; None: plain, of chosen variants audit
-    )
+    prompts: str | Path | PromptSet | None = None  # a name, a file, or a set; None: plain, with variants audit
     variants: tuple[str, ...] | None = None  # some of the prompts' variants, in the order of asking; None: all
     collect: tuple[Collected, ...] | None = None  # None: labels and answer
     samples: int | None = None  # answers to each question; None: 1

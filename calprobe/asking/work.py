@@ -13,7 +13,7 @@ from itertools import groupby, islice
 from calprobe.asking.known import Lacking, Store, keys_of, missing_keys, pendings, unanswered
 from calprobe.asking.options import AskOptions
 from calprobe.asking.plan import Plan
-from calprobe.asking.progress import Meter, progress
+from calprobe.asking.progress import Meter
 from calprobe.backends.protocol import Backend, Dialogue, Pending
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Held, Interrupted, held_interrupts
@@ -60,19 +60,15 @@ class _Session:
         return sum(self.left.values())
 
 
-def ask_missing(work: Work) -> None:
+def ask_missing(work: Work, meter: Meter) -> None:
     """Ask for the replies that are missing; each is stored when it arrives.
 
     Raises Interrupted after Ctrl-C, SIGTERM or SIGHUP, and CalprobeError if the backend cannot go on; the messages say
     how to resume.
     """
     session = _Session(dict(work.lacking.counts), spent=Progress(load_s=work.load_s, processes=1))
-    label = f"{work.backend.model.name} on {work.backend.name}"
     try:
-        with (
-            held_interrupts(_UNTIL) as held,
-            progress(work.lacking.total, label, work.options.quiet, work.options.progress) as meter,
-        ):
+        with held_interrupts(_UNTIL) as held:
             _ask(work, session, held, meter)
     except KeyboardInterrupt as error:
         raise Interrupted(_left(work, session, str(error) or "interrupted")) from None

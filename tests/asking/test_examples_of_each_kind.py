@@ -70,7 +70,7 @@ def test_the_default_prompt_shows_none_so_all_are_asked(tmp_path: Path) -> None:
     assert (record.n_questions, record.held_back) == (11, 0)
     with pytest.raises(UsageError, match="--shots 3: only 2 questions of the kind number"):
         ask(FakeBackend(), file, tmp_path / "chosen", AskOptions(study="audit", quiet=True))
-    with pytest.raises(UsageError, match="--shots 3: no variant shows examples; .* --variants fewshot_3"):
+    with pytest.raises(UsageError, match=r"--shots 3: no variant shows examples; .* --variants fewshot_3"):
         ask(FakeBackend(), file, tmp_path / "chosen", AskOptions(shots=3, quiet=True))
     with pytest.raises(UsageError, match="the default is plain; give --study audit to go on"):
         ask(FakeBackend(), file, audited(tmp_path), AskOptions(quiet=True))

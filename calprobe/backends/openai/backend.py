@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import queue
 import threading
@@ -18,12 +19,15 @@ from calprobe.backends.options import ADDRESS, KEY, BackendOptions, check_addres
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.backends.request import Request
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.messages import without_secrets
 from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.runs.manifest_records import ModelRecord, ModelSize
 from calprobe.runs.replies import Finish, LabelScores, Reply
 from calprobe.runs.reply_json import whole_texts
 from calprobe.runs.window import tokens_in_front, window_alternatives, window_label_scores
+
+log = logging.getLogger(__name__)
 
 _OPENAI = "https://api.openai.com/v1"
 _NO_KEY = "none"  # what servers without keys get
@@ -44,6 +48,7 @@ def open_openai(model: str, options: BackendOptions) -> OpenAIBackend:
     if not key and address == _OPENAI:
         raise UsageError(f"{_OPENAI} needs a key: set {KEY}, or give another server with --base-url")
     check_address(address)  # that of the environment, too
+    log.info("waiting for %s", without_secrets(address))
     loop = _LoopThread()
     try:
         client = loop.call(_client(address, key or _NO_KEY, options))
