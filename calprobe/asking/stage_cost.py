@@ -114,7 +114,8 @@ class AskCost:
 
     def describe(self) -> str:
         """Requests by stage, and tokens, in a line."""
-        stages = [f"{stage.requests:,} {stage.stage}" for stage in self.stages]
+        is_one = len(self.stages) == 1
+        stages = [stage.stage if is_one else f"{stage.requests:,} {stage.stage}" for stage in self.stages]
         more = [f"{len(stages) - _NAMED} other stages"] if len(stages) > _NAMED + 1 else stages[_NAMED:]
         by_stage = ", ".join([*stages[:_NAMED], *more])
         about = "" if self.counted and self.exact else "about "

@@ -8,7 +8,7 @@ import pytest
 from asked_samples import PROMPTS, question_set
 from fake_backend import FakeBackend
 
-from calprobe.asking import AskOptions, AskPreview, ask, preview
+from calprobe.asking import AskOptions, AskPreview, AskProgress, ask, preview
 from calprobe.asking.stage_cost import Guessing, cost_of
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp, Message, Pending
 from calprobe.questions import QuestionOptions
@@ -99,3 +99,16 @@ def test_a_run_says_what_it_will_ask(tmp_path: Path, caplog: pytest.LogCaptureFi
     said = [record.getMessage() for record in caplog.records]
     assert any(line.startswith("toy on fake: 8 requests (4 answer, 4 stated:") for line in said)
     assert not any("already there" in line for line in said)
+
+
+def test_progress_counts_to_the_end_of_all_that_is_asked_after_replies(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[AskProgress] = []
+    options = AskOptions(study="science-answers", samples=1, max_new_tokens=4, quiet=True, progress=seen.append)
+    few = QuestionOptions(as_="choice", draw=1)
+    with caplog.at_level("INFO", "calprobe"):
+        ask("tiny-chat", "mini", tmp_path, options, question_options=few)
+    total = seen[0].total
+    assert [(now.replies, now.total) for now in seen] == [(n, total) for n in range(1, total + 1)]
+    assert "already there" not in caplog.text
