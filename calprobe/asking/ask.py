@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calprobe.asking.identity import engine_hash
-from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers, own_conclusions, pendings
+from calprobe.asking.known import AskFolder, Store, keys_of, lacking, pendings, phases, with_answers, with_conclusions
 from calprobe.asking.needs import refuse_incapable
 from calprobe.asking.options import DEFAULTS, PARAPHRASED, STUDIES, AskOptions, Collected
 from calprobe.asking.paraphrases import with_paraphrases, without_copies
@@ -19,6 +19,7 @@ from calprobe.asking.plan import Plan
 from calprobe.asking.preview import AskPreview, preview_of
 from calprobe.asking.progress import progress
 from calprobe.asking.record import manifest_of
+from calprobe.asking.reply_cache import cached
 from calprobe.asking.stage_cost import AskCost, Guessing, TokenCounter, Tokenizing, cost_of
 from calprobe.asking.work import Work, ask_missing
 from calprobe.backends.options import BackendOptions, Prices
@@ -371,23 +372,26 @@ def _ask_into(request: _Request, backend: Backend, started: float, prices: Price
         _say_what_is_there(request, folder, cost.requests)
         _say_what_is_asked(label, cost, prices)
         _say_what_is_faster(backend, cost)
-        with progress(cost.requests, label, options.quiet, options.progress, prices) as meter:
-            for plan in _phases(request.plan, store, engine):
+        with (
+            progress(cost.requests, label, options.quiet, options.progress, prices) as meter,
+            cached(backend, folder, options.cache) as asked,
+        ):
+            for plan in phases(request.plan, store, engine):
                 if not (plan.waits_for_answers or plan.waits_for_conclusions):
                     _write_complete(store, plan, engine)
                 missing = lacking(plan, store, engine)
                 if missing.total:
                     _record_versions(folder, backend)
                     load_s = time.monotonic() - started
-                    ask_missing(Work(plan, engine, backend, store, missing, options, load_s), meter)
+                    ask_missing(Work(plan, engine, asked, store, missing, options, load_s), meter)
 
 
 def _cost(plan: Plan, store: Store, engine: str, backend: Backend) -> AskCost:
     """What all phases of the plan will take, from some of the prompts."""
     if plan.waits_for_conclusions:
-        plan = _with_conclusions(plan, store, engine)
+        plan = with_conclusions(plan, store, engine)
     if plan.waits_for_answers and not lacking(plan, store, engine).total:
-        plan = _with_answers(plan, store, engine)
+        plan = with_answers(plan, store, engine)
     plan = plan.foreseen()
     writer = getattr(backend, "writer", None)  # a server has none
     tokens: TokenCounter = Guessing() if writer is None else Tokenizing(writer)
@@ -411,27 +415,6 @@ def _say_what_is_faster(backend: Backend, cost: AskCost) -> None:
 
     if isinstance(backend, TransformersBackend) and (line := backend.faster_elsewhere(cost.tokens_out)) is not None:
         log.info("%s: %s", backend.model.name, line)
-
-
-def _phases(plan: Plan, store: Store, engine: str) -> Iterator[Plan]:
-    """The plan, and, where something is asked about what the model has said, the plan with what it said.
-
-    That is its answers to other questions, which stand in for its own, or its conclusions.
-    """
-    yield plan
-    if plan.waits_for_conclusions:
-        plan = _with_conclusions(plan, store, engine)
-        yield plan
-    if plan.waits_for_answers:
-        yield _with_answers(plan, store, engine)
-
-
-def _with_conclusions(plan: Plan, store: Store, engine: str) -> Plan:
-    return replace(plan, conclusions={piece: own_conclusions(plan, store, piece, engine) for piece in plan.asked})
-
-
-def _with_answers(plan: Plan, store: Store, engine: str) -> Plan:
-    return replace(plan, responses={piece: own_answers(plan, store, piece, engine) for piece in plan.asked})
 
 
 def _open_folder(

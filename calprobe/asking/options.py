@@ -55,6 +55,9 @@ class AskOptions:
     wordings: int | None = None  # of each question, its own text among them; None: as many as every question has
     shard: str | None = None  # I/N, such as 2/8: ask the second of eight shares of the questions; None: all
     resume: bool = True  # resume the run in the folder; False starts over
+    cache: bool = (
+        False  # take replies that any run of this user was given to the same request, and keep those of this one
+    )
     quiet: bool = False  # no progress on stderr
     # Called with an `AskProgress` after each reply.
     progress: Callable[[AskProgress], None] | None = field(default=None, repr=False, compare=False)

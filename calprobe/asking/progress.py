@@ -63,15 +63,16 @@ class Meter:
         self._began = time.monotonic()
         self._replies = self._tokens = self._failures = 0
 
-    def count(self, reply: Reply, piece: str) -> None:
-        """Count a reply that has arrived, or a request that failed."""
+    def count(self, reply: Reply, piece: str, *, is_free: bool = False) -> None:
+        """Count a reply that has arrived, or a request that failed; `is_free`: it costs nothing."""
         self._replies += 1
         self._tokens += reply.tokens_out
         self._failures += reply.finish == "error"
         seconds = max(time.monotonic() - self._began, 1e-9)
         cost = None
         if self._prices is not None:
-            cost = self._cost = self._cost + self._prices.of(reply.tokens_in, reply.tokens_out)
+            self._cost += 0.0 if is_free else self._prices.of(reply.tokens_in, reply.tokens_out)
+            cost = self._cost
         state = AskProgress(self._replies, self._total, self._tokens, self._failures, seconds, piece, cost)
         for watcher in self._watchers:
             watcher(state)

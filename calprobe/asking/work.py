@@ -14,6 +14,7 @@ from calprobe.asking.known import Lacking, Store, keys_of, missing_keys, pending
 from calprobe.asking.options import AskOptions
 from calprobe.asking.plan import Plan
 from calprobe.asking.progress import Meter
+from calprobe.asking.reply_cache import CachedReplies
 from calprobe.backends.protocol import Backend, Dialogue, Pending
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Held, Interrupted, held_interrupts
@@ -149,7 +150,8 @@ def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:
         del session.waiting[arrival.key]
         session.left[asked_piece] -= 1
         session.spent += Progress(statements=arrival.finish != "error", tokens=arrival.tokens_in + arrival.tokens_out)
-        meter.count(arrival, asked_piece.piece.relation)
+        is_free = isinstance(work.backend, CachedReplies) and work.backend.is_taken(arrival)
+        meter.count(arrival, asked_piece.piece.relation, is_free=is_free)
     _refuse_hopeless(session)
     if not session.left[asked_piece]:
         keys = keys_of(work.plan, asked_piece, work.engine, work.store.folder.manifest.shard)

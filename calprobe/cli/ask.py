@@ -33,7 +33,7 @@ _OF_BACKEND = (
 _OF_ASKING = (
     *("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens"),
     *("stated_tokens", "think_tokens", "shots", "raw_prompt", "counterfactual", "answer_type", "permute"),
-    *("paraphrases", "wordings", "shard", "resume"),
+    *("paraphrases", "wordings", "shard", "cache", "resume"),
 )
 
 _server_setting = partial(option, kinds=("openai",), setting_of="--backend-option")
@@ -206,6 +206,9 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
 @heading(Group.RUN)
 @option(
     "--shard", metavar="I/N", help="Ask only every N-th question, from the I-th on, in a run of its own; see merge."
+)
+@option(
+    "--cache", is_flag=True, help="Take replies to the same requests from earlier runs, and keep those of this one."
 )
 @option("--dry-run", is_flag=True, help="Ask nothing: print first prompts, requests, tokens and cost.")
 @option("--json", "as_json", is_flag=True, help="Print the dry run as JSON.")
