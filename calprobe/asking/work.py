@@ -22,6 +22,7 @@ from calprobe.messages import counted, shortened
 from calprobe.runs.progress import Progress
 from calprobe.runs.replies import Reply
 from calprobe.runs.reply_records import AskedPiece
+from calprobe.runs.stages import ANSWER
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ _UNTIL = "the requests in progress are answered"
 _HOPELESS = 20  # first requests of a session that all fail: a wrong setting would fail on all others too
 _TURN = 32  # questions of a variant, before the next variant asks them
 _NAMED = 3  # reasons of failures that a message names
+_SHORT = 16  # tokens: an answer of fewer is a label or a number, which is often asked for with no room for more
+_MANY_CUT = 0.1  # share of the answers of a variant that ended at their budget, from which on a message says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class _Session:
     left: dict[AskedPiece, int]
     waiting: dict[str, tuple[AskedPiece, Dialogue]] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)  # by variant
+    cut: Counter[str] = field(default_factory=Counter)  # of these, those that ended at their budget
     too_long: list[Reply] = field(default_factory=list)  # not among the failures, which may be answered another time
     spent: Progress = field(default_factory=Progress)
     began: float = field(default_factory=time.monotonic)
@@ -85,6 +90,7 @@ def ask_missing(work: Work, meter: Meter) -> None:
         with suppress(CalprobeError):  # a full disk should not raise a second error
             _record(work, session)
     _say_failures(work, session)
+    _say_cut(session)
 
 
 def _ask(work: Work, session: _Session, held: Held, meter: Meter) -> None:
@@ -145,6 +151,9 @@ def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:
         else:
             session.failures[shortened(reply.error, 100)] += 1
         replies += [r for r in unanswered(dialogue, reply) if r.key in session.waiting]
+    elif reply.stage == ANSWER:
+        session.answers[reply.variant] += 1
+        session.cut[reply.variant] += reply.finish == "length" and reply.tokens_out >= _SHORT
     work.store.journal.add_all(replies)
     for arrival in replies:
         del session.waiting[arrival.key]
@@ -193,6 +202,17 @@ def _about_too_long(replies: Sequence[Reply]) -> str:
         f"{worst.error} (question {worst.question} under {worst.variant}); {text}\n"
         f"use fewer --shots, other --variants, or a model with a longer context"
     )
+
+
+def _say_cut(session: _Session) -> None:
+    """Name the variants of which many answers were cut: what such an answer ends with is rarely what it would say."""
+    for variant, count in session.cut.items():
+        total = session.answers[variant]
+        if count >= _MANY_CUT * total and count:
+            log.warning(
+                "%s of %s under %s were cut at their longest; ask with a larger --max-new-tokens",
+                *(f"{count:,}", counted(total, "answer"), variant),
+            )
 
 
 def _say_failures(work: Work, session: _Session) -> None:

@@ -8,7 +8,7 @@ import pytest
 from asked_samples import PROMPTS, question_set
 from fake_backend import FakeBackend
 
-from calprobe.asking import AskOptions, AskPreview, AskProgress, ask, preview
+from calprobe.asking import AskOptions, AskPreview, AskProgress, ask, preview, work
 from calprobe.asking.stage_cost import Guessing, cost_of
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp, Message, Pending
 from calprobe.questions import QuestionOptions
@@ -99,6 +99,21 @@ def test_a_run_says_what_it_will_ask(tmp_path: Path, caplog: pytest.LogCaptureFi
     said = [record.getMessage() for record in caplog.records]
     assert any(line.startswith("toy on fake: 8 requests (4 answer, 4 stated:") for line in said)
     assert not any("already there" in line for line in said)
+
+
+def test_long_answers_that_are_cut_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    few, short = QuestionOptions(as_="choice", draw=3), AskOptions(max_new_tokens=1, quiet=True)
+    ask("tiny-chat", "mini", tmp_path / "labels", short, question_options=few)
+    assert not caplog.messages, "a label alone is meant to end there"
+    monkeypatch.setattr(work, "_SHORT", 1)
+    ask("tiny-chat", "mini", tmp_path / "one", short, question_options=few)
+    said = "3 of 3 answers under plain were cut at their longest; ask with a larger --max-new-tokens"
+    assert said in caplog.messages
+    caplog.clear()
+    ask("tiny-chat", "mini", tmp_path / "two", AskOptions(quiet=True), question_options=few)
+    assert not caplog.messages
 
 
 def test_progress_counts_to_the_end_of_all_that_is_asked_after_replies(
