@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from calprobe.asking.plan import Plan
-from calprobe.backends.protocol import Backend
+from calprobe.backends.protocol import Described
 from calprobe.errors import UsageError
 from calprobe.questions import QuestionSet
 
 
-def refuse_incapable(plan: Plan, backend: Backend) -> None:
+def refuse_incapable(plan: Plan, backend: Described) -> None:
     """Raise UsageError for the first thing that the plan asks and the backend cannot do, with what to do instead."""
     _refuse_temperatures(plan, backend)
     able, name = backend.capabilities, f"{backend.model.name} on {backend.name}"
@@ -38,7 +38,7 @@ def refuse_incapable(plan: Plan, backend: Backend) -> None:
         )
 
 
-def lack_of_labels(plan: Plan, backend: Backend) -> str:
+def lack_of_labels(plan: Plan, backend: Described) -> str:
     """Why the backend has no probabilities for the labels that the plan's questions have; empty if it has them."""
     able, choices = backend.capabilities, [question_set for question_set in plan.sets if _has_choices(question_set)]
     if not choices or able.complete_softmax:
@@ -51,13 +51,13 @@ def lack_of_labels(plan: Plan, backend: Backend) -> str:
     return ""
 
 
-def _refusal(backend: Backend) -> str:
+def _refusal(backend: Described) -> str:
     """What the server said of log-probabilities, where it refuses them."""
     refusal = backend.capabilities.refused.get("logprobs")
     return f" ({refusal})" if refusal else ""
 
 
-def _refuse_temperatures(plan: Plan, backend: Backend) -> None:
+def _refuse_temperatures(plan: Plan, backend: Described) -> None:
     """Raise UsageError for a temperature other than 0 (the model's own is then taken) and 1 that the server refuses."""
     refusal, options = backend.capabilities.refused.get("temperature"), plan.options
     if refusal is None:

@@ -290,6 +290,13 @@ class Plan:
         replacing = self.replacing
         return replacing.pool == "responses" and COUNTERFACTUAL in replacing.replaced and self.responses is None
 
+    def foreseen(self) -> Plan:
+        """The plan with stand-ins for what is not known yet of replies, to count requests with: none are left out."""
+        plan = replace(self, conclusions={}) if self.waits_for_conclusions else self
+        return (
+            replace(plan, options=replace(plan.options, counterfactual="targets")) if plan.waits_for_answers else plan
+        )
+
     @property
     def replacing(self) -> Replacing:
         """Which answers are replaced, and by what."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,22 @@ _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<name>[A-Za-z_]\w*))")
 
 
 @dataclass(frozen=True, slots=True)
+class Prices:
+    """What a server takes for tokens, in dollars per million."""
+
+    prompts: float
+    replies: float
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        """What so many tokens of prompts and of replies cost.
+
+        >>> Prices(2.5, 10.0).of(1_000_000, 50_000)
+        3.0
+        """
+        return (tokens_in * self.prompts + tokens_out * self.replies) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
 class BackendOptions:
     """Which engine answers, and with what care. Raises UsageError for a number out of range and an unknown word."""
 
@@ -40,6 +57,9 @@ class BackendOptions:
     schema: bool = True  # openai: replies that are to be JSON are held to its schema; False: asked for in words alone
     concurrency: int = 8  # openai: dialogues in progress at once
     max_requests: int | None = None  # openai: requests of this session at most, repeated ones too; None: no limit
+    price_in: float | None = None  # openai: dollars per million tokens of prompts; None: costs are not counted
+    price_out: float | None = None  # openai: dollars per million tokens of replies, thoughts among them
+    max_cost: float | None = None  # openai: dollars that this session may cost; needs both prices. None: no limit
     timeout_s: float = 120.0  # openai: of one request, from its start to its last byte
     attempts: int = 6  # openai: of one request, the first included
     requests_per_minute: int | None = None  # openai: at most; None: as the server allows
@@ -64,6 +84,7 @@ class BackendOptions:
         for name in ("max_requests", "requests_per_minute", "max_model_len", "top_logprobs", "parameters"):
             if (value := getattr(self, name)) is not None:
                 self._check_count(name, value)
+        self._check_prices()
         if not self.timeout_s > 0:
             raise UsageError(f"--timeout must be above 0 seconds, got {self.timeout_s!r}")
         self._check_server()
@@ -102,6 +123,21 @@ class BackendOptions:
     def sent_headers(self) -> dict[str, str]:
         """The headers with the values of environment variables; UsageError for a variable that is not set."""
         return {name: _VARIABLE.sub(partial(_value_of, name), text) for name, text in self.headers.items()}
+
+    @property
+    def prices(self) -> Prices | None:
+        """The two prices; None where none are given."""
+        return None if self.price_in is None or self.price_out is None else Prices(self.price_in, self.price_out)
+
+    def _check_prices(self) -> None:
+        for name in ("price_in", "price_out", "max_cost"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise UsageError(f"--{name.replace('_', '-')} must be 0 or more dollars, got {value!r}")
+        if (self.price_in is None) != (self.price_out is None):
+            raise UsageError("--price-in and --price-out: give both, in dollars per million tokens")
+        if self.max_cost is not None and self.prices is None:
+            raise UsageError("--max-cost: give --price-in and --price-out, too, in dollars per million tokens")
 
     def _check_count(self, name: str, value: object) -> None:
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:

@@ -84,13 +84,18 @@ class Capabilities:
     refused: Mapping[str, str] = field(default_factory=dict)  # parameters that cannot be sent -> what the server says
 
 
-class Backend(Protocol):
-    """An engine with a model that is ready to answer."""
+class Described(Protocol):
+    """An engine with a model: what decides what can be asked of it."""
 
     name: str  # transformers, vllm, openai
-    versions: Mapping[str, str]  # of what answers: package -> version
     model: ModelRecord
     capabilities: Capabilities
+
+
+class Backend(Described, Protocol):
+    """An engine with a model that is ready to answer."""
+
+    versions: Mapping[str, str]  # of what answers: package -> version
 
     def settings(self) -> Mapping[str, object]:
         """What else decides replies, for manifest and keys: dtype, device, label forms, chat template's hash."""

@@ -29,6 +29,7 @@ from calprobe.questions import Question, read_question
 from calprobe.questions.gold import QuestionFault
 
 PROMPT_SETS = (
+    "plain",
     "audit",
     "stated",
     "judge",

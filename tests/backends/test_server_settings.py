@@ -11,7 +11,7 @@ import pytest
 from asked_samples import PROMPTS, question_set
 from chat_server import ChatServer
 
-from calprobe.analysis.asked.lengths import cell_lengths
+from calprobe.studies.asked.lengths import cell_lengths
 from calprobe.asking import AskOptions, ask
 from calprobe.backends import BackendOptions
 from calprobe.cells.asked_folder import asked_of

@@ -10,7 +10,7 @@ import pytest
 from asked_samples import question_set
 from chat_server import ChatServer
 
-from calprobe.analysis.asked.options import AskedOptions
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.asking import AskOptions, ask, plan_of
 from calprobe.backends import BackendOptions
 from calprobe.cells.asked import read_sets

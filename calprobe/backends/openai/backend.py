@@ -20,6 +20,7 @@ from calprobe.backends.options import ADDRESS, KEY, BackendOptions, check_addres
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.backends.request import Request
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.messages import without_secrets
 from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.runs.manifest_records import ModelRecord, ModelSize
@@ -50,6 +51,7 @@ def open_openai(model: str, options: BackendOptions) -> OpenAIBackend:
     if not key and address == _OPENAI and "authorization" not in map(str.lower, options.headers):
         raise UsageError(f"{_OPENAI} needs a key: set {KEY}, or give another server with --base-url")
     check_address(address)  # that of the environment, too
+    log.info("waiting for %s", without_secrets(address))
     loop = _LoopThread()
     try:
         client, server = loop.call(_opened(address, key or _NO_KEY, model, options))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
 from calprobe.backends.openai.answers import Answer, answer_of, parsed
 from calprobe.backends.openai.failures import Failure, failure_of, wait_before
 from calprobe.backends.openai.limited_http import limited_http
+from calprobe.backends.openai.spending import Spending
 from calprobe.backends.options import BackendOptions
 from calprobe.errors import CalprobeError
 from calprobe.messages import without_secrets
@@ -36,6 +38,8 @@ class Client:
         self.address = address
         self.options = options
         self.requests = 0  # attempts included
+        prices, most = options.prices, options.max_cost
+        self.spending = None if prices is None or most is None else Spending(prices, most)
         self.stopped: CalprobeError | None = None  # why no further request is made
         headers = options.sent_headers()
         words = [word for value in (key, *headers.values()) for word in value.split()]
@@ -70,15 +74,31 @@ class Client:
 
         Raises RequestFailedError if it failed for good, and the error of `stop` if all requests end.
         """
-        async with self._free:
+        async with self._free, self._paid(body):
             for attempt in count(1):
                 await self._turn()
                 try:
                     async with asyncio.timeout(self.options.timeout_s):
-                        return answer_of(await self._post(body))
+                        answer = answer_of(await self._post(body))
+                    if self.spending is not None:
+                        self.spending.take(body, answer)
+                    return answer
                 except Exception as error:  # noqa: BLE001 - whatever a server can cause is a failure of this attempt
                     await self._after(attempt, failure_of(error, self.options.timeout_s))
         raise AssertionError("count() ends")  # for the type checker
+
+    @asynccontextmanager
+    async def _paid(self, body: Mapping[str, Any]) -> AsyncIterator[None]:
+        """Around a request, within what the session may cost; raises the error of `stop` if it may not."""
+        if self.spending is None:
+            yield
+            return
+        try:
+            async with self.spending.allowed(body):
+                yield
+        except CalprobeError as error:
+            self.stop(error)
+            raise
 
     async def models(self) -> list[Mapping[str, Any]]:
         """The models that the server lists, as it describes them; empty if it has no such list."""
