@@ -11,13 +11,13 @@ import pytest
 from asked_samples import PROMPTS, question_set
 from chat_server import ChatServer
 
-from calprobe.studies.asked.lengths import cell_lengths
 from calprobe.asking import AskOptions, ask
 from calprobe.backends import BackendOptions
 from calprobe.cells.asked_folder import asked_of
 from calprobe.confidence.asked.reply_table import reply_tables
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.runs import AskedRun, Reply
+from calprobe.studies.asked.lengths import cell_lengths
 
 pytest.importorskip("openai")
 pytestmark = pytest.mark.usefixtures("short_waits")

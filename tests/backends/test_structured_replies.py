@@ -10,12 +10,12 @@ import pytest
 from asked_samples import question_set
 from chat_server import ChatServer
 
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.asking import AskOptions, ask, plan_of
 from calprobe.backends import BackendOptions
 from calprobe.cells.asked import read_sets
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.measures.asked_options import AskedOptions
 from calprobe.prompts import load_prompts
 from calprobe.prompts.fields import field_text, reply_schema
 from calprobe.prompts.types import PromptSet, Stated
