@@ -24,8 +24,8 @@ WIDTH = 100  # columns of the terminal that the help is printed for
 COMMANDS_HEAD = """\
 # Commands
 
-What `calprobe COMMAND --help` prints on a terminal of 100 columns, without `--help` itself. Results go to stdout, all
-else to stderr; the exit codes are [0, 1, 2, 3 and 130](files.md#exit-codes).
+What `calprobe COMMAND --help` prints on a terminal of 100 columns, without `--help` itself. Results go to stdout,
+all else to stderr; the exit codes are [0, 1, 2, 3 and 130](files.md#exit-codes).
 """
 
 PYTHON_HEAD = """\
