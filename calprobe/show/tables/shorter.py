@@ -12,16 +12,19 @@ FEW = 6  # rows, up to which a first look has room for intervals below them
 
 
 def equal_rows_once(table: Table) -> Table:
-    """Rows of a group whose cells are equal as one row, the first; below its label are those of the others."""
-    merged: dict[tuple[str, ...], Row] = {}
+    """Rows of a group whose cells are equal as one row, the first; below its label is whose they are, too."""
+    alike: dict[tuple[str, ...], list[Row]] = {}
     for row in table.rows:
-        key = (row.group, *(_exact(cell) for cell in row.cells))
-        if key in merged:
-            first = merged[key]
-            merged[key] = replace(first, note=f"{first.note}, = {row.label}" if first.note else f"= {row.label}")
-        else:
-            merged[key] = row
-    return replace(table, rows=tuple(merged.values()))
+        alike.setdefault((row.group, *(_exact(cell) for cell in row.cells)), []).append(row)
+    return replace(table, rows=tuple(_with_others(*rows) for rows in alike.values()))
+
+
+def _with_others(first: Row, *others: Row) -> Row:
+    if not others:
+        return first
+    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    note = f"= {others[0].label}{more}"
+    return replace(first, note=f"{first.note}, {note}" if first.note else note)
 
 
 def _exact(cell: Cell) -> str:
@@ -29,9 +32,20 @@ def _exact(cell: Cell) -> str:
 
 
 def at_a_glance(table: Table, decimals: int) -> Table:
-    """A table for a first look: equal rows once, no more digits than its numbers bear, no intervals of many rows."""
+    """A table for a first look: equal rows once, no more digits than its numbers bear, no intervals of many rows.
+
+    Where the width decides, the first columns come first.
+    """
     shorter = equal_rows_once(table)
-    return replace(shorter, decimals=decimals, intervals=len(shorter.rows) <= FEW, best_within=None, directions=False)
+    columns = tuple(replace(column, priority=place) for place, column in enumerate(shorter.columns))
+    return replace(
+        shorter,
+        columns=columns,
+        decimals=decimals,
+        intervals=len(shorter.rows) <= FEW,
+        best_within=None,
+        directions=False,
+    )
 
 
 def others_named(shown: Sequence[Table], tables: Iterable[Table]) -> tuple[str, ...]:

@@ -41,8 +41,8 @@ def tables_at_a_glance(report: AskedReport, tables: Sequence[Table], wanted: Seq
         Table("", "verdict", "", (), (), heading=(*heading(run), *verdict(run)), keys={"run": run.label}, **UNRANKED)
         for run in report.runs
     ]
-    shown = [*_of_study(report, tables), *(table for table in tables if table.kind in wanted)]
-    shown = shown or [*_answers(report), _confidences(report)]
+    shown = _of_study(report, tables) or [*_answers(report), _confidences(report)]
+    shown += [table for table in tables if table.kind in wanted and table not in shown]
     shown = [replace(table, heading=(), notes=_needed(table), fine_print=()) for table in shown if table.rows]
     notes = tuple(dict.fromkeys(note for run in report.runs for note in _disclosed(run)))
     last = Table("", "more", "", (), (), notes=(*notes, *others_named(shown, tables)), **UNRANKED)
@@ -101,8 +101,14 @@ def _confidence(run: AskedRunReport, name: str) -> Judged:
 
 
 def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:
-    kinds = [kind for run in report.runs for study, names in OF_STUDY.items() if getattr(run, study) for kind in names]
-    return [table for table in tables if table.kind in kinds]
+    """The first table of each kind that a study is about, of each run."""
+    kinds = {kind for run in report.runs for study, names in OF_STUDY.items() if getattr(run, study) for kind in names}
+    first: dict[tuple[str, str], Table] = {}
+    for table in tables:
+        if table.kind in kinds:
+            first.setdefault((table.kind, table.keys.get("run", "")), table)
+    digits = decimals_of(max(of_set.questions for run in report.runs for of_set in run.sets.values()))
+    return [at_a_glance(table, digits) for table in first.values()]
 
 
 def _answers(report: AskedReport) -> Iterator[Table]:

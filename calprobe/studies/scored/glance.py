@@ -14,7 +14,8 @@ from calprobe.studies.scored.results import Report, RunReport
 
 # The tables of a first look, by kind: of one run, and of several.
 OF_ONE, OF_SEVERAL = ("runs", "wording"), ("summary", "averages")
-COLUMNS = ("accuracy", "coverage", "mean_confidence", "ace", "ace_if_calibrated", "brier", "auroc")
+COLUMNS = ("accuracy", "coverage", "mean_confidence", "ace", "ace_if_calibrated", "auroc")
+CAPTIONS = {"runs": "Accuracy and calibration by estimator of confidence", "wording": "What the wording changes"}
 SHOWN = headline(Headline.PAPER)
 
 
@@ -30,6 +31,8 @@ def tables_at_a_glance(report: Report, tables: Sequence[Table], wanted: Sequence
     digits = decimals_of(max(run.instances for run in report.runs))
     heads = [_head(run, tables) for run in report.runs]
     shown = [_shorter(table, digits) for table in tables if table.kind in kinds]
+    if len(report.runs) == 1:  # whose tables need not say what they are of
+        shown = [replace(table, caption=CAPTIONS.get(table.kind, table.caption)) for table in shown]
     more = Table("", "more", "", (), (), notes=others_named(shown, tables), best_within=None)
     return (*heads, *shown, more)
 
