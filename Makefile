@@ -69,7 +69,7 @@ $(VENV)/.docs: $(VENV)/.installed
 	@touch $@
 
 # A model's facts as letters: label probabilities, replies, stated confidence.
-LETTERS := --questions mini --as choice --variants surface_paraphrase --collect labels,answer,stated
+LETTERS := --questions mini --as choice --collect labels,answer,stated
 CHATS := tiny-chat tiny-chat-overconfident
 
 demo: $(VENV)/.smollm2 ## score and ask SmolLM2-135M and the tiny models, end in out/demo/index.html

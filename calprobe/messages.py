@@ -25,6 +25,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def dollars(amount: float) -> str:
+    """An amount of money; below ten cents in hundredths of a cent.
+
+    >>> dollars(1234.5), dollars(0.0312)
+    ('$1,234.50', '$0.0312')
+    """
+    return f"${amount:,.2f}" if amount >= 0.1 else f"${amount:.4f}"
+
+
 def reason(error: OSError) -> str:
     """What the operating system says is wrong, without what a library puts around it.
 

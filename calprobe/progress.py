@@ -17,6 +17,8 @@ from typing import Protocol, TextIO, TypeVar
 log = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_LINES = 30.0
+_SECONDS_TO_THE_FIRST = 5.0
+_WIDE = 110  # columns of a terminal that has room for a long bar
 
 
 class Progress(Protocol):
@@ -36,7 +38,7 @@ class Progress(Protocol):
 
     @property
     def rates(self) -> str:
-        """How many of what a second, and what else is worth a word."""
+        """How many of what a second, and what else is worth a word; the most important first, with commas between."""
 
     @property
     def part(self) -> str:
@@ -95,8 +97,8 @@ def rate(count: float, seconds: float) -> str:
 
 
 def _lines(unit: str) -> Show:
-    """Progress for a log: one line every half minute, and one at the end."""
-    last_line = time.monotonic()
+    """Progress for a log: a line after some seconds, then one every half minute, and one at the end."""
+    last_line = time.monotonic() + _SECONDS_TO_THE_FIRST - _SECONDS_BETWEEN_LINES
     last_done = 0
 
     def show(now: Progress) -> None:
@@ -116,17 +118,18 @@ def _bar(total: int, label: str) -> Iterator[Show]:
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %  {task.fields[rates]}  {task.fields[left]}"),
-        TextColumn("{task.fields[part]}", markup=False),
-    )
-    bar = Bar(*columns, console=Console(stderr=True))
-    task = bar.add_task(label, total=total, rates="", left="", part="")
+    console = Console(stderr=True)
+    bar_width = 20 if console.width >= _WIDE else 10
+    columns = (TextColumn("{task.fields[count]}"), BarColumn(bar_width), TextColumn("{task.description}", markup=False))
+    bar = Bar(*columns, console=console)
+    task = bar.add_task(label, total=total, count=f"0 of {total:,}")
 
     def show(now: Progress) -> None:
-        bar.update(task, completed=now.done, rates=now.rates, left=_time_left(now), part=now.part)
+        count = f"{now.done:,} of {now.total:,}"
+        text = _fitted(
+            (_time_left(now), *now.rates.split(", "), label, now.part), console.width - bar_width - len(count) - 2
+        )
+        bar.update(task, completed=now.done, description=text, count=count)
 
     bar.start()
     try:
@@ -134,6 +137,21 @@ def _bar(total: int, label: str) -> Iterator[Show]:
     finally:
         with suppress(OSError):  # the terminal was closed; the signal that says so ends the run
             bar.stop()
+
+
+def _fitted(texts: Sequence[str], width: int) -> str:
+    """As many of the texts, from the first on, as have room beside each other.
+
+    >>> _fitted(["0:01:40 left", "3 failed", "51 tokens/s"], 25)
+    '0:01:40 left, 3 failed'
+    """
+    fitted = ""
+    for text in filter(None, texts):
+        longer = f"{fitted}, {text}" if fitted else text
+        if len(longer) > width:
+            break
+        fitted = longer
+    return fitted
 
 
 def _time_left(now: Progress) -> str:

@@ -57,6 +57,8 @@ class ChatServer(ThreadingHTTPServer):
         self.words: tuple[str, ...] = LETTERS  # its replies
         self.needs_key: str | None = None
         self.refuses: Callable[[dict[str, Any]], str] = lambda _: ""  # why the request is refused with 400, if it is
+        self.alters: Callable[[dict[str, Any], dict[str, Any]], None] = lambda answer, body: None  # each answer
+        self.headers: list[dict[str, str]] = []
         self.faults: list[int | str | Callable[[BaseHTTPRequestHandler, dict[str, Any]], None]] = []
         self.requests: Counter[str] = Counter()  # by conversation, without the first look
         self.served = 0
@@ -92,6 +94,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         server = self.server
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        server.headers.append({name.lower(): value for name, value in self.headers.items()})
+        if self.path != "/v1/chat/completions":
+            self._send(404, {"error": {"message": "no such path"}})
+            return
         if server.needs_key and self.headers["Authorization"] != f"Bearer {server.needs_key}":
             said = f"Incorrect API key provided: {self.headers['Authorization']}"
             self._send(401, {"error": {"message": said, "code": "invalid_api_key"}})
@@ -119,7 +125,9 @@ class _Handler(BaseHTTPRequestHandler):
                 server.active -= 1
 
     def _answer(self, body: dict[str, Any], fault: Any) -> None:
-        answer = json.dumps(completion(body, self.server.answers_with, self.server.words)).encode()
+        reply = completion(body, self.server.answers_with, self.server.words)
+        self.server.alters(reply, body)
+        answer = json.dumps(reply).encode()
         if callable(fault):
             fault(self, body)
         elif isinstance(fault, int):

@@ -296,7 +296,7 @@ CONTRACT = {
         "--model --backend --base-url --questions --study --prompts --variants --collect --samples --temperature "
         "--top-p --paraphrases --wordings --raw-prompt --max-new-tokens --shots --limit --draw --split --seed "
         "--concurrency --max-requests --out --dtype --device --device-map --revision --resume --no-resume --shard "
-        "--quiet"
+        "--dry-run --json --price-in --price-out --max-cost --cache --quiet"
     ),
     "paraphrase": (
         "NAME FILE --model --out --n --samples --nli --temperature --prompts --max-new-tokens --split --limit --draw"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import sys
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import pytest
 import calprobe.progress as progress_module
 from calprobe.asking import progress as asking
 from calprobe.asking.progress import AskProgress
+from calprobe.backends.options import Prices
 from calprobe.runs.replies import Reply
 from calprobe.scoring.progress import ScoreProgress, progress
 
@@ -29,6 +31,7 @@ def test_lines_now_and_then(clock: list[float], caplog: pytest.LogCaptureFixture
             clock[0] = seconds
             meter.advance(200, 1000)
     assert [record.getMessage() for record in caplog.records] == [
+        "200 of 1,000 statements, 20 statements/s, 100 tokens/s, 40 s left",
         "600 of 1,000 statements, 15 statements/s, 75 tokens/s, 27 s left",
         "1,000 of 1,000 statements, 20 statements/s, 100 tokens/s, 0 s left",
     ]
@@ -68,9 +71,23 @@ def test_the_bar_names_the_relation_and_the_time_left(monkeypatch: pytest.Monkey
         meter.begin("capital to month")
         meter.advance(500, 2000)
     assert "tiny" in stderr.getvalue()
-    assert "50 %" in stderr.getvalue()
+    assert "500 of 1,000" in stderr.getvalue()
     assert "0:00:00 left" in stderr.getvalue()
     assert "capital to month" in stderr.getvalue()
+
+
+def test_a_narrow_terminal_has_the_count_failures_and_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    stderr = Terminal()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    label = "a-model-with-a-long-name on openai"
+    with asking.progress(5800, label, prices=Prices(1e6, 0.0)) as meter:
+        meter.count(reply(0, tokens_in=2), "quiz.plain")
+    line = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stderr.getvalue()).rstrip("\n").split("\n")[-1].rpartition("\r")[2]
+    assert line.startswith("1 of 5,800 ")
+    assert "left, $2.00, " in line
+    assert len(line.rstrip()) <= 80
 
 
 def test_a_closed_terminal_raises_no_error_of_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:

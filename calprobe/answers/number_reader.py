@@ -16,7 +16,7 @@ from calprobe.answers.types import Reading
 from calprobe.answers.units import unit_behind
 
 _MARKER = re.compile(
-    r"####|\\boxed\s?\{|\b(?:answer|result|total|solution)\b(?:[^\S\n]{1,3}(?:is|was|would\sbe|must\sbe)\b|[*_]{0,3}\s{0,3}[:=])",
+    r"####|\\boxed\s?\{|\b(?:answer|result|total|solution)\b(?:[^\S\n]{1,3}(?:is|was|would\sbe|must\sbe)\b|[\"'*_]{0,3}\s{0,3}[:=])",
     re.IGNORECASE,
 )
 _FIRST = re.compile(r"[0-9]+(?:[,.][0-9]+)*")  # as the study of science questions reads numbers

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from calprobe.asking.ask import ask, plan_of
+from calprobe.asking.ask import ask, plan_of, preview
 from calprobe.asking.options import STUDIES, AskOptions, Study
 from calprobe.asking.paraphrasing import Paraphrased, ParaphraseOptions, paraphrase
+from calprobe.asking.preview import AskPreview
 from calprobe.asking.progress import AskProgress
 from calprobe.interrupts import Interrupted
 
 __all__ = [
     "STUDIES",
     "AskOptions",
+    "AskPreview",
     "AskProgress",
     "Interrupted",
     "ParaphraseOptions",
@@ -19,4 +21,5 @@ __all__ = [
     "ask",
     "paraphrase",
     "plan_of",
+    "preview",
 ]

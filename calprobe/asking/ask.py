@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calprobe.asking.cost import longest_replies
 from calprobe.asking.identity import engine_hash
-from calprobe.asking.known import AskFolder, Store, keys_of, lacking, own_answers, own_conclusions
-from calprobe.asking.needs import refuse_incapable
-from calprobe.asking.options import PARAPHRASED, STUDIES, AskOptions, Collected
+from calprobe.asking.known import AskFolder, Store, keys_of, lacking, pendings, phases, with_answers, with_conclusions
+from calprobe.asking.needs import lack_of_labels, refuse_incapable
+from calprobe.asking.options import DEFAULTS, PARAPHRASED, STUDIES, AskOptions, Collected
 from calprobe.asking.paraphrases import with_paraphrases, without_copies
 from calprobe.asking.plan import Plan
+from calprobe.asking.preview import AskPreview, preview_of
+from calprobe.asking.progress import progress
 from calprobe.asking.record import manifest_of
+from calprobe.asking.reply_cache import cached
+from calprobe.asking.stage_cost import AskCost, Guessing, TokenCounter, Tokenizing, cost_of
 from calprobe.asking.work import Work, ask_missing
-from calprobe.backends.options import BackendOptions
-from calprobe.backends.protocol import Backend
-from calprobe.backends.registry import using_backend
+from calprobe.backends.options import BackendOptions, Prices
+from calprobe.backends.protocol import Backend, Described
+from calprobe.backends.registry import Unopened, using_backend
 from calprobe.errors import UsageError
 from calprobe.interrupts import saying_how_to_resume
-from calprobe.messages import counted
+from calprobe.messages import counted, dollars
 from calprobe.models.source import check_spelling
 from calprobe.prompts import (
     Overrides,
@@ -38,7 +41,6 @@ from calprobe.prompts import (
     with_turns,
 )
 from calprobe.questions import Question, QuestionOptions, QuestionSet, load_questions
-from calprobe.questions.examples import TooFewExamplesError
 from calprobe.questions.paraphrase_file import read_paraphrases
 from calprobe.runs.asked_growth import joined
 from calprobe.runs.asked_manifest import AskManifest
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Questions = str | Path | QuestionSet
+_LOOKED_AT = 200  # questions whose prompts are counted before the first request: a fraction of a second
 _WHEN = "while nothing was being asked; no replies are lost"
 
 
@@ -115,8 +118,39 @@ def ask(
             request = _possible(request, backend)
             refuse_incapable(request.plan, backend)
             with locked(request.out):
-                _ask_into(request, backend, started)
+                _ask_into(request, backend, started, backend_options.prices)
     return open_asked(request.out)
+
+
+def preview(
+    model: str,
+    questions: Questions | Sequence[Questions],
+    out: str | Path | None = None,
+    options: AskOptions = AskOptions(),
+    *,
+    question_options: QuestionOptions | None = None,
+    backend_options: BackendOptions = BackendOptions(),
+) -> AskPreview:
+    """What `ask` would do with the same arguments: nothing is asked, loaded or written, and no server is contacted.
+
+    Tokens are counted where the model's tokenizer is on this machine, else guessed from letters. Of a server it is
+    assumed that it shows log-probabilities and can continue replies; one that cannot is asked less. Raises as `ask`
+    does before a model is loaded.
+
+    Example:
+        >>> found = preview("tiny-chat", "mini", "runs/new", question_options=QuestionOptions(limit=2))
+        >>> found.cost.requests, found.cost.counted
+        (2, True)
+    """
+    if backend_options.backend != "openai":
+        check_spelling(model)
+    request = _requested(model, questions, out, options, question_options)
+    backend = Unopened.of(model, backend_options)
+    request = _possible(request, backend)
+    refuse_incapable(request.plan, backend)
+    there = run_there(request.out, AskManifest) if options.resume else None
+    run = None if there is None else AskedRun(request.out, there)
+    return preview_of(request.plan, backend, request.out, backend_options.prices, run)
 
 
 def _requested(
@@ -135,8 +169,23 @@ def _requested(
         else default_out(name, "-".join(question_set.name for question_set in plan.sets), options.shard)
     )
     check_folder(path)
-    run_there(path, AskManifest)  # a run of scores is refused before any model is loaded
+    stored = run_there(path, AskManifest)  # a run of scores is refused before any model is loaded
+    if stored is not None and options.resume:
+        _refuse_unnamed_prompts(stored, path, plan, options)
     return _Request(plan, path, options, question_options, options.collect)
+
+
+def _refuse_unnamed_prompts(stored: AskManifest, path: Path, plan: Plan, options: AskOptions) -> None:
+    """Raise UsageError where no prompts are chosen, and the run has others than the default: these would join them."""
+    is_chosen = any(value is not None for value in (options.study, options.prompts, options.variants))
+    if is_chosen or stored.prompts.name == plan.prompts.name:
+        return
+    prompts = stored.prompts.path or stored.prompts.name
+    choice = f"--study {stored.study}" if stored.study else f"--prompts {prompts}"
+    raise UsageError(
+        f"{path}: was asked with the prompts {prompts}, and the default is {plan.prompts.name}; give {choice} to go on "
+        "with it, or another folder with --out"
+    )
 
 
 def plan_of(
@@ -149,13 +198,16 @@ def plan_of(
     """
     filled = options.filled()
     prompts = _prompts(filled)
+    if prompts.fields and "labels" in (filled.collect or ()):
+        if options.collect is not None:
+            raise UsageError(
+                f"--collect labels: prompt set {prompts.name!r} asks for JSON, which begins with no label; "
+                "leave labels out"
+            )
+        filled = replace(filled, collect=tuple(name for name in filled.collect or () if name != "labels"))
     sources = [questions] if isinstance(questions, str | Path | QuestionSet) else list(questions)
     chosen = question_options or QuestionOptions(seed=filled.seed or 0)
-    try:
-        sets = tuple(_asked_set(source, prompts, filled, chosen) for source in sources)
-    except TooFewExamplesError as error:
-        prompts = _without_examples(prompts, options, error)
-        sets = tuple(_asked_set(source, prompts, filled, chosen) for source in sources)
+    sets = tuple(_asked_set(source, prompts, filled, chosen) for source in sources)
     _refuse_bad_sets(sets)
     sets, worded = _worded(sets, filled)
     prompts = _permuted(prompts, sets, filled)
@@ -164,36 +216,30 @@ def plan_of(
     return plan
 
 
-def _without_examples(prompts: PromptSet, options: AskOptions, error: TooFewExamplesError) -> PromptSet:
-    """The prompts that are asked by default, without those that show examples; raises the error of chosen ones."""
-    if any(value is not None for value in (options.study, options.prompts, options.variants, options.shots)):
-        raise error
-    shows = {
-        variant.name
-        for variant in prompts.variants
-        if any(wording.shots for wording in (variant, *variant.wordings.values()))
-    }
-    log.warning("asked without %s, which shows examples (%s)", ", ".join(sorted(shows)), error)
-    names = [variant.name for variant in prompts.variants if variant.name not in shows]
-    return overridden(prompts, Overrides(variants=names))
-
-
-def _possible(request: _Request, backend: Backend) -> _Request:
+def _possible(request: _Request, backend: Described) -> _Request:
     """The request without what the prompts or the study alone ask for, and the backend cannot give."""
     able = backend.capabilities
     possible = request
     if not able.complete_softmax:
-        why = "no probabilities of all tokens: confidences are read from replies alone"
+        why = "shows no probabilities of all tokens: confidences are read from replies alone"
         possible = _without(possible, backend, "closed", why)
         if able.top_logprobs < 2:
-            possible = _without(possible, backend, "p_true", "no log-probabilities of two tokens: there is no P(True)")
+            possible = _without(
+                possible, backend, "p_true", "shows no log-probabilities of two tokens: there is no P(True)"
+            )
         if not able.top_logprobs:
-            possible = _without(possible, backend, "alternatives", "no log-probabilities of tokens: there is no ccp")
+            possible = _without(
+                possible, backend, "alternatives", "shows no log-probabilities of tokens: there is no ccp"
+            )
+        if possible.plan.collects("answer") and (lack := lack_of_labels(possible.plan, backend)):
+            possible = _without(possible, backend, "labels", f"{lack}: asked without probabilities of labels")
     possible = _without_finals(possible, backend)
-    return replace(possible, plan=replace(possible.plan, exact=backend.capabilities.complete_softmax))
+    if possible.plan.prompts.fields and not able.schemas:
+        log.info("%s on %s is asked for JSON in words alone, without a schema", backend.model.name, backend.name)
+    return replace(possible, plan=replace(possible.plan, exact=able.complete_softmax, schemas=able.schemas))
 
 
-def _without_finals(request: _Request, backend: Backend) -> _Request:
+def _without_finals(request: _Request, backend: Described) -> _Request:
     """The request without the label behind the reply where the backend cannot continue a reply."""
     plan = request.plan
     finals = dict.fromkeys(piece.variant for piece in plan.asked if FINAL in piece.stages)
@@ -208,25 +254,31 @@ def _without_finals(request: _Request, backend: Backend) -> _Request:
     return replace(request, plan=replace(plan, prompts=prompts))
 
 
-def _without(request: _Request, backend: Backend, collected: str, why: str) -> _Request:
+def _without(request: _Request, backend: Described, collected: str, why: str) -> _Request:
     """The request without what the study alone collects, and the backend cannot give."""
     plan, options = request.plan, request.options
     if request.given is not None or not plan.collects(collected):
         return request
     collect = tuple(name for name in plan.options.collect or () if name != collected)
-    log.info("%s on %s shows %s", backend.model.name, backend.name, why)
+    log.warning("%s on %s %s", backend.model.name, backend.name, why)
     filled = replace(plan.options, collect=collect)
     return replace(request, plan=replace(plan, options=filled), options=replace(options, collect=collect))
 
 
 def _prompts(options: AskOptions) -> PromptSet:
-    source = options.prompts or "audit"
+    source = options.prompts or DEFAULTS["prompts"]
     prompts = source if isinstance(source, PromptSet) else load_prompts(source)
     asks = "p_true" in (options.collect or ())
     overrides = Overrides(
         options.variants, options.max_new_tokens, options.stated_tokens, options.shots, options.raw_prompt, asks
     )
-    return overridden(prompts, overrides)
+    chosen = overridden(prompts, overrides)
+    if options.shots and not any(wording.shots for v in chosen.variants for wording in (v, *v.wordings.values())):
+        few = ", such as --variants fewshot_3" if options.prompts == DEFAULTS["prompts"] else ""
+        raise UsageError(
+            f"--shots {options.shots}: no variant shows examples; leave it out, or choose one that does{few}"
+        )
+    return chosen
 
 
 def _worded(
@@ -321,7 +373,7 @@ def _refuse_bad_sets(sets: Sequence[QuestionSet]) -> None:
         raise UsageError(f"two question sets are called {twice!r}; rename one of the files")
 
 
-def _ask_into(request: _Request, backend: Backend, started: float) -> None:
+def _ask_into(request: _Request, backend: Backend, started: float, prices: Prices | None) -> None:
     """Ask what the folder lacks; it is locked."""
     sets = tuple(StoredSet.of(question_set) for question_set in request.plan.sets)
     manifest = manifest_of(backend, request.plan, sets, request.options, request.chosen)
@@ -330,46 +382,54 @@ def _ask_into(request: _Request, backend: Backend, started: float) -> None:
     with closing(Journal.open(request.out)) as journal:
         store = Store(folder, journal)
         folder.missing()  # sets damaged shards aside
-        _say_what_is_faster(request.plan, backend, lacking(request.plan, store, engine).total)
-        for plan in _phases(request.plan, store, engine):
-            waits = plan.waits_for_answers or plan.waits_for_conclusions
-            if not waits:
-                _write_complete(store, plan, engine)
-            missing = lacking(plan, store, engine)
-            if not waits:
-                _say_what_is_there(request, folder, missing.total)
-            if missing.total:
-                _record_versions(folder, backend)
-                load_s = time.monotonic() - started
-                ask_missing(Work(plan, engine, backend, store, missing, request.options, load_s))
+        cost = _cost(request.plan, store, engine, backend)
+        label, options = f"{backend.model.name} on {backend.name}", request.options
+        _say_what_is_there(request, folder, cost.requests)
+        _say_what_is_asked(label, cost, prices)
+        _say_what_is_faster(backend, cost)
+        with (
+            progress(cost.requests, label, options.quiet, options.progress, prices) as meter,
+            cached(backend, folder, options.cache) as asked,
+        ):
+            for plan in phases(request.plan, store, engine):
+                if not (plan.waits_for_answers or plan.waits_for_conclusions):
+                    _write_complete(store, plan, engine)
+                missing = lacking(plan, store, engine)
+                if missing.total:
+                    _record_versions(folder, backend)
+                    load_s = time.monotonic() - started
+                    ask_missing(Work(plan, engine, asked, store, missing, options, load_s), meter)
 
 
-def _say_what_is_faster(plan: Plan, backend: Backend, n_missing: int) -> None:
+def _cost(plan: Plan, store: Store, engine: str, backend: Backend) -> AskCost:
+    """What all phases of the plan will take, from some of the prompts."""
+    if plan.waits_for_conclusions:
+        plan = with_conclusions(plan, store, engine)
+    if plan.waits_for_answers and not lacking(plan, store, engine).total:
+        plan = with_answers(plan, store, engine)
+    plan = plan.foreseen()
+    writer = getattr(backend, "writer", None)  # a server has none
+    tokens: TokenCounter = Guessing() if writer is None else Tokenizing(writer)
+    every = max(1, sum(map(plan.n_questions_of, plan.asked)) // _LOOKED_AT)
+    return cost_of(
+        (entry for piece in plan.asked for entry in pendings(plan, store, piece, engine)), tokens, every=every
+    )
+
+
+def _say_what_is_asked(label: str, cost: AskCost, prices: Prices | None) -> None:
+    if cost.requests:
+        most = "" if prices is None else f", {dollars(prices.of(cost.tokens_in, cost.tokens_out))} at most"
+        log.info("%s: %s%s", label, cost.describe(), most)
+
+
+def _say_what_is_faster(backend: Backend, cost: AskCost) -> None:
     """On a card of this process: say so if another engine would write the missing replies in clearly less time."""
-    if not n_missing or backend.name != "transformers" or backend.settings().get("device") != "cuda":
+    if not cost.requests or backend.name != "transformers" or backend.settings().get("device") != "cuda":
         return
     from calprobe.backends.local import TransformersBackend
 
-    if isinstance(backend, TransformersBackend):
-        n_tokens = round(longest_replies(plan) * n_missing / plan.n_requests)
-        if (line := backend.faster_elsewhere(n_tokens)) is not None:
-            log.info("%s: %s", backend.model.name, line)
-
-
-def _phases(plan: Plan, store: Store, engine: str) -> Iterator[Plan]:
-    """The plan, and, where something is asked about what the model has said, the plan with what it said.
-
-    That is its answers to other questions, which stand in for its own, or its conclusions.
-    """
-    yield plan
-    if plan.waits_for_conclusions:
-        plan = replace(
-            plan,
-            conclusions={piece: own_conclusions(plan, store, piece, engine) for piece in plan.asked},
-        )
-        yield plan
-    if plan.waits_for_answers:
-        yield replace(plan, responses={piece: own_answers(plan, store, piece, engine) for piece in plan.asked})
+    if isinstance(backend, TransformersBackend) and (line := backend.faster_elsewhere(cost.tokens_out)) is not None:
+        log.info("%s: %s", backend.model.name, line)
 
 
 def _open_folder(

@@ -66,11 +66,6 @@ def guessed_tokens(plan: Plan) -> AskedTokens:
     return AskedTokens(tokens.prompts, tokens.generated, False)
 
 
-def longest_replies(plan: Plan) -> int:
-    """Tokens of all replies at their longest, thoughts not included, prompts not looked at."""
-    return _of_plan(plan, lambda dialogues: (0, 0)).generated
-
-
 def _of_plan(plan: Plan, of_dialogues: Callable[[Sequence[Dialogue]], tuple[int, int]]) -> AskedTokens:
     """Prompts and replies of all pieces; `of_dialogues` gives tokens that dialogues share, and their own."""
     prompts = generated = 0.0

@@ -63,6 +63,8 @@ def _keys(dialogue: Dialogue, engine: str) -> Iterator[tuple[Request, str]]:
         settings = {"stage": dialogue.stage, "sample": sample, **_decided(dialogue.decoding, dialogue.labels)}
         if dialogue.alternatives:  # only where they are asked for: other keys are those of earlier versions
             settings["alternatives"] = dialogue.alternatives
+        if dialogue.schema is not None:
+            settings["schema"] = dialogue.schema
         parent = sha256_of(shared | settings)
         yield (dialogue.stage, sample), parent
         for follow_up in dialogue.follow_ups:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from calprobe.asking.identity import requests_of
 from calprobe.asking.plan import Plan
@@ -101,6 +101,29 @@ def keys_of(plan: Plan, asked: AskedPiece, engine: str, shard: str | None) -> Ke
         for dialogue in plan.dialogues(planned, engine, shard)
         for (stage, sample), key in dialogue.keys.items()
     }
+
+
+def phases(plan: Plan, store: Store, engine: str) -> Iterator[Plan]:
+    """The plan, and, where something is asked about what the model has said, the plan with what it said.
+
+    That is its answers to other questions, which stand in for its own, or its conclusions.
+    """
+    yield plan
+    if plan.waits_for_conclusions:
+        plan = with_conclusions(plan, store, engine)
+        yield plan
+    if plan.waits_for_answers:
+        yield with_answers(plan, store, engine)
+
+
+def with_conclusions(plan: Plan, store: Store, engine: str) -> Plan:
+    """The plan with what the model has concluded so far in what is asked about that."""
+    return replace(plan, conclusions={piece: own_conclusions(plan, store, piece, engine) for piece in plan.asked})
+
+
+def with_answers(plan: Plan, store: Store, engine: str) -> Plan:
+    """The plan with the answers that the model has given so far as counterfactual ones."""
+    return replace(plan, responses={piece: own_answers(plan, store, piece, engine) for piece in plan.asked})
 
 
 def own_answers(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> dict[str, str]:

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from calprobe.asking.plan import Plan
-from calprobe.backends.protocol import Backend
+from calprobe.backends.protocol import Described
 from calprobe.errors import UsageError
 from calprobe.questions import QuestionSet
 
 
-def refuse_incapable(plan: Plan, backend: Backend) -> None:
+def refuse_incapable(plan: Plan, backend: Described) -> None:
     """Raise UsageError for the first thing that the plan asks and the backend cannot do, with what to do instead."""
     _refuse_temperatures(plan, backend)
     able, name = backend.capabilities, f"{backend.model.name} on {backend.name}"
     collects = plan.options.collect or ()
-    choices = [question_set for question_set in plan.sets if _has_choices(question_set)]
-    if "labels" in collects and choices and not able.complete_softmax:
-        if not able.top_logprobs:
-            raise UsageError(
-                f"--collect labels: {name} gives no log-probabilities of tokens{_refusal(backend)}; leave labels "
-                "out, or use --backend transformers"
-            )
-        most = max(len(question.options) for question_set in choices for question in question_set.questions)
-        if able.top_logprobs < most:
-            raise UsageError(
-                f"--collect labels: {name} shows the {able.top_logprobs} most probable tokens, fewer than the {most} "
-                "labels of a question; leave labels out, or use --backend transformers"
-            )
+    if "labels" in collects and (lack := lack_of_labels(plan, backend)):
+        raise UsageError(f"--collect labels: {name} {lack}; leave labels out, or use --backend transformers")
     if "p_true" in collects and not able.complete_softmax and able.top_logprobs < 2:
         raise UsageError(
             f"--collect p_true: {name} does not show the log-probabilities of two tokens; leave p_true out, or use "
@@ -49,13 +38,26 @@ def refuse_incapable(plan: Plan, backend: Backend) -> None:
         )
 
 
-def _refusal(backend: Backend) -> str:
+def lack_of_labels(plan: Plan, backend: Described) -> str:
+    """Why the backend has no probabilities for the labels that the plan's questions have; empty if it has them."""
+    able, choices = backend.capabilities, [question_set for question_set in plan.sets if _has_choices(question_set)]
+    if not choices or able.complete_softmax:
+        return ""
+    if not able.top_logprobs:
+        return f"gives no log-probabilities of tokens{_refusal(backend)}"
+    most = max(len(question.options) for question_set in choices for question in question_set.questions)
+    if able.top_logprobs < most:
+        return f"shows the {able.top_logprobs} most probable tokens, fewer than the {most} labels of a question"
+    return ""
+
+
+def _refusal(backend: Described) -> str:
     """What the server said of log-probabilities, where it refuses them."""
     refusal = backend.capabilities.refused.get("logprobs")
     return f" ({refusal})" if refusal else ""
 
 
-def _refuse_temperatures(plan: Plan, backend: Backend) -> None:
+def _refuse_temperatures(plan: Plan, backend: Described) -> None:
     """Raise UsageError for a temperature other than 0 (the model's own is then taken) and 1 that the server refuses."""
     refusal, options = backend.capabilities.refused.get("temperature"), plan.options
     if refusal is None:

@@ -31,7 +31,7 @@ class AskOptions:
     """
 
     study: str | None = None  # a name in STUDIES
-    prompts: str | Path | PromptSet | None = None  # a name, a JSON file, or a set; None: audit
+    prompts: str | Path | PromptSet | None = None  # a name, a file, or a set; None: plain, with variants audit
     variants: tuple[str, ...] | None = None  # some of the prompts' variants, in the order of asking; None: all
     collect: tuple[Collected, ...] | None = None  # None: labels and answer
     samples: int | None = None  # answers to each question; None: 1
@@ -55,6 +55,9 @@ class AskOptions:
     wordings: int | None = None  # of each question, its own text among them; None: as many as every question has
     shard: str | None = None  # I/N, such as 2/8: ask the second of eight shares of the questions; None: all
     resume: bool = True  # resume the run in the folder; False starts over
+    cache: bool = (
+        False  # take replies that any run of this user was given to the same request, and keep those of this one
+    )
     quiet: bool = False  # no progress on stderr
     # Called with an `AskProgress` after each reply.
     progress: Callable[[AskProgress], None] | None = field(default=None, repr=False, compare=False)
@@ -99,6 +102,8 @@ class AskOptions:
         Raises UsageError if the values exclude each other.
         """
         fixed = dict(DEFAULTS) | (dict(STUDIES[self.study].fixed) if self.study else {})
+        if self.study is None and self.variants is not None:  # `plain` has one variant
+            fixed["prompts"] = "audit"
         if self.prompts is not None:  # a study's variants are those of its own prompts
             fixed.pop("variants", None)
         if self.collect is not None and "stated" not in self.collect:
@@ -162,7 +167,7 @@ class Study:
 
 
 DEFAULTS: Mapping[str, Any] = {
-    "prompts": "audit",
+    "prompts": "plain",
     "collect": ("labels", "answer"),
     "samples": 1,
     "temperature": 0.0,

@@ -14,6 +14,7 @@ from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.prompts import PromptSet, Stated, Variant, fill, form_of
+from calprobe.prompts.fields import reply_schema
 from calprobe.prompts.placeholders import placeholders_of, replace_placeholders
 from calprobe.questions import Question, QuestionSet, balanced, turned
 from calprobe.questions.examples import of_each_kind
@@ -45,6 +46,7 @@ class Plan:
     # What was concluded, by piece, then by question and sample, for what is asked about it; None: not known yet.
     conclusions: Mapping[AskedPiece, Mapping[tuple[str, int], str]] | None = None
     exact: bool = True  # whether the backend has the complete softmax
+    schemas: bool = False  # whether it holds replies to a JSON schema
 
     @cached_property
     def asked(self) -> tuple[AskedPiece, ...]:
@@ -76,6 +78,7 @@ class Plan:
             closed=self.collects("closed") if self.collects("stated") else None,
             examples=self._examples(questions, variant),
             alternatives=ALTERNATIVES if self.collects("alternatives") else 0,
+            schema=self.schemas if self.prompts.fields else None,
         )
 
     def _examples(self, questions: QuestionSet, variant: Variant) -> str | None:
@@ -199,6 +202,7 @@ class Plan:
             ),
             raw=wording.raw,
             alternatives=piece.alternatives or 0,
+            schema=reply_schema(worded, self.prompts) if piece.schema else None,
         )
 
     def _about(self, dialogue: Dialogue, sample: int, question: Question, piece: AskedPiece) -> Dialogue:
@@ -219,7 +223,7 @@ class Plan:
 
     def _texts_about_answers(self) -> list[str]:
         texts = [self.prompts.p_true] if self.collects("p_true") else []
-        return texts + ([stated.text for stated in self.prompts.stated] if self.collects("stated") else [])
+        return texts + ([stated.text for stated in self.prompts.behind] if self.collects("stated") else [])
 
     def _wordings(self, variant: Variant) -> list[Variant]:
         """The variant in the words of each form of question that is asked."""
@@ -254,7 +258,7 @@ class Plan:
                 yield FollowUp(P_TRUE, text, decoding, closed=TRUE_OR_FALSE, begins=True)
             else:
                 yield FollowUp(P_TRUE, text, decoding, labels=("A", "B"))
-        for stated in prompts.stated:
+        for stated in prompts.behind:
             if (stage := StatedStage(stated.name).stage) in stages:
                 text, decoding = _of_question(stated.text, question), self._decoding(stated.max_new_tokens)
                 yield FollowUp(stage, text, decoding, closed=self._closed(stated))
@@ -262,7 +266,7 @@ class Plan:
     def _replaced(self, stages: Sequence[str], question: Question, replacements: Given) -> Iterator[FollowUp]:
         """The stated prompts behind each answer that stands in the place of the model's own."""
         for condition, answers in replacements.items():
-            for stated in self.prompts.stated:
+            for stated in self.prompts.behind:
                 if (stage := StatedStage(stated.name, condition).stage) in stages:
                     decoding = self._decoding(stated.max_new_tokens)
                     # Fidelity compares with counterfactuals alone; closed sets cost many times what a reply does.
@@ -285,6 +289,13 @@ class Plan:
         """Whether counterfactuals are the model's own answers, which are not known yet: they are not asked about."""
         replacing = self.replacing
         return replacing.pool == "responses" and COUNTERFACTUAL in replacing.replaced and self.responses is None
+
+    def foreseen(self) -> Plan:
+        """The plan with stand-ins for what is not known yet of replies, to count requests with: none are left out."""
+        plan = replace(self, conclusions={}) if self.waits_for_conclusions else self
+        return (
+            replace(plan, options=replace(plan.options, counterfactual="targets")) if plan.waits_for_answers else plan
+        )
 
     @property
     def replacing(self) -> Replacing:
@@ -320,7 +331,7 @@ class Plan:
         final = [FINAL] if finals == {True} and (concluded or (self.prompts.final_cue and are_choices)) else []
         conditions = ("", *self.replacing.conditions(self.prompts)) if self.collects("stated") else ()
         stated = [
-            StatedStage(prompt.name, condition).stage for condition in conditions for prompt in self.prompts.stated
+            StatedStage(prompt.name, condition).stage for condition in conditions for prompt in self.prompts.behind
         ]
         return (ANSWER, *final, *([P_TRUE] if self.collects("p_true") else []), *stated)
 

@@ -13,7 +13,8 @@ from itertools import groupby, islice
 from calprobe.asking.known import Lacking, Store, keys_of, missing_keys, pendings, unanswered
 from calprobe.asking.options import AskOptions
 from calprobe.asking.plan import Plan
-from calprobe.asking.progress import Meter, progress
+from calprobe.asking.progress import Meter
+from calprobe.asking.reply_cache import CachedReplies
 from calprobe.backends.protocol import Backend, Dialogue, Pending
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Held, Interrupted, held_interrupts
@@ -21,6 +22,7 @@ from calprobe.messages import counted, shortened
 from calprobe.runs.progress import Progress
 from calprobe.runs.replies import Reply
 from calprobe.runs.reply_records import AskedPiece
+from calprobe.runs.stages import ANSWER
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +30,8 @@ _UNTIL = "the requests in progress are answered"
 _HOPELESS = 20  # first requests of a session that all fail: a wrong setting would fail on all others too
 _TURN = 32  # questions of a variant, before the next variant asks them
 _NAMED = 3  # reasons of failures that a message names
+_SHORT = 16  # tokens: an answer of fewer is a label or a number, which is often asked for with no room for more
+_MANY_CUT = 0.1  # share of the answers of a variant that ended at their budget, from which on a message says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,10 @@ class _Session:
     left: dict[AskedPiece, int]
     waiting: dict[str, tuple[AskedPiece, Dialogue]] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)  # by variant
+    cut: Counter[str] = field(default_factory=Counter)  # of these, those that ended at their budget
     too_long: list[Reply] = field(default_factory=list)  # not among the failures, which may be answered another time
+    in_thought: int = 0  # replies that ended at their budget before their thought did
     spent: Progress = field(default_factory=Progress)
     began: float = field(default_factory=time.monotonic)
 
@@ -60,19 +67,15 @@ class _Session:
         return sum(self.left.values())
 
 
-def ask_missing(work: Work) -> None:
+def ask_missing(work: Work, meter: Meter) -> None:
     """Ask for the replies that are missing; each is stored when it arrives.
 
     Raises Interrupted after Ctrl-C, SIGTERM or SIGHUP, and CalprobeError if the backend cannot go on; the messages say
     how to resume.
     """
     session = _Session(dict(work.lacking.counts), spent=Progress(load_s=work.load_s, processes=1))
-    label = f"{work.backend.model.name} on {work.backend.name}"
     try:
-        with (
-            held_interrupts(_UNTIL) as held,
-            progress(work.lacking.total, label, work.options.quiet, work.options.progress) as meter,
-        ):
+        with held_interrupts(_UNTIL) as held:
             _ask(work, session, held, meter)
     except KeyboardInterrupt as error:
         raise Interrupted(_left(work, session, str(error) or "interrupted")) from None
@@ -88,6 +91,7 @@ def ask_missing(work: Work) -> None:
         with suppress(CalprobeError):  # a full disk should not raise a second error
             _record(work, session)
     _say_failures(work, session)
+    _say_cut(session)
 
 
 def _ask(work: Work, session: _Session, held: Held, meter: Meter) -> None:
@@ -142,18 +146,23 @@ def _take(work: Work, session: _Session, reply: Reply, meter: Meter) -> None:
         raise CalprobeError(f"backend {work.backend.name} answered a request that was not asked: {reply.key:.12}")
     asked_piece, dialogue = session.waiting[reply.key]
     replies = [reply]
+    session.in_thought += reply.is_cut_in_thought
     if reply.finish == "error":
         if reply.is_too_long:
             session.too_long.append(reply)
         else:
             session.failures[shortened(reply.error, 100)] += 1
         replies += [r for r in unanswered(dialogue, reply) if r.key in session.waiting]
+    elif reply.stage == ANSWER:
+        session.answers[reply.variant] += 1
+        session.cut[reply.variant] += reply.finish == "length" and reply.tokens_out >= _SHORT
     work.store.journal.add_all(replies)
     for arrival in replies:
         del session.waiting[arrival.key]
         session.left[asked_piece] -= 1
         session.spent += Progress(statements=arrival.finish != "error", tokens=arrival.tokens_in + arrival.tokens_out)
-        meter.count(arrival, asked_piece.piece.relation)
+        is_free = isinstance(work.backend, CachedReplies) and work.backend.is_taken(arrival)
+        meter.count(arrival, asked_piece.piece.relation, is_free=is_free)
     _refuse_hopeless(session)
     if not session.left[asked_piece]:
         keys = keys_of(work.plan, asked_piece, work.engine, work.store.folder.manifest.shard)
@@ -197,7 +206,25 @@ def _about_too_long(replies: Sequence[Reply]) -> str:
     )
 
 
+def _say_cut(session: _Session) -> None:
+    """Name the variants of which many answers were cut: what such an answer ends with is rarely what it would say."""
+    for variant, count in session.cut.items():
+        total = session.answers[variant]
+        if count >= _MANY_CUT * total and count:
+            log.warning(
+                "%s of %s under %s were cut at their longest; ask with a larger --max-new-tokens",
+                *(f"{count:,}", counted(total, "answer"), variant),
+            )
+
+
 def _say_failures(work: Work, session: _Session) -> None:
+    if session.in_thought:
+        log.warning(
+            "%s of %s replies were cut inside the thought and have no answer; ask into another --out with a larger "
+            "--max-new-tokens, or with %s",
+            *(f"{session.in_thought:,}", f"{work.lacking.total:,}"),
+            "a lower --reasoning-effort" if work.backend.name == "openai" else "--think-tokens",
+        )
     if session.too_long:
         log.warning(
             "%s cannot be asked, now or again: %s",

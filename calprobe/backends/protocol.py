@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from calprobe.prompts.types import Message as Message
 from calprobe.runs.manifest_records import ModelRecord
@@ -57,6 +57,7 @@ class Dialogue:
     raw: bool = False  # plain text, without a chat template
     keys: Mapping[tuple[str, int], str] = field(default_factory=dict)  # (stage, sample) -> Reply.key
     alternatives: int = 0  # most probable tokens at each position of the reply, the generated one among them; 0: none
+    schema: Mapping[str, Any] | None = None  # JSON schema that the reply is held to; None: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +80,22 @@ class Capabilities:
     samples_are_reproducible: str  # in words for the manifest: what the seed promises
     ends_thoughts: bool = False  # a thought can be ended after a number of tokens
     stops_at_once: bool = False  # replies in progress cost nothing but time: a signal may cut them off
+    schemas: bool = False  # replies can be held to a JSON schema
     refused: Mapping[str, str] = field(default_factory=dict)  # parameters that cannot be sent -> what the server says
 
 
-class Backend(Protocol):
-    """An engine with a model that is ready to answer."""
+class Described(Protocol):
+    """An engine with a model: what decides what can be asked of it."""
 
     name: str  # transformers, vllm, openai
-    versions: Mapping[str, str]  # of what answers: package -> version
     model: ModelRecord
     capabilities: Capabilities
+
+
+class Backend(Described, Protocol):
+    """An engine with a model that is ready to answer."""
+
+    versions: Mapping[str, str]  # of what answers: package -> version
 
     def settings(self) -> Mapping[str, object]:
         """What else decides replies, for manifest and keys: dtype, device, label forms, chat template's hash."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from calprobe.backends.options import BackendName, BackendOptions
-from calprobe.backends.protocol import Backend
+from calprobe.backends.protocol import Backend, Capabilities
 from calprobe.errors import CalprobeError
+from calprobe.runs.manifest_records import ModelRecord
 
 if TYPE_CHECKING:
     from calprobe.models import LoadOptions
+
+
+_WINDOW = 20  # most probable tokens that most servers show
 
 
 class Entry(NamedTuple):
@@ -44,6 +49,30 @@ ENTRIES: Mapping[BackendName, Entry] = {
     "vllm": Entry(_vllm, "vllm"),
     "openai": Entry(_openai, "openai"),
 }
+
+
+@dataclass(slots=True)
+class Unopened:
+    """A backend that was not opened: what it will most likely be able to do."""
+
+    name: str
+    model: ModelRecord
+    capabilities: Capabilities
+
+    @classmethod
+    def of(cls, model: str, options: BackendOptions) -> Unopened:
+        """The backend that the options name. Of a server: as if it showed log-probabilities and continued replies."""
+        is_local, is_server = options.backend == "transformers", options.backend == "openai"
+        capabilities = Capabilities(
+            complete_softmax=is_local,
+            top_logprobs=0 if is_local else options.top_logprobs or _WINDOW,
+            token_ids=not is_server,
+            continues=True if options.continues is None else options.continues,
+            raw=not is_server,
+            samples_are_reproducible="",
+            ends_thoughts=is_local,
+        )
+        return cls(options.backend, ModelRecord(name=model), capabilities)
 
 
 def open_backend(model: str, options: BackendOptions, load_options: LoadOptions | None = None) -> Backend:

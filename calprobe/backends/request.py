@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +22,14 @@ class Request:
     labels: tuple[str, ...]
     given: str | None = None  # see `Reply.given`
     alternatives: int = 0  # as in `Dialogue`
+    schema: Mapping[str, Any] | None = None  # as in `Dialogue`
 
     @classmethod
     def first(cls, dialogue: Dialogue, sample: int) -> Request:
         """The reply to the question."""
-        alternatives = dialogue.alternatives
-        return cls(dialogue, sample, dialogue.stage, dialogue.decoding, dialogue.labels, alternatives=alternatives)
+        alternatives, schema = dialogue.alternatives, dialogue.schema
+        decoding, labels = dialogue.decoding, dialogue.labels
+        return cls(dialogue, sample, dialogue.stage, decoding, labels, alternatives=alternatives, schema=schema)
 
     @classmethod
     def behind(cls, dialogue: Dialogue, sample: int, follow_up: FollowUp) -> Request:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,18 +25,20 @@ from calprobe.confidence.asked import (
 )
 from calprobe.confidence.asked.labels import NO_ANSWER
 from calprobe.confidence.asked.read_cell import Read
-from calprobe.confidence.asked.reply_table import FINAL
+from calprobe.confidence.asked.reply_table import ANSWER, FINAL
 from calprobe.confidence.estimator import Estimator
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
 from calprobe.metrics.recalibration import fit_uncertainty
 from calprobe.metrics.uncertainty_map import UncertaintyMaps
+from calprobe.prompts.fields import field_text
 from calprobe.prompts.types import PromptSet
 from calprobe.questions.types import QuestionSet
 from calprobe.runs.grades import StoredGrade
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.runs.meanings import StoredMeanings
 from calprobe.runs.replies import Reply
+from calprobe.runs.stages import StatedStage
 from calprobe.words import Calibrate
 
 # Of the study of science questions: tokens that label probabilities are read from, and alternatives of a token.
@@ -160,7 +162,7 @@ def read_sets(asked: Asked, options: ReplyReading) -> Iterator[ReadSet]:
     }
     if options.window is not None:
         _check_ranks(asked)
-    by_set = reply_tables(asked.sets, asked.replies, asked.grades, asked.turns, asked.perturbations, asked.plain)
+    by_set = reply_tables(asked.sets, _taken_apart(asked), asked.grades, asked.turns, asked.perturbations, asked.plain)
     _check_variants(asked.label, options.variants, [name for tables in by_set.values() for name in tables])
     for name, by_variant in by_set.items():
         tables = {
@@ -171,6 +173,19 @@ def read_sets(asked: Asked, options: ReplyReading) -> Iterator[ReadSet]:
         if tables:
             cells = {variant: _cell(table, way, asked, options) for variant, table in tables.items()}
             yield ReadSet(name, *sizes[name], cells)
+
+
+def _taken_apart(asked: Asked) -> Iterator[Reply]:
+    """The replies; behind one of JSON, each confidence in it as the reply to a stated prompt of that name."""
+    nothing: dict[str, Any] = {"token_ids": None, "logprobs": None, "label_scores": None, "alternatives": None}
+    nothing |= {"tokens_in": 0, "tokens_out": 0, "thought_tokens": 0, "reasoning": None, "reasoning_tokens": 0}
+    fields = asked.prompts.fields if asked.prompts is not None else ()
+    for reply in asked.replies:
+        yield reply
+        if reply.stage == ANSWER and reply.finish != "error":
+            for stated in fields:
+                stage, text = StatedStage(stated.name).stage, field_text(reply.text, stated)
+                yield replace(reply, key=f"{reply.key}:{stated.name}", stage=stage, text=text, **nothing)
 
 
 def format_changes(asked: Asked, cells: Mapping[str, AskedCell]) -> tuple[str, ...]:

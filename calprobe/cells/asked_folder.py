@@ -36,7 +36,7 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         extent=extent_of(run),
         size=manifest.model.size,
         about=_about(manifest)
-        | (_thoughts(replies) if manifest.is_import else {})
+        | (_thoughts(replies) if manifest.is_import or manifest.backend.name == "openai" else {})
         | ({} if grades is None else _grading(grades, graded, sets, replies))
         | _meant(meanings)
         | _alternatives(replies),
@@ -69,13 +69,14 @@ def _tool(manifest: AskManifest) -> str:
 
 
 def _thoughts(replies: Sequence[Reply]) -> dict[str, str]:
-    """How many imported replies came with a thought, and how many of these have no end and so no answer."""
-    thoughts = [reply for reply in replies if reply.reasoning is not None]
+    """How many replies another program gave with a thought, and how many of these have no end and so no answer."""
+    thoughts = [reply for reply in replies if reply.reasoning is not None or reply.reasoning_tokens]
     if not thoughts:
         return {}
     without_end = sum(reply.reasoning_is_open for reply in thoughts)
     text = f"kept apart in {len(thoughts):,} of {len(replies):,} replies, {without_end:,} of them without an end"
-    return {"thoughts": text}
+    tokens = sum(reply.reasoning_tokens for reply in thoughts)
+    return {"thoughts": text + (f"; {tokens:,} tokens by the server's count" if tokens else "")}
 
 
 _SAID = {"base": "plain text, as a base model", "instruct": "chat", "reasoning": "chat, with thoughts kept apart"}

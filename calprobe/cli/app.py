@@ -114,6 +114,9 @@ def _near_choice(error: click.BadParameter) -> str:
 def _fail_usage(error: click.UsageError, more: str, debug: bool) -> None:
     command = error.ctx.command_path if error.ctx is not None else "calprobe"
     message = error.format_message()
+    if message.startswith("Usage: "):  # a command of several without one of them: its help, from click 8.2 on
+        say(message)
+        sys.exit(error.exit_code)
     _fail(f"{message.removesuffix('.') if more else message}{more}\nsee `{command} --help`", error.exit_code, debug)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -65,6 +67,45 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.
             self.fail(f"{value!r} is no number such as 134515008, 135M or 7.6B", param, ctx)
         number = Decimal(match[1] + (match[2] or "")) * UNITS[match[3]]
         return int(number)
+
+
+class Fields(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.5 on
+    """A field and its value, KEY=VALUE or NAME: VALUE, or an object of JSON with any number of them.
+
+    Args:
+        sign: what stands between the two; values behind `=` are JSON where they can be.
+    """
+
+    name = "fields"
+
+    def __init__(self, sign: str) -> None:
+        self.sign = sign
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+        """The fields; BadParameter, which repeats nothing, for anything else."""
+        if isinstance(value, dict):
+            return value
+        if value.lstrip().startswith("{"):
+            with suppress(ValueError):
+                if isinstance(fields := json.loads(value), dict):
+                    return {name: text if self.sign == "=" else str(text) for name, text in fields.items()}
+            self.fail('what begins with { must be an object of JSON: {"NAME": VALUE}', param, ctx)
+        name, sign, text = value.partition(self.sign)
+        if not sign or not name.strip():
+            self.fail(f"give NAME{self.sign}{' ' * (self.sign == ':')}VALUE, or an object of JSON", param, ctx)
+        if self.sign == "=":
+            with suppress(ValueError):
+                text = json.loads(text)
+        return {name.strip(): text.strip() if isinstance(text, str) else text}
+
+
+def fields_option(*declarations: str, sign: str, **attributes: Any) -> Callable[[Command], Command]:
+    """An option of fields with values, which may be repeated. The command gets one dictionary, or None without it."""
+    return option(*declarations, type=Fields(sign), multiple=True, callback=_merged, **attributes)
+
+
+def _merged(_ctx: click.Context, _param: click.Parameter, values: tuple[dict[str, Any], ...]) -> dict[str, Any] | None:
+    return {name: value for fields in values for name, value in fields.items()} if values else None
 
 
 class _Place(click.Path):

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import Count, each_once_option, list_option
+from calprobe.cli.arguments import Count, each_once_option, fields_option, list_option
 from calprobe.cli.kinds import BACKENDS, Group, KindCommand, heading, option
+from calprobe.cli.output import print_result
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say
+from calprobe.messages import printable
 
 if TYPE_CHECKING:
     from calprobe.asking import AskOptions
@@ -23,14 +25,16 @@ if TYPE_CHECKING:
     from calprobe.runs import AskedRun
 
 _OF_BACKEND = (
+    *("api_key_env", "headers", "extra_body", "reasoning_effort", "schema"),
     *("backend", "base_url", "concurrency", "max_requests", "requests_per_minute", "top_logprobs", "timeout_s"),
+    *("price_in", "price_out", "max_cost"),
     "parameters",
     *("attempts", "tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager"),
 )
 _OF_ASKING = (
     *("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens"),
     *("stated_tokens", "think_tokens", "shots", "raw_prompt", "counterfactual", "answer_type", "permute"),
-    *("paraphrases", "wordings", "shard", "resume"),
+    *("paraphrases", "wordings", "shard", "cache", "resume"),
 )
 
 _server_setting = partial(option, kinds=("openai",), setting_of="--backend-option")
@@ -64,7 +68,13 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     "--base-url",
     kinds=("openai",),
     metavar="URL",
-    help="Address of the server, up to /v1. Its key: OPENAI_API_KEY, if any.",
+    help="Address of the server, with or without /v1. Its key: OPENAI_API_KEY, if any.",
+)
+@option(
+    "--api-key-env",
+    kinds=("openai",),
+    metavar="NAME",
+    help="Environment variable that has the key.  [default: OPENAI_API_KEY]",
 )
 @option(
     "--parameters",
@@ -96,7 +106,11 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     metavar="audit|stated|science-labels|science-answers|wording",
     help="Set all that a published study fixes; other options override it.",
 )
-@option("--prompts", metavar="NAME|FILE.json", help="The prompt set.  [default: audit]")
+@option(
+    "--prompts",
+    metavar="NAME|FILE.json",
+    help="The prompt set.  [default: plain, which has one prompt; with --variants: audit, which has five]",
+)
 @list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
 @option(
     "--permute",
@@ -153,7 +167,10 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
 @option("--top-p", type=float, metavar="P", help="Sample from the likeliest tokens of this mass.  [default: 1]")
 @option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
 @option(
-    "--stated-tokens", type=int, metavar="N", help="Longest stated confidence.  [default: the prompts', of audit 8]"
+    "--stated-tokens",
+    type=int,
+    metavar="N",
+    help="Longest stated confidence.  [default: the prompts', of plain 8]",
 )
 @option(
     "--think-tokens",
@@ -161,12 +178,51 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     metavar="N",
     help="End a thought of more tokens, and let the answer begin.  [default: not]",
 )
+@option(
+    "--reasoning-effort",
+    kinds=("openai",),
+    metavar="low|medium|high|..",
+    help="How long a model of a server thinks, in the server's words.  [default: the model's own]",
+)
 @option("--seed", type=int, metavar="S", help="Seed of draws, examples and samples.  [default: 0]")
 @heading(Group.SERVER)
 @option(
     "--concurrency", kinds=("openai",), type=int, metavar="N", help="Questions in progress at a server.  [default: 8]"
 )
 @option("--max-requests", kinds=("openai",), type=int, metavar="N", help="Stop after N requests to a server.")
+@fields_option(
+    "--header",
+    "headers",
+    sign=":",
+    kinds=("openai",),
+    metavar="NAME: VALUE",
+    help="Send a header with each request; $VARIABLE in its value is read from the environment. Values are kept in no "
+    "file. May be repeated.",
+)
+@fields_option(
+    "--extra-body",
+    sign="=",
+    kinds=("openai",),
+    metavar="KEY=VALUE|JSON",
+    help="Send a further field in each request. The run records it. May be repeated.",
+)
+@_server_setting(
+    "--no-schema",
+    "schema",
+    is_flag=True,
+    flag_value=False,
+    default=None,
+    help="Ask for JSON in words alone: for a server that takes no JSON schema.",
+)
+@option("--price-in", kinds=("openai",), type=float, metavar="P", help="Dollars per million tokens of prompts.")
+@option("--price-out", kinds=("openai",), type=float, metavar="P", help="Dollars per million tokens of replies.")
+@option(
+    "--max-cost",
+    kinds=("openai",),
+    type=float,
+    metavar="X",
+    help="Stop before a request that could bring this session above X dollars; needs both prices.",
+)
 @_server_setting("--requests-per-minute", type=int, metavar="N", help="At most N requests to a server each minute.")
 @_server_setting("--timeout", "timeout_s", type=float, metavar="S", help="Seconds for one request.  [default: 120]")
 @_server_setting("--attempts", type=int, metavar="N", help="Attempts for one request.  [default: 6]")
@@ -188,32 +244,47 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
 @option(
     "--shard", metavar="I/N", help="Ask only every N-th question, from the I-th on, in a run of its own; see merge."
 )
+@option(
+    "--cache", is_flag=True, help="Take replies to the same requests from earlier runs, and keep those of this one."
+)
+@option("--dry-run", is_flag=True, help="Ask nothing: print first prompts, requests, tokens and cost.")
+@option("--json", "as_json", is_flag=True, help="Print the dry run as JSON.")
 @quiet_option
-def command(model: str, out: Path | None, quiet: bool, **given: Any) -> None:
-    """Ask questions of an instruct model under several prompts, and keep every reply.
+def command(model: str, out: Path | None, dry_run: bool, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Ask questions of an instruct model, and keep every reply.
 
     Each reply is stored when it arrives, and is not asked for again: to resume a stopped run, run the same command
     again. More questions, variants or kinds of evidence can be asked later in the same RUN.
 
     \b
-        calprobe ask --model smollm2-135m --questions mine.jsonl --study audit
+        calprobe ask --model smollm2-135m --questions mine.jsonl
+        calprobe ask --model smollm2-135m --questions mine.jsonl --study audit --dry-run
         calprobe ask --model gpt-4o-mini --backend openai --questions mmlu --draw 200
         calprobe ask --model smollm2 --base-url http://127.0.0.1:8080/v1 --questions mine.jsonl
     """
+    if as_json and not dry_run:
+        raise click.UsageError("--json is for --dry-run; a run is printed as JSON by `calprobe report RUN --json`")
     # Set before torch is imported, as in `calprobe score`.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    from calprobe.asking import ask
+    from calprobe.asking import ask, preview
     from calprobe.cli.logs import log_to_stderr
+    from calprobe.cli.preview_text import ask_preview_text, dumped
 
     backend = backend_options(click.get_current_context())
     log_to_stderr(quiet)
     options = asking_options(given, quiet=quiet)
+    questions = list(given["questions"])
+    chosen = chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"])
+    if dry_run:
+        found = preview(model, questions, out, options, question_options=chosen, backend_options=backend)
+        print_result(dumped(found.to_json()) if as_json else printable(ask_preview_text(found)))
+        return
     run = ask(
         model,
-        list(given["questions"]),
+        questions,
         out,
         options,
-        question_options=chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"]),
+        question_options=chosen,
         backend_options=backend,
         load_options=None if backend.backend == "openai" else _load_options(given, quiet),
     )

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from calprobe.cli.ask import asking_options, backend_options
+from calprobe.cli.kinds import BACKENDS
 from calprobe.cli.question_options import chosen_questions
 from calprobe.cli.score import scoring_options
 from calprobe.errors import UsageError
 from calprobe.sweep.commands import Commands, Task
-from calprobe.sweep.definition import COMMANDS, Job
+from calprobe.sweep.definition import COMMANDS, Command, Job
 from calprobe.sweep.workloads import Workload, ask_workload, score_workload
 
 
 def job_commands() -> Commands:
     """`calprobe score` and `calprobe ask`, which parse and check the words of a job."""
-    return Commands({name: _options(_click_command(name)) for name in COMMANDS}, _task)
+    return Commands({name: _options(_click_command(name)) for name in COMMANDS}, _task, _fits)
+
+
+def _fits(command: Command, name: str, options: Mapping[str, Any]) -> bool:
+    """Whether the option holds for the backend that the options name or imply."""
+    backend = options.get("backend") or ("openai" if "base-url" in options else "transformers")
+    params = _click_command(command).params
+    return all(backend in BACKENDS.of(param) for param in params if f"--{name}" in param.opts)
 
 
 def _task(job: Job) -> Task:
@@ -32,8 +41,16 @@ def _task(job: Job) -> Task:
     except click.UsageError as error:
         raise UsageError(error.format_message()) from error
     values = context.params
+    _refuse_secrets(values.get("headers") or {})
     is_served = values.get("base_url") is not None
     return Task(workload, values["dtype"], values.get("kind"), is_served, values.get("parameters"))
+
+
+def _refuse_secrets(headers: Mapping[str, str]) -> None:
+    """Raise UsageError for a header with its value in the file: commands of jobs stand in logs and scripts."""
+    for name, value in headers.items():
+        if "$" not in value:
+            raise UsageError(f'header {name}: its value would stand in logs; write {name} = "$VARIABLE", and set that')
 
 
 def _click_command(name: str) -> click.Command:

@@ -1,21 +1,29 @@
-"""`calprobe score --dry-run` as text for a terminal."""
+"""`calprobe score --dry-run` and `calprobe ask --dry-run`, as text for a terminal and as JSON."""
 
 from __future__ import annotations
 
+import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calprobe.measures.number_text import ranges
-from calprobe.messages import counted
+from calprobe.messages import counted, dollars, printable_json
 
 if TYPE_CHECKING:
+    from calprobe.asking.preview import AskPreview
+    from calprobe.asking.stage_cost import StageCost
     from calprobe.scoring.dry_run import ExampleStatement, Memory, Preview, Work
 
 _MARKS = {"subject": "[{}]", "answer": "{{{}}}", "template": "{}"}
 _WIDTH = 100
 _MIB = 2**20
+
+
+def dumped(fields: Mapping[str, Any]) -> str:
+    """A preview as the JSON that `--json` prints."""
+    return printable_json(json.dumps(fields, indent=2, ensure_ascii=False))
 
 
 def preview_text(found: Preview) -> str:
@@ -89,3 +97,45 @@ def _example(example: ExampleStatement) -> Iterator[str]:
     groups = groupby(example.tokens, key=lambda token: token[1])
     tokens = " ".join(_MARKS[role].format(" ".join(token for token, _ in group)) for role, group in groups)
     yield from textwrap.wrap(tokens, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+
+
+def ask_preview_text(preview: AskPreview) -> str:
+    """The preview of an `ask` in lines of at most 100 characters, but for the prompts."""
+    cost = preview.cost
+    sets = ", ".join(f"{name}: {counted(count, 'question')}" for name, count in preview.questions.items())
+    there = f"{preview.already_there:,} of the replies are there, " if preview.already_there else ""
+    rows = [
+        ("model", f"{preview.model} on {preview.backend}"),
+        ("questions", f"{sets}; {counted(len(preview.variants), 'prompt')} each: {', '.join(preview.variants)}"),
+        ("run", f"{preview.out}: {there}nothing is written now"),
+        ("requests", f"{cost.requests:,}, if none fails"),
+        *(("", f"{stage.requests:,} {stage.stage}: {_tokens(stage)}") for stage in cost.stages),
+        ("tokens", f"{cost.tokens_in:,} in and {cost.tokens_out:,} out at most, {_counted_by(preview)}"),
+    ]
+    if preview.prices is not None:
+        per_million = f"${preview.prices.prompts:g} and ${preview.prices.replies:g} per million tokens in and out"
+        rows.append(
+            ("cost", f"{dollars(preview.dollars or 0.0)} at most, at {per_million}; repeated requests not included")
+        )
+    lines = [line for name, text in rows for line in _row(name, text)]
+    lines += ["", "First prompts, as they are sent:"]
+    for prompt in preview.prompts:
+        lines += [f"{prompt.set}, variant {prompt.variant}, question {prompt.question}, {prompt.stage}:"]
+        lines += [textwrap.indent(prompt.text, "  ", lambda _: True)]
+    return "\n".join(lines)
+
+
+def _tokens(stage: StageCost) -> str:
+    quoted = f" and up to {stage.quoted_tokens:,} of replies" if stage.quoted_tokens else ""
+    return f"{stage.prompt_tokens:,} tokens in{quoted}, up to {stage.reply_tokens:,} out"
+
+
+def _counted_by(preview: AskPreview) -> str:
+    if preview.cost.counted:
+        return "by the model's tokenizer"
+    why = (
+        "a server does not show its tokenizer"
+        if preview.backend == "openai"
+        else "the tokenizer is not on this machine"
+    )
+    return f"guessed from letters: {why}"

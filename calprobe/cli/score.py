@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -18,7 +17,7 @@ from calprobe.cli.output import print_result
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
-from calprobe.messages import counted, printable, printable_json
+from calprobe.messages import counted, printable
 from calprobe.words import ModelKind, PllMetric, Precision, ScoringPath, WordSplit
 
 if TYPE_CHECKING:
@@ -197,18 +196,14 @@ def scoring_options(given: Mapping[str, Any], *, quiet: bool) -> ScoreOptions:
 def _dry_run(
     model: str, probe: str | None, out: Path | None, options: ScoreOptions, load_options: LoadOptions, as_json: bool
 ) -> str:
-    from calprobe.cli.preview_text import preview_text
+    from calprobe.cli.preview_text import dumped, preview_text
     from calprobe.scoring import preview
     from calprobe.scoring.launch import launched
 
     if launched()[1] > 1:
         raise UsageError("--dry-run needs one process: run it without torchrun or accelerate launch")
     previewed = preview(model, probe, out, options, load_options)
-    return (
-        printable_json(json.dumps(previewed.to_json(), indent=2, ensure_ascii=False))
-        if as_json
-        else printable(preview_text(previewed))
-    )
+    return dumped(previewed.to_json()) if as_json else printable(preview_text(previewed))
 
 
 def _next_step(run: Run) -> str:

@@ -29,6 +29,7 @@ from calprobe.questions import Question, read_question
 from calprobe.questions.gold import QuestionFault
 
 PROMPT_SETS = (
+    "plain",
     "audit",
     "stated",
     "judge",
@@ -36,6 +37,7 @@ PROMPT_SETS = (
     "science-answers",
     "wording",
     "paraphrase",
+    "structured",
 )  # calprobe's own
 LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
 

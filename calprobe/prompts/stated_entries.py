@@ -13,7 +13,7 @@ from calprobe.prompts.types import SCALES, Stated
 from calprobe.words import REVERSED
 
 _SCALES_OF_NAMES = {"decimal_01": "x", "percent_0_100": "x/100"}
-_KEYS = ("text", "scale", "max_new_tokens", "expressions")
+_KEYS = ("text", "scale", "max_new_tokens", "expressions", "field")
 _MAP = ("map", "map below")  # expressions or letters, whichever the text lists
 _NOTE = re.compile(r"\s*\([^()]*\)$")  # behind a scale
 
@@ -53,13 +53,15 @@ def _prompt(entry: Entry, name: str, budget: int, table: Mapping[str, float]) ->
         entry.check_placeholders(entry.text_value(), ())
         return Stated(name, entry.text_value(), _SCALES_OF_NAMES[name], budget)
     entry.check_keys(_KEYS)
-    text = entry.child("text", needed=True).text_value()
+    is_field = entry.flag("field", default=False)
+    if is_field and entry.child("text").given:
+        entry.fail("is a field of the reply, and has a text; the variants ask for it, so leave the text out")
+    text = "" if is_field else entry.child("text", needed=True).text_value()
     entry.check_placeholders(text, ANSWER_PLACEHOLDERS)
     expressions = entry.child("expressions")
     table = _table(expressions) if expressions.given else table
-    stated = Stated(
-        name, text, _scale(entry.child("scale", needed=True), text, table), entry.count("max_new_tokens", budget)
-    )
+    scale, budget = _scale(entry.child("scale", needed=True), text, table), entry.count("max_new_tokens", budget)
+    stated = Stated(name, text, scale, budget, is_field=is_field)
     if stated.forward_scale not in ("expressions", "letters"):
         if expressions.given:
             expressions.fail(f"has no meaning on the scale {stated.scale!r}; leave it out")

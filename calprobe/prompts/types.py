@@ -96,6 +96,8 @@ class Stated:
     # What each expression stands for, in the order of the letters; empty on a scale of numbers. Of a reversed scale:
     # the probability of being wrong.
     expressions: Mapping[str, float] = field(default_factory=dict)
+    # Whether it stands in the reply itself, in a field of this name of a JSON object: there is no turn, and no text.
+    is_field: bool = False
 
     @property
     def is_reversed(self) -> bool:
@@ -140,6 +142,16 @@ class PromptSet:
         return f"<PromptSet {self.name}: {counted(len(self.variants), 'variant')}, {len(self.stated)} stated>"
 
     @property
+    def fields(self) -> tuple[Stated, ...]:
+        """The confidences that stand in the reply itself, beside the answer: the reply is a JSON object."""
+        return tuple(prompt for prompt in self.stated if prompt.is_field)
+
+    @property
+    def behind(self) -> tuple[Stated, ...]:
+        """The confidences that are asked for in turns of their own, behind the reply."""
+        return tuple(prompt for prompt in self.stated if not prompt.is_field)
+
+    @property
     def reads_by_scale(self) -> bool:
         """Whether stated confidences are read by the rules of each scale: the set has groups, or scales of its own.
 
@@ -161,6 +173,7 @@ class PromptSet:
 # Fields that came later: prompts without them keep the hashes that stored runs have.
 _LATER: Mapping[str, Any] = {
     "turned": 0,
+    "is_field": False,
     "conclusion": "",
     "temperature": None,
     "claim": "",

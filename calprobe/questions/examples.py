@@ -17,10 +17,6 @@ from calprobe.questions.types import Question, QuestionKind, QuestionSet
 SHOT_SEED = 42
 
 
-class TooFewExamplesError(UsageError):
-    """There are not as many questions of a kind as prompts are to show examples of, beside those that are asked."""
-
-
 def pool_of_examples(others: Pool | None, options: QuestionOptions) -> Pool | None:
     """The questions that examples are taken from: a file that the options name, else the set's other split.
 
@@ -67,17 +63,17 @@ def last_examples(
 def check_examples(
     shots: Sequence[Question], asked: Sequence[Question], kinds: Collection[QuestionKind], options: QuestionOptions
 ) -> None:
-    """Raise TooFewExamplesError for fewer of a kind than the options want, and where none is left beside them."""
+    """Raise UsageError for fewer of a kind than the options want, and where none is left beside them."""
     n_shots, n_asked = (Counter(question.kind for question in questions) for questions in (shots, asked))
     for kind in kinds if options.shots else ():
         of_kind = f" of the kind {kind}" if len(kinds) > 1 else ""
         if n_shots[kind] < options.shots:
             can_be = f"only {counted(n_shots[kind], 'question')}{of_kind} can be examples, for the others are asked"
-            raise TooFewExamplesError(
+            raise UsageError(
                 f"--shots {options.shots}: {can_be}; ask fewer with --draw, or choose --variants without examples"
             )
         if not n_asked[kind]:
-            raise TooFewExamplesError(
+            raise UsageError(
                 f"--shots {options.shots}: no question{of_kind} is left to be asked; give more questions, --variants "
                 "without examples, examples of a file with --shots-from, or --shots 0"
             )
@@ -101,7 +97,7 @@ def draw_shots(questions: QuestionSet, count: int, seed: int = SHOT_SEED) -> tup
     the same seed.
 
     Raises:
-        TooFewExamplesError: the set has fewer examples for a kind of its questions.
+        UsageError: the set has fewer examples for a kind of its questions.
 
     >>> from calprobe.questions import QuestionSet, SetSource
     >>> shots = tuple(Question(str(i), f"{i} + {i}?", "number", number=2 * i) for i in range(5))
@@ -113,7 +109,7 @@ def draw_shots(questions: QuestionSet, count: int, seed: int = SHOT_SEED) -> tup
     least = min((counts[kind] for kind in kinds), default=0)
     if least < count:
         of_kind = f" of the kind {next(kind for kind in kinds if counts[kind] == least)}" if len(kinds) > 1 else ""
-        raise TooFewExamplesError(
+        raise UsageError(
             f"question set {questions.name!r} has {counted(least, 'example')}{of_kind} apart from its questions, and "
             f"prompts need {count}; choose --variants without examples, or --shots {least}"
         )

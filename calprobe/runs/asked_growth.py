@@ -92,6 +92,7 @@ def _joined_piece(first: AskedPiece, second: AskedPiece) -> AskedPiece:
         closed=second.closed if first.closed is None else first.closed,
         examples=second.examples if first.examples is None else first.examples,
         alternatives=second.alternatives if first.alternatives is None else first.alternatives,
+        schema=second.schema if first.schema is None else first.schema,
     )
 
 

@@ -49,6 +49,7 @@ class AskManifest(RunManifest):
     paraphrases: ParaphraseRecord | None = None  # None: questions have their wordings from no file
     shard: str | None = None  # I/N: this folder has that share of each set's questions; None: all of them
     later_versions: tuple[Mapping[str, str], ...] = ()  # of what answered, where they are not the backend's record
+    from_cache: int = 0  # replies that were given to another run, and taken from the cache
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
 
@@ -171,6 +172,7 @@ class AskManifest(RunManifest):
             ("probabilities of labels", "labels"),
             ("probabilities of stated confidences", "closed"),
             ("alternatives of tokens", "alternatives"),
+            ("a JSON schema for replies", "schema"),
             ("examples in prompts", "examples"),
         ):
             for piece, *rows in triples:
@@ -221,11 +223,18 @@ class AskManifest(RunManifest):
         )
         if refusal := backend.refused.get("temperature"):
             how = f"at the model's own temperature, since the server takes no other ({refusal})"
+        effort, body = (backend.settings.get(name) for name in ("reasoning_effort", "extra_body"))
+        how += f", reasoning effort {effort}" if effort else ""
+        how += f", with {body} in each request" if body else ""
+        if schemas := {asked_piece.schema for asked_piece in self.asked} - {None}:
+            how += ", replies held to a JSON schema" if schemas == {True} else ", JSON asked for in words alone"
         temperatures = {v.name: v.temperature for v in self.prompts.variants if v.temperature is not None}
         how += "".join(f", {name} at temperature {value:g}" for name, value in temperatures.items())
         later = "".join(f", some replies by {versions_text(versions)}" for versions in self.later_versions)
         first = f" (first {versions_text(backend.versions)})" if later else ""
         behind = ", no label behind the reply" if self._lacks_finals else ""
+        if self.from_cache:
+            behind += f", {self.from_cache:,} replies from the cache of earlier runs"
         return (
             f"backend {backend.name}{first}, label probabilities: {labels}, {how}, seed {sampling.seed}{behind}{later}"
         )
@@ -262,7 +271,13 @@ class AskManifest(RunManifest):
             self.prompts,
         )
         merged = replace(
-            self, sets=tuple(sets.values()), prompts=prompts, asked=tuple(pieces.values()), shard=None, created=created
+            self,
+            sets=tuple(sets.values()),
+            prompts=prompts,
+            asked=tuple(pieces.values()),
+            shard=None,
+            from_cache=sum(manifest.from_cache for manifest in (self, *others)),
+            created=created,
         )
         for other in others:
             for versions in (other.backend.versions, *other.later_versions):

@@ -81,6 +81,8 @@ class Reply:
     tokens_out: int = 0
     thought_tokens: int = 0  # of `token_ids`, those of the thought with its markers; 0: none, or not known
     alternatives: Alternatives | None = None  # of the tokens behind the thought; None: not asked for, or hidden
+    # Of `tokens_out`, those of the thought as a server counts them, whether it shows the thought or not.
+    reasoning_tokens: int = 0  # 0: none, or not counted
 
     @property
     def reason(self) -> str:
@@ -98,6 +100,11 @@ class Reply:
         return first >= self.thought_tokens if self.thought_tokens else first == 0
 
     @property
+    def is_cut_in_thought(self) -> bool:
+        """Whether the reply ended at its budget before the thought did, so that it has no text."""
+        return self.finish == "length" and self.reasoning_is_open
+
+    @property
     def thought_was_ended(self) -> bool:
         """Whether the thought reached its budget, and was ended for the model."""
         return self.reasoning is not None and self.reasoning.endswith(THOUGHT_ENDED)
@@ -110,4 +117,4 @@ class Reply:
 
 # Fields that came later, with the values that say nothing: they are left out of JSON then, so that checksums of earlier
 # replies hold.
-LATER: Mapping[str, object] = {"given": None, "thought_tokens": 0, "alternatives": None}
+LATER: Mapping[str, object] = {"given": None, "thought_tokens": 0, "alternatives": None, "reasoning_tokens": 0}

@@ -27,8 +27,10 @@ _SCHEMA = pa.schema(
         for field in fields(Reply)
     ]
 )
-# Shards of earlier versions lack columns that came later: the last two, or all.
-_EARLIER = tuple(pa.schema([field for field in _SCHEMA if field.name not in tuple(LATER)[start:]]) for start in (1, 0))
+# Shards of earlier versions lack columns that came later: the last, the last three, or all.
+_EARLIER = tuple(
+    pa.schema([field for field in _SCHEMA if field.name not in tuple(LATER)[start:]]) for start in (3, 1, 0)
+)
 _LISTS = ("prompt_ids", "token_ids", "logprobs")
 
 
@@ -46,6 +48,7 @@ class AskedPiece:
     closed: bool | None = None  # whether those of all stated confidences are
     examples: str | None = None  # hash of the examples in its prompts, in their order, and of what is between them
     alternatives: int | None = None  # tokens at each position of its answers that are asked for; 0: none
+    schema: bool | None = None  # whether replies are held to a JSON schema; None: they are to be no JSON
 
     @property
     def piece(self) -> Piece:

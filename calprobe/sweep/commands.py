@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.sweep.definition import Job, Known, Sweep
+from calprobe.sweep.definition import Fits, Job, Known, Sweep, always
 from calprobe.sweep.order import Planned
 from calprobe.sweep.workloads import Costs, Workload
 
@@ -36,6 +36,7 @@ class Commands:
 
     known: Known  # their options
     task: Callable[[Job], Task]  # reads and checks the options of a job; CalprobeError as the command itself raises it
+    fits: Fits = always  # whether an option means anything for a job, by its backend
 
 
 def checked_jobs(sweep: Sweep, commands: Commands, costs: Costs) -> list[Planned]:

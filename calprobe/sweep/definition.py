@@ -23,9 +23,10 @@ and `calprobe ask`, without their dashes in front.
 
 from __future__ import annotations
 
+import json
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +37,8 @@ from calprobe.runs.file_names import file_name
 Command = Literal["score", "ask"]
 Options = Mapping[str, Any]  # by the name of the option without dashes in front
 Known = Mapping[Command, Mapping[str, bool]]  # the options that a command has, and whether they stand without a value
+
+Fits = Callable[[Command, str, Options], bool]  # of a command, one of its options, and all options of the job
 
 COMMANDS: tuple[Command, ...] = ("score", "ask")
 # Kind of table -> the option that its name is, where it has no other.
@@ -101,7 +104,17 @@ class Sweep:
     jobs: tuple[Job, ...]  # in the order of the file: models first
 
 
-def read_sweep(definition: str | Path | Mapping[str, Any], known: Known, out: str | Path | None = None) -> Sweep:
+def always(_command: Command, _name: str, _options: Options) -> bool:
+    """Fits: every option means something for every job."""
+    return True
+
+
+def read_sweep(
+    definition: str | Path | Mapping[str, Any],
+    known: Known,
+    out: str | Path | None = None,
+    fits: Fits = always,
+) -> Sweep:
     """Read what a sweep is to do.
 
     Args:
@@ -109,6 +122,7 @@ def read_sweep(definition: str | Path | Mapping[str, Any], known: Known, out: st
         known: the options of each command, without dashes in front, and which are flags; of a flag that can be switched
             off, `no-NAME` too.
         out: the folder of all runs; None: that of the definition, else `runs/` with the name of the file.
+        fits: whether an option of `[options]` has a meaning for a job; where it has none, the job goes without it.
     Raises:
         UsageError: no such file, no TOML, a table or an option that nothing knows, two jobs with one folder, no job.
     """
@@ -129,7 +143,7 @@ def read_sweep(definition: str | Path | Mapping[str, Any], known: Known, out: st
     _refuse_unknown_names(source, tables)
     if tables["studies"] and not tables["questions"]:
         raise UsageError(f"{source}: studies need questions; give [questions]")
-    jobs = tuple(_jobs(place, tables, general, known))
+    jobs = tuple(_fitting(job, general, fits) for job in _jobs(place, tables, general, known))
     if not jobs:
         raise UsageError(f"{source}: no jobs; give [models], and [probes] or [questions]")
     _refuse_same_folders(source, jobs)
@@ -196,9 +210,11 @@ def _checked(
         is_flag = any(command_options[command].get(name, False) for command in commands)
         if is_flag and not isinstance(value, bool):
             raise UsageError(f"{source}: {heading}: {name} is true or false, got {value!r}")
-        if not is_flag and (isinstance(value, bool) or not isinstance(value, str | int | float | list | tuple)):
+        if not is_flag and (
+            isinstance(value, bool) or not isinstance(value, str | int | float | list | tuple | Mapping)
+        ):
             text = str(value).lower() if isinstance(value, bool) else f"{value}"
-            raise UsageError(f"{source}: {heading}: {name} is a text, a number or a list, got {text}")
+            raise UsageError(f"{source}: {heading}: {name} is a text, a number, a list or a table, got {text}")
     return options
 
 
@@ -245,6 +261,16 @@ def _job(out: Path, command: Command, tables: tuple[Table, ...], general: Option
     return Job(name, command, model.value, options, out / name, tuple(table.heading for table in tables))
 
 
+def _fitting(job: Job, general: Options, fits: Fits) -> Job:
+    """The job without options that all jobs share and that mean nothing for it: a device, where a server answers."""
+    idle = {
+        name
+        for name, value in job.options.items()
+        if name in general and value == general[name] and not fits(job.command, name, job.options)
+    }
+    return replace(job, options={name: value for name, value in job.options.items() if name not in idle})
+
+
 def _folder(name: str) -> str:
     """The name as that of a folder: of a path without its first slash, and without the home folder."""
     return file_name(shown(name).removeprefix("~").lstrip("/").replace("/", "--"))
@@ -263,6 +289,8 @@ def _typed(name: str, value: object) -> Iterator[str]:
     """An option as it is typed; false types `--no-NAME`."""
     if isinstance(value, bool):
         yield f"--{name}" if value else f"--no-{name}"
+    elif isinstance(value, Mapping):
+        yield f"--{name}={json.dumps(value)}"
     elif isinstance(value, list | tuple):
         yield f"--{name}={','.join(map(str, value))}"
     else:

@@ -75,7 +75,7 @@ def run_sweep(
 ) -> SweepPlan | SweepResult:
     """See `calprobe.sweep`, which has the commands."""
     place = place_of(on)
-    sweep = read_sweep(definition, commands.known, out)
+    sweep = read_sweep(definition, commands.known, out, commands.fits)
     project = options.project or (sweep.path or sweep.out).stem
     trackers = _trackers(sweep, options, project)
     costs = Costs(Remembered.read(REMEMBERED), counting=dry_run)

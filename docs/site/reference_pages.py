@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import click
 
@@ -23,8 +24,8 @@ WIDTH = 100  # columns of the terminal that the help is printed for
 COMMANDS_HEAD = """\
 # Commands
 
-What `calprobe COMMAND --help` prints on a terminal of 100 columns. Results go to stdout, all else to stderr; the exit
-codes are [0, 1, 2, 3 and 130](files.md#exit-codes).
+What `calprobe COMMAND --help` prints on a terminal of 100 columns, without `--help` itself. Results go to stdout,
+all else to stderr; the exit codes are [0, 1, 2, 3 and 130](files.md#exit-codes).
 """
 
 PYTHON_HEAD = """\
@@ -78,6 +79,9 @@ times slower.
 
 Below are the first sentences of the docstrings; `help(..)` has shapes, ranges, errors and an example.
 """
+
+# The option that each command has, with the heading of a group that has no other.
+HELP_OPTION = re.compile(r"(?:\n\n(?:Options|Other):)?\n  -h, --help +Show this message and exit\.$", re.MULTILINE)
 
 # Public package -> what it is for.
 PACKAGES = {
@@ -153,7 +157,7 @@ def _subject(file: Path) -> str:
 def _helps(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[tuple[str, str]]:
     """The command's full name and its help, then those of the commands below it."""
     with command.make_context(name, [], parent=parent, terminal_width=WIDTH, resilient_parsing=True) as context:
-        yield context.command_path, command.get_help(context)
+        yield context.command_path, HELP_OPTION.sub("", command.get_help(context))
         if isinstance(command, click.Group):
             for below in command.list_commands(context):
                 found = command.get_command(context, below)
@@ -163,8 +167,21 @@ def _helps(command: click.Command, name: str, parent: click.Context | None = Non
 
 def _package(name: str, purpose: str) -> str:
     package = import_module(name)
-    lines = [f"- `{public}`: {_first_sentence(package, public)}" for public in package.__all__]
+    above = _entrance(package) if name != "calprobe" else set()
+    lines = [f"- `{public}`: {_first_sentence(package, public)}" for public in package.__all__ if public not in above]
+    if above:
+        purpose += f" It has these of the entrance, too: {', '.join(f'`{public}`' for public in sorted(above))}."
     return "\n".join(["", f"### {name}", "", purpose, "", *lines, ""])
+
+
+def _entrance(package: ModuleType) -> set[str]:
+    """The names of a package that `calprobe` has, too."""
+    entrance = import_module("calprobe")
+    return {
+        public
+        for public in package.__all__
+        if public in entrance.__all__ and getattr(entrance, public) is getattr(package, public)
+    }
 
 
 def _first_sentence(package: object, name: str) -> str:

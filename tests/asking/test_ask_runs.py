@@ -494,7 +494,7 @@ def test_progress_counts_replies_and_failures(tmp_path: Path) -> None:
     ask(FakeBackend(failing={"final": ["q1"]}), QUESTIONS, tmp_path / "run", options)
     assert [now.replies for now in seen] == list(range(1, 26))
     assert (seen[-1].total, seen[-1].tokens, seen[-1].failures, seen[-1].seconds_left) == (25, 24, 1, 0)
-    assert seen[-1].rates.endswith("1 failed")
+    assert seen[-1].rates.startswith("1 failed, ")
 
 
 def test_a_size_that_is_given_later_is_recorded_and_asks_nothing(tmp_path: Path) -> None:

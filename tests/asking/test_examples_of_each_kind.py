@@ -12,7 +12,6 @@ from fake_backend import FakeBackend
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Pending
 from calprobe.errors import UsageError
-from calprobe.prompts import load_prompts
 from calprobe.runs import Reply
 
 FEW = AskOptions(variants=("fewshot_3",), collect=("answer",), quiet=True)
@@ -63,19 +62,20 @@ def test_a_kind_with_too_few_questions_is_named(sizes: tuple[int, int, int], sai
         ask(FakeBackend(), str(mixed(tmp_path, *sizes)), tmp_path / "run", FEW)
 
 
-def test_the_variant_that_nobody_chose_is_left_out_where_examples_are_too_few(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_default_prompt_shows_none_so_all_are_asked(tmp_path: Path) -> None:
     file = str(mixed(tmp_path, 5, 4, 2))
     run = ask(FakeBackend(), file, tmp_path / "run", AskOptions(collect=("answer",), quiet=True))
-    asked = {variant.name for variant in run.manifest.prompts.variants}
-    assert asked == {variant.name for variant in load_prompts("audit").variants} - {"fewshot_3"}
-    assert len(asked) == 4
+    assert [variant.name for variant in run.manifest.prompts.variants] == ["plain"]
     (record,) = run.manifest.sets
-    assert (record.n_questions, record.held_back) == (11, 0), "none is held back, so all are asked"
-    assert (
-        "asked without fewshot_3, which shows examples (--shots 3: only 2 questions of the kind number" in caplog.text
-    )
-    for chosen in (AskOptions(study="audit", quiet=True), AskOptions(shots=3, quiet=True)):
-        with pytest.raises(UsageError, match="--shots 3: only 2 questions of the kind number"):
-            ask(FakeBackend(), file, tmp_path / "chosen", chosen)
+    assert (record.n_questions, record.held_back) == (11, 0)
+    with pytest.raises(UsageError, match="--shots 3: only 2 questions of the kind number"):
+        ask(FakeBackend(), file, tmp_path / "chosen", AskOptions(study="audit", quiet=True))
+    with pytest.raises(UsageError, match=r"--shots 3: no variant shows examples; .* --variants fewshot_3"):
+        ask(FakeBackend(), file, tmp_path / "chosen", AskOptions(shots=3, quiet=True))
+    with pytest.raises(UsageError, match="the default is plain; give --study audit to go on"):
+        ask(FakeBackend(), file, audited(tmp_path), AskOptions(quiet=True))
+
+
+def audited(path: Path) -> Path:
+    """A run that was asked under the study's variants."""
+    return ask(FakeBackend(), str(mixed(path, 5, 4, 4)), path / "audit", AskOptions(study="audit", quiet=True)).path

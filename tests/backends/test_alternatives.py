@@ -82,8 +82,8 @@ def test_a_thought_has_none() -> None:
     assert reply.thought_tokens == len(reply.token_ids or ())
     assert reply.alternatives is not None
     assert len(reply.alternatives) == 0
-    ids = backend._writer.tokens.inner("ab</think>cd")
-    assert backend._writer.tokens.thought(ids, "</think>", is_open=False) == len("ab</think>")  # a token a byte
+    ids = backend.writer.tokens.inner("ab</think>cd")
+    assert backend.writer.tokens.thought(ids, "</think>", is_open=False) == len("ab</think>")  # a token a byte
 
 
 def test_a_window_shows_a_part_and_its_entropy_is_the_least() -> None:

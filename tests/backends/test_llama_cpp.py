@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from asked_samples import PROMPTS, question_set
+from asked_samples import LETTERS, PROMPTS, question_set
 
 from calprobe.asking import AskOptions, ask
 from calprobe.backends import BackendOptions
 from calprobe.errors import DataMissingError
 from calprobe.models.source import resolve
+from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs import open_asked
 
 xllamacpp = pytest.importorskip("xllamacpp")
@@ -63,3 +65,19 @@ def test_a_run_over_llama_cpp(address: str, tmp_path: Path) -> None:
     finals = [reply.label_scores for reply in replies if reply.stage == "final"]
     assert any(scores is not None and scores.covered[0].any() for scores in finals)
     assert open_asked(tmp_path / "run").pieces == run.pieces
+
+
+def test_replies_are_held_to_a_schema(address: str, tmp_path: Path) -> None:
+    number = Question("n", "How many legs has a spider?", "number", answer=8)
+    who = Question("w", "Who wrote Hamlet?", "open", accepted=("Shakespeare",))
+    sets = [question_set(3), *(QuestionSet(q.kind, (q,), SetSource(q.id * 64)) for q in (number, who))]
+    backend = BackendOptions("openai", base_url=address.removesuffix("/v1"), extra_body={"repeat_penalty": 1.1})
+    options = AskOptions(prompts="structured", collect=("answer",), quiet=True)
+    run = ask("smollm2", sets, tmp_path / "run", options, backend_options=backend)
+    for piece in run.pieces:
+        for reply in piece.replies:
+            content = json.loads(reply.text)
+            assert list(content) == ["answer", "confidence"]
+            assert content["confidence"] in range(101)
+            assert isinstance(content["answer"], int | float) == (piece.set == "number")
+            assert piece.set != "sums" or content["answer"] in LETTERS

@@ -234,6 +234,18 @@ def test_max_requests_stops_the_run_and_keeps_what_is_paid_for(server: ChatServe
     assert sorted(server.requests.values()) == [1] * 10
 
 
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_max_cost_stops_before_it_is_passed_and_can_be_resumed(
+    concurrency: int, server: ChatServer, tmp_path: Path
+) -> None:
+    prices = {"price_in": 0.0, "price_out": 1e6}  # a dollar for a token: one for a reply, eight for the longest
+    with pytest.raises(CalprobeError, match=r"--max-cost \$12.00: \$5.00 are spent, .*; 6 of 10 replies are left"):
+        ask_server(server, tmp_path, max_cost=12.0, concurrency=concurrency, **prices)
+    assert server.requests.total() == 4
+    assert not ask_server(server, tmp_path, **prices).partial
+    assert sorted(server.requests.values()) == [1] * 10
+
+
 def test_a_model_that_changes_stops_the_run(server: ChatServer, tmp_path: Path) -> None:
     def other(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         handler._raw(json.dumps(completion(body, "other-chat")).encode())  # type: ignore[attr-defined]

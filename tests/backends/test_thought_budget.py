@@ -28,10 +28,10 @@ def test_a_thought_is_ended_and_the_reply_has_its_own_budget(backend: Transforme
     for reply in asked(backend, *several).values():
         assert reply.thought_was_ended
         assert not reply.reasoning_is_open
-        ids, ends = reply.token_ids or (), len(backend._writer.tokens.inner_chat(ending(FAMILIES[0])))
+        ids, ends = reply.token_ids or (), len(backend.writer.tokens.inner_chat(ending(FAMILIES[0])))
         assert 5 < reply.thought_tokens <= 5 + ends
         assert len(ids) <= 5 + ends + 6
-        assert backend._writer.tokens.decoded(ids[5 + ends :]).strip() == reply.text
+        assert backend.writer.tokens.decoded(ids[5 + ends :]).strip() == reply.text
         plain = own_logprobs(backend._loaded, reply)
         exact = [float(row[token]) for row, token in zip(plain, ids, strict=False)]
         np.testing.assert_allclose(reply.logprobs, exact, atol=TINY_STEPS)  # those that were put in, too
@@ -46,7 +46,7 @@ def test_labels_are_read_behind_the_thought(backend: TransformersBackend) -> Non
     place = int(scores.positions[0])
     ids = reply.token_ids or ()
     assert place >= reply.thought_tokens
-    assert not backend._writer.tokens.decoded(ids[reply.thought_tokens : place]).strip()
+    assert not backend.writer.tokens.decoded(ids[reply.thought_tokens : place]).strip()
     plain = next_logprobs(backend._loaded, (*(reply.prompt_ids or ()), *ids[:place]))
     forms = [plain[[token for token in form if token >= 0]].logsumexp(0) for form in scores.forms]
     np.testing.assert_allclose(scores.logprobs[0], forms, atol=TINY_STEPS)

@@ -47,6 +47,19 @@ def ask(server: ChatServer, *arguments: object) -> Done:
     return calprobe("ask", "--model", "toy-chat", "--base-url", server.url, *arguments)
 
 
+def test_settings_of_a_server_are_typed(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    more = ("--header", "X-Team: a: b", "--extra-body", "top_k=5", "--extra-body", '{"tag": "x"}')
+    done = ask(server, *files, "--collect", "answer", "--out", out, *more, "--reasoning-effort", "low")
+    assert done.returncode == 0, done.stderr
+    assert {headers["x-team"] for headers in server.headers} == {"a: b"}
+    assert {(body["top_k"], body["tag"], body["reasoning_effort"]) for body in server.bodies} == {(5, "x", "low")}
+    done = ask(server, *files, "--header", "hunter2", "--out", tmp_path / "other")
+    assert done.returncode == 2
+    assert "give NAME: VALUE" in done.stderr
+    assert "hunter2" not in done.stderr
+
+
 def test_a_question_file_becomes_a_run(
     server: ChatServer, files: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +101,34 @@ def test_a_study_is_set_and_overridden(server: ChatServer, files: tuple[str, ...
     assert (manifest.study, manifest.sampling.seed) == ("audit", 42)
     assert manifest.overrides == (f"--prompts {files[3]}", "--variants short", "--draw-rule nested")
     assert manifest.asked[0].stages == ("answer", "stated:decimal_01")
+
+
+def test_a_dry_run_asks_nothing(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
+    given = (
+        *files,
+        "--collect",
+        "labels,answer,stated",
+        "--out",
+        tmp_path / "run",
+        "--price-in",
+        "2",
+        "--price-out",
+        "8",
+    )
+    done = ask(server, *given, "--dry-run")
+    assert (done.returncode, done.stderr, server.requests.total()) == (0, "", 0)
+    assert "requests     8, if none fails" in done.stdout
+    assert "user: Which planet is the largest?" in done.stdout
+    found = json.loads(ask(server, *given, "--dry-run", "--json").stdout)
+    assert (found["requests"], found["tokens_out"], found["tokens_by"]) == (8, 8 * 8 + 4 * 8, "letters")
+    assert found["cost"] == pytest.approx((2 * found["tokens_in"] + 8 * found["tokens_out"]) / 1e6)
+    assert not (tmp_path / "run").exists()
+    done = ask(server, *given)
+    assert "toy-chat on openai: 8 requests (4 answer, 4 stated:decimal_01); tokens: about " in done.stderr
+    assert f"waiting for {server.url}" in done.stderr
+    assert "8 of 8 replies, $" in done.stderr
+    again = json.loads(ask(server, *given, "--dry-run", "--json").stdout)
+    assert (again["requests"], again["already_there"]) == (0, 8)
 
 
 def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
@@ -137,6 +178,9 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
         (["--study", "audit", "--limit", "1", "--draw-rule", "sample"], "--draw-rule says how --draw draws"),
         (["--options", "6"], "--options applies to facts of a probe: mini, bear or a folder; leave it out"),
         (["--forms", "forms.json"], "--forms applies to facts of a probe: mini, bear or a folder; leave it out"),
+        (["--max-cost", "1"], "--max-cost: give --price-in and --price-out, too"),
+        (["--price-in", "1"], "--price-in and --price-out: give both"),
+        (["--json"], "--json is for --dry-run"),
         (["--concurrency", "0"], "--concurrency must be a whole number of at least 1, got 0"),
         (["--base-url", "localhost:80"], "--base-url given twice; give it once"),
     ],

@@ -47,3 +47,11 @@ def test_the_word_that_is_near_is_named(
     assert meant in said
     message = [printed for printed in said.splitlines() if not printed.startswith("loading ")]
     assert len(message) <= 2
+
+
+def test_the_command_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([])
+    shown = "".join(capsys.readouterr())
+    assert shown.startswith("Usage: calprobe ")
+    assert "see `calprobe" not in shown

@@ -201,7 +201,7 @@ def test_the_line_is_the_keys(tmp_path: Path) -> None:
 def test_an_unknown_name_is_wrong_usage() -> None:
     with pytest.raises(
         UsageError,
-        match="give audit, stated, judge, science-labels, science-answers, wording, paraphrase or the path",
+        match="give plain, audit, stated, judge, science-labels, science-answers, wording, paraphrase, structured or",
     ):
         load_prompts("audits")
 

@@ -39,7 +39,7 @@ def planned(folder: Path, text: str) -> list[Planned]:
     path.write_text(f'out = "{folder}/out"\n{text}')
     costs = Costs(Remembered.read(REMEMBERED), counting=True)
     commands = job_commands()
-    found = checked_jobs(read_sweep(path, commands.known), commands, costs)
+    found = checked_jobs(read_sweep(path, commands.known, None, commands.fits), commands, costs)
     costs.store.write()
     return found
 
@@ -49,6 +49,23 @@ def test_an_address_with_a_password_is_refused_and_not_repeated(tmp_path: Path, 
     model = f'[models.gpt]\nbackend = "openai"\nbase-url = "{address}"\n'
     with pytest.raises(UsageError, match="credentials do not belong there") as error:
         planned(tmp_path, model + ASKED)
+    assert "hunter2" not in str(error.value)
+
+
+def test_options_of_all_runs_hold_where_they_have_a_meaning(tmp_path: Path) -> None:
+    server = """[models.gpt]
+    base-url = "http://127.0.0.1:1/v1"
+    extra-body = {top_k = 5, provider = {order = ["a"]}}
+    header = {X-Gateway = "Token $GATEWAY"}
+    reasoning-effort = "low"
+    """
+    jobs = planned(tmp_path, f'[options]\ndevice = "cpu"\n[models.tiny-chat]\n{server}{ASKED}')
+    words = {planned_job.job.model: planned_job.job.arguments for planned_job in jobs}
+    assert ("--device=cpu" in words["tiny-chat"], "--device=cpu" in words["gpt"]) == (True, False)
+    assert '--extra-body={"top_k": 5, "provider": {"order": ["a"]}}' in words["gpt"]
+    assert '--header={"X-Gateway": "Token $GATEWAY"}' in words["gpt"]
+    with pytest.raises(UsageError, match=r"\[models.gpt\].*would stand in logs; write X-Gateway =") as error:
+        planned(tmp_path, server.replace("Token $GATEWAY", "hunter2hunter2") + ASKED)
     assert "hunter2" not in str(error.value)
 
 

@@ -154,15 +154,20 @@ def test_a_model_takes_part_in_what_it_names(tmp_path: Path, only: list[str], ta
         ("models = ['a']\n[options]\nout = 'x'", r"\[options\]: out is not set here; a sweep sets it for each job"),
         ("probes = ['b']\n[models.a]\nonly = ['bb']", r"\[models.a\]: only: no table 'bb'"),
         ("probes = ['b', 'c']\n[models.a]\nonly = ['nope']", r"only: no table 'nope'; there are b, c"),
-        ("models = ['a']\n[probes.b]\nlimit = true", r"\[probes.b\]: limit is a text, a number or a list, got true"),
-        ("models = ['a']\n[probes.b]\nlimit = false", "limit is a text, a number or a list, got false"),
-        ("models = ['a']\n[probes.b]\nlimit = 2026-01-01", "limit is a text, a number or a list, got 2026-01-01"),
+        (
+            "models = ['a']\n[probes.b]\nlimit = true",
+            r"\[probes.b\]: limit is .* a list or a table, got true",
+        ),
+        ("models = ['a']\n[probes.b]\nlimit = false", "limit is a text, a number, a list or a table, got false"),
+        (
+            "models = ['a']\n[probes.b]\nlimit = 2026-01-01",
+            "a list or a table, got 2026-01-01",
+        ),
         ("models = ['a']\n[probes.b]\nsave-labels = 1", "save-labels is true or false, got 1"),
         ("probes = ['b']\n[models.a]\nonly = 'b'", r"\[models.a\]: only is a list of names"),
         ("models = ['a', 'A']\nprobes = ['b']", r"\[models.a\] x .* and \[models.A\] x .* have one folder"),
         ("models = ['a']\nprobes = ['b']\nout = 3", "out is the folder of all runs, a text; got 3"),
         ("models = ['a'", "not TOML"),
-        ("models = ['a']\n[probes.b]\nlimit = {x = 1}", r"\[probes.b\]: limit is a text, a number"),
     ],
 )
 def test_errors_name_the_file_and_the_table(tmp_path: Path, text: str, said: str) -> None:

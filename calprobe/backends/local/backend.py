@@ -67,11 +67,11 @@ class TransformersBackend:
         self.model: ModelRecord = model_record(model)
         self.versions: Mapping[str, str] = {name: metadata.version(name) for name in ("transformers", "torch")}
         self._loaded = model
-        self._writer = PromptWriter(model)
-        ends = end_tokens(model, self._writer)
+        self.writer = PromptWriter(model)
+        ends = end_tokens(model, self.writer)
         ragged = ragged_engine(model)
-        self._vocabulary = LabelVocabulary(self._writer.tokens, model.tokenizer, vocabulary_size(model), ends)
-        self._turns = Turns(model, self._writer, self._vocabulary, ends)
+        self._vocabulary = LabelVocabulary(self.writer.tokens, model.tokenizer, vocabulary_size(model), ends)
+        self._turns = Turns(model, self.writer, self._vocabulary, ends)
         self._runner: RaggedRunner | PlainRunner
         if isinstance(ragged, str):
             note = "asked through transformers' generate, one question at a time, which takes many times as long"
@@ -83,7 +83,7 @@ class TransformersBackend:
 
     def settings(self) -> Mapping[str, object]:
         """What decides replies beside model, versions and dialogues."""
-        writer = self._writer
+        writer = self.writer
         return {
             "path": "shared" if isinstance(self._runner, RaggedRunner) else "generate",
             "dtype": self._loaded.dtype,
@@ -146,7 +146,7 @@ class TransformersBackend:
         missing = [sample for sample in dialogue.samples if any((stage, sample) not in replies for stage in stages)]
         if not missing:
             return
-        prompt = self._writer.opening(dialogue)
+        prompt = self.writer.opening(dialogue)
         behind = tuple(self._behind(dialogue, follow_up) for follow_up in dialogue.follow_ups)
         for sample in missing:
             of_sample = {stage: reply for (stage, number), reply in replies.items() if number == sample}
@@ -160,7 +160,7 @@ class TransformersBackend:
             yield Conversation(dialogue, sample, prompt, behind, of_sample, n_thought=thought)
 
     def _behind(self, dialogue: Dialogue, follow_up: FollowUp) -> Behind:
-        writer = self._writer
+        writer = self.writer
         instead = None if follow_up.instead is None else writer.replaced(dialogue, follow_up.instead)
         tree = None
         if follow_up.closed:

@@ -34,6 +34,12 @@ class Answer:
     prompt_ids: tuple[int, ...] | None
     tokens_in: int
     tokens_out: int
+    reasoning_tokens: int  # of `tokens_out`, those of a thought, which may be hidden; 0: none, or not counted
+
+    @property
+    def is_all_thought(self) -> bool:
+        """Whether the budget ended inside a thought, so that there is no text."""
+        return self.finish == "length" and not self.text and bool(self.reasoning or self.reasoning_tokens)
 
 
 def answer_of(body: bytes) -> Answer:
@@ -50,6 +56,7 @@ def answer_of(body: bytes) -> Answer:
     content = _Value("message.content", message.get("content") or "").text()
     thoughts = [message[name] for name in _REASONING if isinstance(message.get(name), str) and message[name]]
     steps = _steps(choice.get("logprobs"))
+    details = _Value("usage.completion_tokens_details", usage.get("completion_tokens_details") or {}).object()
     split = Split(thoughts[0], content, False) if thoughts else without_thought(content)
     return Answer(
         text=split.text,
@@ -63,6 +70,7 @@ def answer_of(body: bytes) -> Answer:
         prompt_ids=_ids("prompt_token_ids", data.get("prompt_token_ids")),
         tokens_in=_Value("usage.prompt_tokens", usage.get("prompt_tokens") or 0).count(),
         tokens_out=_Value("usage.completion_tokens", usage.get("completion_tokens") or 0).count(),
+        reasoning_tokens=_Value("reasoning_tokens", details.get("reasoning_tokens") or 0).count(),
     )
 
 

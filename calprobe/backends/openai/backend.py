@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import queue
+import re
 import threading
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future
@@ -12,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from calprobe.backends.openai.answers import Answer
-from calprobe.backends.openai.client import Client, RequestFailedError
-from calprobe.backends.openai.server import EXTRAS, TEMPERATURE, Server, look_at, usual_budget
+from calprobe.backends.openai.client import Client, NothingThereError, RequestFailedError
+from calprobe.backends.openai.server import EXTRAS, OUT_OF_TOKENS, TEMPERATURE, Server, look_at, usual_budget
 from calprobe.backends.options import ADDRESS, KEY, BackendOptions, check_address
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.backends.request import Request
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.messages import without_secrets
 from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.runs.manifest_records import ModelRecord, ModelSize
@@ -25,7 +28,11 @@ from calprobe.runs.replies import Finish, LabelScores, Reply
 from calprobe.runs.reply_json import whole_texts
 from calprobe.runs.window import tokens_in_front, window_alternatives, window_label_scores
 
+log = logging.getLogger(__name__)
+
 _OPENAI = "https://api.openai.com/v1"
+_VERSION = re.compile(r"/v\d\w*/?$")  # ends addresses of chat interfaces
+_NO_SCHEMA = re.compile(r"response_format|json_schema|schema", re.I)
 _NO_KEY = "none"  # what servers without keys get
 _DONE = None
 
@@ -36,26 +43,37 @@ T = TypeVar("T")
 def open_openai(model: str, options: BackendOptions) -> OpenAIBackend:
     """The server at `options.base_url`, after it has answered a request for one token.
 
-    The key is taken from OPENAI_API_KEY. Raises UsageError for a missing key or address, CalprobeError for a server
-    that does not answer.
+    The key is taken from OPENAI_API_KEY, or from the variable that the options name. Raises UsageError for a missing
+    key or address, CalprobeError for a server that does not answer.
     """
     address = options.base_url or os.environ.get(ADDRESS) or _OPENAI
-    key = os.environ.get(KEY, "")
-    if not key and address == _OPENAI:
+    key = options.key()
+    if not key and address == _OPENAI and "authorization" not in map(str.lower, options.headers):
         raise UsageError(f"{_OPENAI} needs a key: set {KEY}, or give another server with --base-url")
     check_address(address)  # that of the environment, too
+    log.info("waiting for %s", without_secrets(address))
     loop = _LoopThread()
     try:
-        client = loop.call(_client(address, key or _NO_KEY, options))
-        server = loop.call(look_at(client, model))
+        client, server = loop.call(_opened(address, key or _NO_KEY, model, options))
     except BaseException:
         loop.close()
         raise
     return OpenAIBackend(model, client, server, loop)
 
 
-async def _client(address: str, key: str, options: BackendOptions) -> Client:
-    return Client(address, key, options)
+async def _opened(address: str, key: str, model: str, options: BackendOptions) -> tuple[Client, Server]:
+    """The server at the address, or else at the same with /v1 behind it."""
+    client = Client(address, key, options)
+    try:
+        return client, await look_at(client, model)
+    except NothingThereError:
+        if _VERSION.search(address):
+            raise
+    longer = f"{address.rstrip('/')}/v1"
+    client = Client(longer, key, options)
+    server = await look_at(client, model)
+    log.info("%s has no chat interface; asked at %s", address, longer)
+    return client, server
 
 
 class OpenAIBackend:
@@ -75,6 +93,7 @@ class OpenAIBackend:
             continues=server.continuing is not None,
             raw=False,
             refused=server.parameters.refused,
+            schemas=client.options.schema,
             samples_are_reproducible="each request has a seed; what it promises is up to the server",
         )
 
@@ -87,7 +106,12 @@ class OpenAIBackend:
             settings["budget"] = server.parameters.budget
         if TEMPERATURE in server.parameters.refused:
             settings["not_sent"] = TEMPERATURE
-        extras = {name: value for name, value in EXTRAS[server.flavour].items() if name != "return_token_ids"}
+        options = self._client.options
+        if options.reasoning_effort is not None:
+            settings["reasoning_effort"] = options.reasoning_effort
+        if options.extra_body:
+            settings["extra_body"] = dict(options.extra_body)
+        extras = {name: server.fields[name] for name in EXTRAS[server.flavour] if name != "return_token_ids"}
         return settings | extras | ({"weights": dict(server.details)} if server.details else {})
 
     def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
@@ -152,7 +176,7 @@ class OpenAIBackend:
         try:
             answer = await self._client.complete(body)
         except RequestFailedError as error:
-            return sent.request.failed(str(error))
+            return self._failed(sent, str(error))
         if answer.model != self._server.says:
             raise CalprobeError(
                 f"the server now answers with model {answer.model!r}, and began with {self._server.says!r}; replies of "
@@ -160,9 +184,21 @@ class OpenAIBackend:
             )
         if answer.finish == "content_filter":
             return sent.request.failed("the server's content filter took the reply")
-        if (sent.request.labels or (sent.request.alternatives and answer.text)) and not answer.steps:
+        wants_window = sent.request.labels or (sent.request.alternatives and answer.text)
+        if wants_window and not answer.steps and not answer.is_all_thought:
             return sent.request.failed("the server gave no log-probabilities with this reply")
         return whole_texts(sent.answered(answer, self._client.scrubbed))
+
+    def _failed(self, sent: _Sent, reason: str) -> Reply:
+        """The reply to a request that failed for good; CalprobeError for a failure that all others would share."""
+        if OUT_OF_TOKENS.search(reason):  # the budget went into a thought
+            return sent.cut()
+        if sent.request.schema is not None and _NO_SCHEMA.search(reason):
+            raise CalprobeError(
+                f"{self._client.address}: the server takes no JSON schema: {reason}\n"
+                "give --backend-option no-schema: the prompt then asks for JSON in words alone"
+            )
+        return sent.request.failed(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +215,11 @@ class _Sent:
             "model": model,
             "messages": list(self.turns),
             server.parameters.budget: decoding.max_new_tokens,
-            **EXTRAS[server.flavour],
+            **server.fields,
         }
+        if (schema := self.request.schema) is not None:
+            form = {"name": "reply", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
         has_own = TEMPERATURE in server.parameters.refused  # the model's own temperature and top-p hold
         if not has_own:
             body["temperature"] = decoding.temperature
@@ -189,6 +228,22 @@ class _Sent:
         if server.top_logprobs:
             body |= {"logprobs": True} | ({"top_logprobs": server.top_logprobs} if wants_window else {})
         return body
+
+    def cut(self) -> Reply:
+        """The reply of a thought that took all tokens."""
+        return Reply(
+            **self.request.identity(),
+            text="",
+            finish="length",
+            prompt=self._prompt,
+            reasoning_is_open=True,
+            tokens_out=self.request.decoding.max_new_tokens,
+            reasoning_tokens=self.request.decoding.max_new_tokens,
+        )
+
+    @property
+    def _prompt(self) -> str:
+        return "\n".join(f"{turn['role']}: {turn['content']}" for turn in self.turns)
 
     def answered(self, answer: Answer, scrubbed: Any) -> Reply:
         """The reply of a checked answer; `scrubbed` takes the key out of texts."""
@@ -199,17 +254,18 @@ class _Sent:
             **self.request.identity(),
             text=scrubbed(answer.text),
             finish=finish,
-            prompt="\n".join(f"{turn['role']}: {turn['content']}" for turn in self.turns),
+            prompt=self._prompt,
             prompt_ids=answer.prompt_ids,
             token_ids=answer.token_ids,
             logprobs=None if steps is None else tuple(step.chosen.logprob for step in steps),
             reasoning=None if answer.reasoning is None else scrubbed(answer.reasoning),
-            reasoning_is_open=answer.reasoning_is_open,
+            reasoning_is_open=answer.reasoning_is_open or answer.is_all_thought,
             label_scores=self._label_scores(answer),
             tokens_in=answer.tokens_in,
             tokens_out=answer.tokens_out,
             thought_tokens=thought or 0,
             alternatives=self._alternatives(answer, thought),
+            reasoning_tokens=answer.reasoning_tokens,
         )
 
     def _alternatives(self, answer: Answer, thought: int | None) -> Alternatives | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
 from calprobe.backends.openai.answers import Answer, answer_of, parsed
 from calprobe.backends.openai.failures import Failure, failure_of, wait_before
 from calprobe.backends.openai.limited_http import limited_http
+from calprobe.backends.openai.spending import Spending
 from calprobe.backends.options import BackendOptions
 from calprobe.errors import CalprobeError
 from calprobe.messages import without_secrets
@@ -23,8 +25,12 @@ class RequestFailedError(Exception):
     """A request that failed for good; the message says why."""
 
 
+class NothingThereError(CalprobeError):
+    """The address has no chat interface, or its server no such model."""
+
+
 class Client:
-    """The server behind one address, with one key. The key is in no message and no `repr`."""
+    """The server behind one address, with one key. Neither the key nor a header's value is in a message or `repr`."""
 
     def __init__(self, address: str, key: str, options: BackendOptions) -> None:
         import openai
@@ -32,21 +38,32 @@ class Client:
         self.address = address
         self.options = options
         self.requests = 0  # attempts included
+        prices, most = options.prices, options.max_cost
+        self.spending = None if prices is None or most is None else Spending(prices, most)
         self.stopped: CalprobeError | None = None  # why no further request is made
-        self._key = key
+        headers = options.sent_headers()
+        words = [word for value in (key, *headers.values()) for word in value.split()]
+        self._secrets = {key, *(word for word in words if len(word) >= 16)}  # other words of headers stand in replies
         self._chance = random.Random(0)  # spreads waits; replies do not depend on it
         self._not_before = self._next_turn = 0.0  # times of the event loop
         self._free = asyncio.Semaphore(options.concurrency)
         self._openai = openai.AsyncOpenAI(
-            api_key=key, base_url=address, max_retries=0, timeout=options.timeout_s, http_client=limited_http(address)
+            api_key=key,
+            base_url=address,
+            max_retries=0,
+            timeout=options.timeout_s,
+            default_headers=headers,
+            http_client=limited_http(address),
         )
 
     def __repr__(self) -> str:
         return f"<Client {without_secrets(self.address)}>"
 
     def scrubbed(self, text: str) -> str:
-        """The text without the key, which a server may send back."""
-        return text.replace(self._key, HIDDEN) if len(self._key) >= 6 else text
+        """The text without the key and long words of headers, which a server may send back."""
+        for secret in sorted(self._secrets, key=len, reverse=True):
+            text = text.replace(secret, HIDDEN) if len(secret) >= 6 else text
+        return text
 
     def stop(self, error: CalprobeError) -> None:
         """Make no further requests; those in progress go on."""
@@ -57,15 +74,31 @@ class Client:
 
         Raises RequestFailedError if it failed for good, and the error of `stop` if all requests end.
         """
-        async with self._free:
+        async with self._free, self._paid(body):
             for attempt in count(1):
                 await self._turn()
                 try:
                     async with asyncio.timeout(self.options.timeout_s):
-                        return answer_of(await self._post(body))
+                        answer = answer_of(await self._post(body))
+                    if self.spending is not None:
+                        self.spending.take(body, answer)
+                    return answer
                 except Exception as error:  # noqa: BLE001 - whatever a server can cause is a failure of this attempt
                     await self._after(attempt, failure_of(error, self.options.timeout_s))
         raise AssertionError("count() ends")  # for the type checker
+
+    @asynccontextmanager
+    async def _paid(self, body: Mapping[str, Any]) -> AsyncIterator[None]:
+        """Around a request, within what the session may cost; raises the error of `stop` if it may not."""
+        if self.spending is None:
+            yield
+            return
+        try:
+            async with self.spending.allowed(body):
+                yield
+        except CalprobeError as error:
+            self.stop(error)
+            raise
 
     async def models(self) -> list[Mapping[str, Any]]:
         """The models that the server lists, as it describes them; empty if it has no such list."""
@@ -94,7 +127,8 @@ class Client:
         reason = self.scrubbed(without_secrets(failure.reason))
         attempts = failure.attempts or self.options.attempts
         if failure.verdict == "fatal" or (failure.verdict == "gone" and attempt >= attempts):
-            self.stop(CalprobeError(f"{without_secrets(self.address)}: {reason}"))
+            kind = NothingThereError if failure.is_missing else CalprobeError
+            self.stop(kind(f"{without_secrets(self.address)}: {reason}"))
         if self.stopped is not None:
             raise self.stopped
         if failure.verdict == "refused" or attempt >= attempts:

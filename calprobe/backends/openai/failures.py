@@ -40,6 +40,7 @@ class Failure:
     reason: str
     wait_s: float | None = None  # that the server asks for, before any further request
     attempts: int | None = None  # at most; None: as the options say
+    is_missing: bool = False  # there is nothing at this address, or no such model
 
 
 def failure_of(error: BaseException, timeout_s: float) -> Failure:
@@ -93,13 +94,14 @@ def _of_status(error: openai.APIStatusError) -> Failure:
     code = error.status_code
     message = _said(error)
     if code in (401, 403):
-        return Failure("fatal", f"the server refuses the key ({code}{message}); set OPENAI_API_KEY")
+        return Failure(
+            "fatal", f"the server refuses the key ({code}{message}); set OPENAI_API_KEY, or see --api-key-env"
+        )
     if code == 402 or "insufficient_quota" in message:
         return Failure("fatal", f"the account has no credit left ({code}{message})")
-    if code == 404:
-        return Failure(
-            "fatal", f"the server has no such model or address ({code}{message}); see --model and --base-url"
-        )
+    if code in (404, 405):
+        reason = f"the server has no such model or address ({code}{message}); see --model and --base-url"
+        return Failure("fatal", reason, is_missing=True)
     if code in _AGAIN or code >= 500:
         return Failure("again", f"the server said {code}{message}", retry_after(error.response.headers, time.time()))
     if _TOO_LONG.search(message):

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from calprobe.backends.openai.answers import Answer
 from calprobe.backends.openai.client import Client, RequestFailedError
+from calprobe.backends.options import BackendOptions
 from calprobe.errors import CalprobeError
 from calprobe.messages import did_you_mean
 
@@ -43,6 +44,12 @@ CONTINUING: Mapping[Flavour, Mapping[str, Any] | None] = {
 }
 # The two names that servers have for the number of new tokens.
 _BUDGETS = ("max_tokens", "max_completion_tokens")
+# How a request says how long to think: OpenAI's field, and that of gateways such as OpenRouter.
+_EFFORTS = ("reasoning_effort", "reasoning")
+_VALUE = re.compile(r"\bvalues?\b|invalid", re.I)  # of a refusal: the parameter is known
+# A model that thinks may refuse a budget that its thought does not fit into, instead of a reply that is cut.
+OUT_OF_TOKENS = re.compile(r"output limit was reached|higher max_(completion_)?tokens", re.I)
+_ROOM = 1024  # tokens of a first reply then
 _UNKNOWN = re.compile(r"unsupported|not supported|unknown|unrecognized|not permitted|extra (field|input)", re.I)
 TEMPERATURE, LOGPROBS = "temperature", "logprobs"  # what a request can do without
 
@@ -53,6 +60,8 @@ class Parameters:
 
     budget: str  # what the number of new tokens is called
     refused: Mapping[str, str] = field(default_factory=dict)  # what is not sent -> what the server said of it
+    effort: str = _EFFORTS[0]  # how the effort of thinking is given, if it is
+    room: int = 1  # tokens of the first reply
 
     def after(self, said: str) -> Parameters | None:
         """Those to try next where the server refuses a request; None: nothing that it names can be left out.
@@ -62,11 +71,37 @@ class Parameters:
         >>> Parameters("max_tokens").after("'temperature' does not support 0").refused
         {'temperature': "'temperature' does not support 0"}
         """
+        if OUT_OF_TOKENS.search(said):
+            return None if self.room == _ROOM else replace(self, room=_ROOM)
         (budget,) = (name for name in _BUDGETS if name != self.budget)
         if re.search(rf"\b{self.budget}\b", said) and (budget in said or _UNKNOWN.search(said)):
             return replace(self, budget=budget)
-        parameter = next((name for name in (TEMPERATURE, LOGPROBS) if name in said), LOGPROBS)
-        return None if parameter in self.refused else replace(self, refused={**self.refused, parameter: said})
+        left = [name for name in (TEMPERATURE, LOGPROBS) if name not in self.refused]
+        # What is named first is refused: a temperature "is not supported with this reasoning_effort".
+        named = sorted((said.index(name), name) for name in (*left, *_EFFORTS[:1]) if name in said)
+        parameter = named[0][1] if named else LOGPROBS
+        if parameter == _EFFORTS[0]:
+            is_known = _VALUE.search(said) or not _UNKNOWN.search(said) or self.effort != _EFFORTS[0]
+            return None if is_known else replace(self, effort=_EFFORTS[1])
+        return replace(self, refused={**self.refused, parameter: said}) if parameter in left else None
+
+    def fields(self, flavour: Flavour, options: BackendOptions) -> dict[str, Any]:
+        """What all requests have beside the usual: what is switched off, the effort of thinking, the user's own."""
+        fields, effort = dict(EXTRAS[flavour]), options.reasoning_effort
+        if effort is not None:
+            thinks: dict[str, Any] = {"enable_thinking": effort != "none"}
+            if flavour == "llama.cpp":  # which knows no field of its own
+                thinks["reasoning_effort"] = effort
+            elif self.effort == _EFFORTS[0]:
+                fields["reasoning_effort"] = effort
+            else:
+                fields["reasoning"] = {"effort": effort}
+            if "chat_template_kwargs" in fields:
+                fields["chat_template_kwargs"] = thinks
+        for name, value in options.extra_body.items():
+            both = isinstance(value, Mapping) and isinstance(fields.get(name), Mapping)
+            fields[name] = {**fields[name], **value} if both else value
+        return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +116,7 @@ class Server:
     versions: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)  # of the model, as the server lists it
     parameters: Parameters = Parameters(_BUDGETS[0])
+    fields: Mapping[str, Any] = field(default_factory=dict)  # of every request, see `Parameters.fields`
 
 
 async def look_at(client: Client, model: str) -> Server:
@@ -108,6 +144,7 @@ async def look_at(client: Client, model: str) -> Server:
         versions={flavour: answer.system_fingerprint} if answer.system_fingerprint else {},
         details=_details(entry),
         parameters=parameters,
+        fields=parameters.fields(flavour, client.options),
     )
 
 
@@ -125,7 +162,7 @@ async def _first_answer(client: Client, model: str, flavour: Flavour, window: in
     parameters, first = Parameters(usual_budget(flavour)), None
     while True:
         body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": "Hi"}]}
-        body |= {parameters.budget: 1, **EXTRAS[flavour]}
+        body |= {parameters.budget: parameters.room, **parameters.fields(flavour, client.options)}
         for name, values in fields.items():
             body |= {} if name in parameters.refused else values
         try:
@@ -134,7 +171,13 @@ async def _first_answer(client: Client, model: str, flavour: Flavour, window: in
             first = first or error
             changed = parameters.after(str(error))
             if changed is None or (changed.budget != parameters.budget != usual_budget(flavour)):
-                raise CalprobeError(f"{client.address}: a first request for one token failed: {first}") from first
+                effort = client.options.reasoning_effort
+                hint = (
+                    f"\n--reasoning-effort {effort}: give another, or leave it out"
+                    if effort and "reasoning" in str(first)
+                    else ""
+                )
+                raise CalprobeError(f"{client.address}: a first request for one token failed: {first}{hint}") from first
             parameters = changed
         else:
             _say(parameters, flavour)
@@ -145,8 +188,12 @@ def _say(parameters: Parameters, flavour: Flavour) -> None:
     """Say what is not sent to the server, and why."""
     if parameters.budget != usual_budget(flavour):
         log.info("the server takes %s in place of %s", parameters.budget, usual_budget(flavour))
-    for name, refusal in parameters.refused.items():
-        log.info("asked without %s: %s", name, refusal)
+    if parameters.effort != _EFFORTS[0]:
+        log.info("the server takes the effort of thinking as %s.effort", parameters.effort)
+    if refusal := parameters.refused.get(
+        TEMPERATURE
+    ):  # without log-probabilities, what needs them is left out, and says so
+        log.info("asked without %s: %s", TEMPERATURE, refusal)
 
 
 def _entry(models: list[Mapping[str, Any]], model: str) -> Mapping[str, Any] | None:
@@ -176,4 +223,4 @@ def _with_names(error: CalprobeError, models: list[Mapping[str, Any]], model: st
     if not names or model in names:
         return error
     listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return CalprobeError(f"{error}\n--model {model}: the server lists {listed}{did_you_mean(model, names)}")
+    return type(error)(f"{error}\n--model {model}: the server lists {listed}{did_you_mean(model, names)}")

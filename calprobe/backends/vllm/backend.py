@@ -55,8 +55,8 @@ class VllmBackend:
         self._found, self._options = found, options
         start_token_id, _ = start_token_of(found.tokenizer, "causal", found.model.name)
         tokenizer = _Tokenizer(found.model.name, found.tokenizer, start_token_id)
-        self._writer: PromptWriter = PromptWriter(cast("LoadedModel", tokenizer))
-        self._ends = _end_tokens(found.tokenizer, self._writer)
+        self.writer: PromptWriter = PromptWriter(cast("LoadedModel", tokenizer))
+        self._ends = _end_tokens(found.tokenizer, self.writer)
         self.model: ModelRecord = found.model
         self.versions: Mapping[str, str] = found.versions
         self.capabilities = Capabilities(
@@ -72,7 +72,7 @@ class VllmBackend:
         """What decides replies beside model, versions and dialogues."""
         from calprobe.backends.local.chat import template_hash, thinking_mode
 
-        writer, options = self._writer, self._options
+        writer, options = self.writer, self._options
         return {
             "dtype": self._found.dtype,
             "top_logprobs": self._found.window,
@@ -91,7 +91,7 @@ class VllmBackend:
             samples = [(entry, sample) for entry in window for sample in entry.dialogue.samples]
             firsts = dict[int, tuple[Reply, Ids]]()
             lacking = [n for n, (p, sample) in enumerate(samples) if (p.dialogue.stage, sample) not in p.known]
-            prompts = {id(entry): self._writer.opening(entry.dialogue) for entry in window}
+            prompts = {id(entry): self.writer.opening(entry.dialogue) for entry in window}
             for number, (p, sample) in enumerate(samples):
                 if number not in lacking:
                     reply = p.known[p.dialogue.stage, sample]
@@ -126,13 +126,13 @@ class VllmBackend:
         if reply.finish == "error":
             return
         dialogue = pending.dialogue
-        conversation = self._writer.tokens.decoded(ids, with_special=True)
+        conversation = self.writer.tokens.decoded(ids, with_special=True)
         for follow_up in dialogue.follow_ups:
             if (follow_up.stage, sample) not in pending.known:
-                behind = self._writer.follow_up(dialogue, follow_up)
+                behind = self.writer.follow_up(dialogue, follow_up)
                 so_far, text = ids, conversation
                 if follow_up.instead is not None:
-                    instead = self._writer.replaced(dialogue, follow_up.instead)
+                    instead = self.writer.replaced(dialogue, follow_up.instead)
                     so_far, text = (*prompt.ids, *instead.ids), prompt.text + instead.text
                 request = Request.behind(dialogue, sample, follow_up)
                 yield _Sent(request, text + behind.text, (*so_far, *behind.ids))
@@ -181,12 +181,10 @@ class VllmBackend:
         steps = _steps(all_ids, output.logprobs or ())
         ids = all_ids[:-1] if all_ids and all_ids[-1] in self._ends else all_ids
         finish: Finish = "length" if output.finish_reason == "length" else "stop"
-        tokens, markers = self._writer.tokens, self._writer.markers
+        tokens, markers = self.writer.tokens, self.writer.markers
         text, reasoning, is_open, thought = tokens.decoded(ids), None, False, 0
         if markers is not None:
-            split = split_thought(
-                tokens.decoded(ids, with_special=True), markers, self._writer.opens_thought(sent.text)
-            )
+            split = split_thought(tokens.decoded(ids, with_special=True), markers, self.writer.opens_thought(sent.text))
             if split.reasoning is not None:
                 text, reasoning, is_open = tokens.unmarked(split.text), split.reasoning, split.is_open
                 thought = tokens.thought(ids, markers.end, is_open)
@@ -214,7 +212,7 @@ class VllmBackend:
         if not count:
             return None
         alternatives = window_alternatives(steps, count)
-        return alternatives.with_texts(map(self._writer.tokens.alone, alternatives.ids))
+        return alternatives.with_texts(map(self.writer.tokens.alone, alternatives.ids))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,66 @@
+"""What a session has cost at a server, so that it ends before it costs more than it may."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from calprobe.backends.openai.answers import Answer
+from calprobe.backends.options import Prices
+from calprobe.errors import CalprobeError
+from calprobe.messages import dollars
+
+_BUDGETS = ("max_tokens", "max_completion_tokens")
+_TEMPLATE = 20  # tokens of a chat template around a prompt, roughly
+_RATIO = 0.5  # tokens per letter of a prompt until long prompts tell: twice as many as of English
+_TELLING = 200  # letters of a prompt from which on the template is a small part
+_PAUSE_S = 0.02
+
+
+class Spending:
+    """Sums up what answers cost. Requests in progress count at their most: prompt by its letters, longest reply.
+
+    A request that fails counts nothing: servers do not say what it used, and few charge for it.
+    """
+
+    def __init__(self, prices: Prices, most: float) -> None:
+        self._prices, self._most = prices, most  # dollars
+        self._spent = self._in_progress = 0.0
+        self._ratio: float | None = None  # the most tokens per letter of any long prompt so far
+
+    @asynccontextmanager
+    async def allowed(self, body: Mapping[str, Any]) -> AsyncIterator[None]:
+        """Around a request. Where it could cost more than is left, requests in progress are waited for first: most cost
+        less than they could.
+
+        Raises CalprobeError if it could still cost too much.
+        """
+        cost = self._at_most(body)
+        while self._spent + self._in_progress + cost > self._most:
+            if not self._in_progress:
+                spent, limit = dollars(self._spent), dollars(self._most)
+                raise CalprobeError(f"--max-cost {limit}: {spent} are spent, and the next request could pass it")
+            await asyncio.sleep(_PAUSE_S)
+        self._in_progress += cost
+        try:
+            yield
+        finally:
+            self._in_progress = max(0.0, self._in_progress - cost)
+            if self._in_progress < 1e-12:  # what rounding leaves of a sum
+                self._in_progress = 0.0
+
+    def take(self, body: Mapping[str, Any], answer: Answer) -> None:
+        """Add what an answer has cost."""
+        self._spent += self._prices.of(answer.tokens_in, answer.tokens_out)
+        if (letters := _letters(body)) >= _TELLING:
+            self._ratio = max(self._ratio or 0.0, (answer.tokens_in - _TEMPLATE) / letters)
+
+    def _at_most(self, body: Mapping[str, Any]) -> float:
+        tokens_in = _TEMPLATE + round(_letters(body) * (_RATIO if self._ratio is None else self._ratio))
+        return self._prices.of(tokens_in, max(body.get(name, 0) for name in _BUDGETS))
+
+
+def _letters(body: Mapping[str, Any]) -> int:
+    return sum(len(str(message["content"])) for message in body["messages"])
