@@ -29,13 +29,12 @@ PARTIAL = r"PARTIAL, [\d,]+ of [\d,]+ relations"
 def print_tables(tables: Sequence[Table], console: Console) -> None:
     """Print tables with headings and notes, without fine print; below all, once, the notes that hold for several.
 
-    A line of a heading that an earlier table has is not repeated. Each table with rows has its caption above it.
-    Tables of one `stub` have rows' labels of one width.
-    Best cells are bold, and have a star where the console has no colours.
+    A line of a heading that an earlier table has is not repeated. Of several tables, each with rows has its caption
+    above it. Tables of one `stub` have rows' labels of one width.
     """
     mark = "" if console.color_system else BEST
     stubs = {table.stub: _stub_width([sibling for sibling in tables if sibling.stub == table.stub]) for table in tables}
-    printed: set[str] = set()
+    several, printed = len(tables) > 1, set[str]()
     closing: dict[str, None] = {}
     for table in tables:
         columns, hidden = _fitting(table, console.width - stubs[table.stub], mark)
@@ -49,7 +48,7 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
         _print_notes(table.lead, console)
         if table.rows:
             console.print()
-            if table.caption not in printed:
+            if several and table.caption not in printed:
                 _print_notes([table.caption], console, "bold")
             _print_lines(_grid(table, columns, stubs[table.stub]), console)
         _print_notes(table.notes, console, style="dim")

@@ -22,7 +22,7 @@ MOST = 4  # confidences that a verdict judges
 # Other ways to take the confidence of `label`, which stand for no run where that is there.
 BESIDE_LABEL = ("label_raw", "label_answer")
 # Of a disclosure what a reader of these numbers has to know at once.
-AT_ONCE = ON_TERMINALS - {"answers", "tokens", "asked by", "graded by", "model"}
+AT_ONCE = ON_TERMINALS - {"answers", "tokens", "asked by", "model"}
 # The tables that a study is about, in place of those of any run.
 OF_STUDY = {"stated": ("consistency", "fidelity"), "labels": ("designs", "labels"), "answers": ("hides", "sampled")}
 

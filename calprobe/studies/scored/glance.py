@@ -27,10 +27,14 @@ def tables_at_a_glance(report: Report, tables: Sequence[Table], wanted: Sequence
         tables: all that the report has, which the last sentence names.
         wanted: kinds of further tables that options have asked for.
     """
-    kinds = {*(OF_ONE if len(report.runs) == 1 else OF_SEVERAL), *wanted}
+    kinds = OF_ONE if len(report.runs) == 1 else OF_SEVERAL
     digits = decimals_of(max(run.instances for run in report.runs))
     heads = [_head(run, tables) for run in report.runs]
-    shown = [_shorter(table, digits) for table in tables if table.kind in kinds]
+    shown = [
+        _shorter(table, digits) if table.kind in kinds else table
+        for table in tables
+        if table.kind in kinds or table.kind in wanted
+    ]
     if len(report.runs) == 1:  # whose tables need not say what they are of
         shown = [replace(table, caption=CAPTIONS.get(table.kind, table.caption)) for table in shown]
     more = Table("", "more", "", (), (), notes=others_named(shown, tables), best_within=None)
