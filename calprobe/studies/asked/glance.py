@@ -188,8 +188,7 @@ def _names(run: AskedRunReport) -> dict[str, None]:
 def _columns(report: AskedReport, questions: int) -> list[Metric]:
     """The metrics that stand for a run, in the order of the large table."""
     few = any(run.few_values for run in report.runs)
-    means = any(len(usual_cells(run)) > 1 for run in report.runs)
-    shown_names = {name for name in OF_RUN if not (name.endswith("_p") and means) and name != "brier"}
+    shown_names = {name for name in OF_RUN if not name.endswith("_p") and name != "brier"}
     shown = columns_shown(report.metrics, few_values=few, chance=chance_shown(questions, report.options.resampling))
     return [
         replace(metric, priority=metric.priority or 1)
