@@ -48,6 +48,7 @@ TABLES = {  # that a report can have, by the kind of runs
         *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
     ),
 }
+ALL = "all"
 CHOOSE = "leave it out, or choose runs of one kind: calprobe report $(calprobe runs DIR --kind scored --paths)"
 
 
@@ -102,8 +103,8 @@ class Typed:
     "--tables",
     kinds=("scored", "asked"),
     metavar="NAME,..",
-    help=f"Tables to print, of {', '.join(TABLES['scored'])}; of asked runs, of {', '.join(TABLES['asked'])}."
-    "  [default: all; wording in text only]",
+    help=f"Tables to print: {ALL}, or some of {', '.join(TABLES['scored'])}; of asked runs, of "
+    f"{', '.join(TABLES['asked'])}.  [default: on a terminal a verdict and two tables, in files all]",
 )
 @recalibrate_option
 @save_maps_option
@@ -254,16 +255,32 @@ def _choice(arguments: Typed, runs: TypedRuns) -> ReportChoice:
     if arguments.tables is not None and arguments.form == "json":
         raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
     for name in arguments.tables or ():
-        if name not in TABLES[runs.kind]:
-            raise UsageError(f"--tables: {no_such(name, TABLES[runs.kind])}")
+        if name not in (*TABLES[runs.kind], ALL):
+            raise UsageError(f"--tables: {no_such(name, (*TABLES[runs.kind], ALL))}")
+    if ALL in (arguments.tables or ()) and arguments.tables != (ALL,):
+        raise UsageError("--tables all has every table; leave out the other names")
     if arguments.plots is None:
         refuse_looks("applies to figures; give --plots DIR")
+    wanted = [
+        kind
+        for kind, option in (
+            ("slices", arguments.by),
+            ("paper", arguments.beside),
+            ("runs", arguments.recalibrate),
+            ("budget", arguments.budget),
+            ("confidence", arguments.calibrate),
+        )
+        if option is not None
+    ]
+    every = arguments.tables == (ALL,)
     return ReportChoice(
         arguments.estimators,
         arguments.metrics,
-        arguments.tables,
+        None if every else arguments.tables,
         arguments.beside,
         runs.labels,
+        at_a_glance=arguments.tables is None and arguments.estimators is None and arguments.metrics is None,
+        wanted=tuple(wanted),
         figures=arguments.plots is not None,
         page=arguments.page is not None,
     )

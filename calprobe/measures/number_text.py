@@ -14,9 +14,9 @@ def spelled(estimate: Estimate) -> str:
     return f"{number(estimate.value)} ({text})" if text else number(estimate.value)
 
 
-def number(value: float) -> str:
-    """Four decimals; "undefined" for NaN."""
-    return "undefined" if math.isnan(value) else _rounded(value, 4)
+def number(value: float, decimals: int = 4) -> str:
+    """Fixed decimals; "undefined" for NaN."""
+    return "undefined" if math.isnan(value) else _rounded(value, decimals)
 
 
 def interval(estimate: Estimate) -> str:
@@ -27,9 +27,9 @@ def interval(estimate: Estimate) -> str:
     return f"{low} to {high}" if "-" in low + high else f"{low}-{high}"
 
 
-def signed(value: float) -> str:
+def signed(value: float, decimals: int = 4) -> str:
     """A difference, with its sign; "undefined" for NaN."""
-    return number(value) if math.isnan(value) else f"{value:+z.4f}"
+    return number(value) if math.isnan(value) else f"{value:+z.{decimals}f}"
 
 
 def signed_interval(estimate: Estimate | Difference) -> str:

@@ -22,6 +22,7 @@ from calprobe.studies.asked.compare_asked import compare_asked
 from calprobe.studies.asked.compared_figure import compared_forest
 from calprobe.studies.asked.compared_layouts import compared_tables
 from calprobe.studies.asked.figures import Pictures, pictures
+from calprobe.studies.asked.glance import tables_at_a_glance
 from calprobe.studies.asked.report_asked import report_asked
 from calprobe.studies.published.published_tables import published_tables
 from calprobe.studies.stated.model_layouts import models_tables
@@ -33,7 +34,12 @@ def present_replies(runs: Mapping[str, AnyRun], options: AskedOptions, choice: R
     """The report of runs of replies. Raises as `report_asked` and `choose_asked`; UsageError for tables it has not."""
     whole = report_asked(asked_runs(of_replies(runs)), options)
     chosen = choose_asked(whole, choice.estimators, choice.metrics)
-    tables = partial(_tables, chosen, choice)
+    in_files = partial(_tables, chosen, choice)
+
+    def tables() -> Sequence[Table]:
+        if not choice.at_a_glance:
+            return in_files()
+        return tables_at_a_glance(chosen, in_files(), choice.wanted)
 
     @cache
     def drawn() -> Mapping[str, Pictures]:
@@ -47,7 +53,7 @@ def present_replies(runs: Mapping[str, AnyRun], options: AskedOptions, choice: R
     return Presentation(
         chosen,
         tables,
-        tables,
+        in_files,
         lambda: reply_figures(whole, drawn(), choice.labels),
         page,
     )

@@ -5,7 +5,7 @@ Pages and what they need are imported when one is written: without them a comman
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -22,9 +22,11 @@ from calprobe.presentation.figure_names import JOINT, file_names, names_of_runs
 from calprobe.presentation.presentation import NamedFigure, Presentation, ReportChoice, tables_of_kinds
 from calprobe.show.plots import Look
 from calprobe.show.tables.comparison import comparison_tables, pair_tables
+from calprobe.show.tables.types import Table
 from calprobe.studies.scored.against import against
 from calprobe.studies.scored.choice import check_choice, choose
 from calprobe.studies.scored.contents import ReportContents, Wanted, gather, known_exposures
+from calprobe.studies.scored.glance import tables_at_a_glance
 from calprobe.studies.scored.paper_figures import paper_figures
 from calprobe.studies.scored.reductions import compare_reductions
 from calprobe.studies.scored.reductions_table import reductions_tables
@@ -60,9 +62,14 @@ def present_scores(runs: Mapping[str, AnyRun], options: ReportOptions, choice: R
 
         return report_page(replace(contents(), report=chosen))
 
+    def sections() -> Sequence[Table]:
+        if choice.at_a_glance:
+            return tables_at_a_glance(chosen, report_sections(chosen), choice.wanted)
+        return tables_of_kinds(report_sections(chosen), choice.tables, TABLES_NEED)
+
     return Presentation(
         chosen,
-        lambda: tables_of_kinds(report_sections(chosen), choice.tables, TABLES_NEED),
+        sections,
         lambda: tables_of_kinds(report_tables(chosen), choice.tables, TABLES_NEED),
         lambda: _figures(contents(), choice.labels),
         page,

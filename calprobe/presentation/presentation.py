@@ -59,6 +59,8 @@ class ReportChoice:
     labels: Mapping[str, str] = field(default_factory=dict)  # names that runs were given, by what they are called
     figures: bool = False  # whether figures will be called for
     page: bool = False  # likewise
+    at_a_glance: bool = False  # the verdict and two tables on a terminal, in place of all
+    wanted: tuple[str, ...] = ()  # kinds of tables that other options ask for, which a first look has too
 
 
 def tables_of_kinds(tables: Sequence[Table], kinds: Sequence[str] | None, needs: str) -> Sequence[Table]:

@@ -75,7 +75,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_report_names_what_it_left_out(run: str) -> None:
-    done = calprobe("report", run, *QUICK)
+    done = calprobe("report", run, "--tables", "all", *QUICK)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert f"{run}: their, quiz (12 questions), 2 variants, complete" in said

@@ -16,7 +16,8 @@ SAID = "new tokens of a reply at most: answer 32 (format_change 256), final 4, s
 @pytest.mark.parametrize("form", ["text", "markdown", "page"])
 def test_budgets_of_tokens_stand_beside_parse_rates(form: str, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = calprobe("report", RUN, "--bootstrap", "0", *(("--html", page) if form == "page" else ("--format", form)))
+    asked = ("--html", page) if form == "page" else ("--format", form, "--tables", "all")
+    done = calprobe("report", RUN, "--bootstrap", "0", *asked)
     assert done.returncode == 0, done.stderr
     shown = page.read_text("utf-8") if form == "page" else done.stdout
     assert SAID in " ".join(shown.split())

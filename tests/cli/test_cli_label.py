@@ -29,7 +29,7 @@ def test_names_stand_in_every_format(runs: tuple[str, str]) -> None:
     asked = ("report", *runs, "--label", f"{first}=Ours, fp32", "--label", "b=Theirs", *QUICK)
     assert list(json.loads(calprobe(*asked, "--json").stdout)) == ["Ours, fp32", "Theirs"]
     text = calprobe(*asked).stdout
-    assert "\nOurs, fp32: complete; " in text
+    assert text.startswith("Ours, fp32: complete; ")
     assert first not in text
     lines = list(csv.DictReader(calprobe(*asked, "--format", "csv").stdout.splitlines()))
     assert {line["run"] for line in lines} == {"Ours, fp32", "Theirs"}

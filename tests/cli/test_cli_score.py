@@ -206,10 +206,10 @@ def test_a_file_of_factors_columns(model: Path, tmp_path: Path, capsys: pytest.C
     arguments: list[Any] = ["--model", model, "--probe", FACTOR, "--limit", "3", "--quiet"]
     assert run_cli("score", *arguments, "--out", tmp_path / "run") == 0
     assert run_cli("report", tmp_path / "run", "--bootstrap", "0") == 0
-    heading = capsys.readouterr().out.splitlines()[2]
-    assert heading == (
+    heading = (
         "probe made_up: 3 instances in 1 relation, K = 4 candidates; completions scored, 0 contexts cut from the left"
     )
+    assert heading in " ".join(capsys.readouterr().out.split())
     assert run_cli("export", tmp_path / "run", "--what", "candidates", "--out", tmp_path / "scores.csv") == 0
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == 13
     assert run_cli("export", tmp_path / "run", "--what", "lm-pub-quiz", "--out", tmp_path / "results") == 1

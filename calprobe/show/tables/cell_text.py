@@ -12,7 +12,7 @@ from calprobe.show.tables.types import Cell, Table
 MISSING = "-"
 
 
-def cell_text(cell: Cell) -> str:
+def cell_text(cell: Cell, decimals: int = 4) -> str:
     """The cell's number or text, without an interval. A difference has its sign in any case."""
     if cell is None:
         return MISSING
@@ -21,8 +21,8 @@ def cell_text(cell: Cell) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     if isinstance(cell, Difference):
-        return signed(cell.value)
-    return number(cell.value if isinstance(cell, Estimate) else cell)
+        return signed(cell.value, decimals)
+    return number(cell.value if isinstance(cell, Estimate) else cell, decimals)
 
 
 def cell_interval(cell: Cell, table: Table) -> str:

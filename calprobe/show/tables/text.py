@@ -6,7 +6,6 @@ Rows are set here and not by rich.table, which has no cell that spans columns: h
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -30,27 +29,28 @@ PARTIAL = r"PARTIAL, [\d,]+ of [\d,]+ relations"
 def print_tables(tables: Sequence[Table], console: Console) -> None:
     """Print tables with headings and notes, without fine print; below all, once, the notes that hold for several.
 
-    A line of a heading that an earlier table has is not repeated. Captions stand above tables of the same kind and
-    columns, which nothing else tells apart. Tables of one `stub` have rows' labels of one width.
-    Best cells are bold, and have a star where the console has no colours.
+    A line of a heading that an earlier table has is not repeated. Of several tables, each with rows has its caption
+    above it. Tables of one `stub` have rows' labels of one width.
     """
     mark = "" if console.color_system else BEST
     stubs = {table.stub: _stub_width([sibling for sibling in tables if sibling.stub == table.stub]) for table in tables}
-    alike = Counter(map(_looks, tables))
-    printed: set[str] = set()
+    several, printed = len(tables) > 1, set[str]()
     closing: dict[str, None] = {}
     for table in tables:
         columns, hidden = _fitting(table, console.width - stubs[table.stub], mark)
         if lines := [line for line in table.heading if line not in printed]:
-            _print_lines([*([Text()] if printed else []), *(_heading(line, table) for line in lines)], console)
+            _print_lines([Text()] if printed else [], console)
+            for line in lines:
+                _print_heading(line, table, console)
             printed.update(lines)
         elif table.lead:
             console.print()
-        elif table.rows and alike[_looks(table)] > 1:
-            _print_lines([Text(), Text(table.caption, "bold")], console)
         _print_notes(table.lead, console)
         if table.rows:
-            _print_lines([Text(), *_grid(table, columns, stubs[table.stub])], console)
+            console.print()
+            if several and table.caption not in printed:
+                _print_notes([table.caption], console, "bold")
+            _print_lines(_grid(table, columns, stubs[table.stub]), console)
         _print_notes(table.notes, console, style="dim")
         closing |= dict.fromkeys((*table.general, *_notes_on_columns(table, columns, hidden, mark)))
     if any(table.fine_print for table in tables):
@@ -58,11 +58,6 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
     if closing:
         console.print()
         _print_notes(closing, console, style="dim")
-
-
-def _looks(table: Table) -> tuple[str, ...]:
-    """What tables without a heading have in common that only their captions tell apart."""
-    return (table.kind, *(column.title for column in table.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +76,14 @@ class _Column:
         """The column at a place; `beside` puts its intervals beside the values."""
         column, cells = table.columns[place], [row.cells[place] for row in table.rows]
         best = frozenset(row for row, at in best_cells(table) if at == place)
-        values = [f"{mark if row in best else ''}{cell_text(cell)}" for row, cell in enumerate(cells)]
+        values = [f"{mark if row in best else ''}{cell_text(cell, table.decimals)}" for row, cell in enumerate(cells)]
         below = [cell_interval(cell, table) for cell in cells]
         if beside and any(below):
             width = max(map(len, below))
             values, below = [f"{v} {b:<{width}}" for v, b in zip(values, below, strict=True)], [""] * len(cells)
         filled = [cell for cell in cells if cell is not None]
         left = bool(filled) and all(isinstance(cell, str) for cell in filled)
-        least = LEAST if any(isinstance(cell, Estimate) for cell in cells) else 0
+        least = LEAST if table.intervals and any(isinstance(cell, Estimate) for cell in cells) else 0
         width = GAP + left + max([least, *map(cell_len, (column.title, *values, *below))])
         return cls(column, tuple(values), tuple(below), best, left, width)
 
@@ -193,12 +188,18 @@ def _indented(text: str, row: Row) -> str:
     return INDENT + text if row.group and text else text
 
 
-def _heading(line: str, table: Table) -> Text:
-    text, label = Text(line), f"{table.keys.get('run', '')}: "
-    if line.startswith(label):
-        text.stylize("bold", 0, len(label))
-    text.highlight_regex(PARTIAL, "bold red")
-    return text
+def _print_heading(line: str, table: Table, console: Console) -> None:
+    """A line of a heading, wrapped to the width; what it begins with stands out."""
+    label = f"{table.keys.get('run', '')}: "
+    wrapped = textwrap.wrap(
+        line, console.width, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False
+    )
+    for number, part in enumerate(wrapped):
+        text = Text(part)
+        if not number and part.startswith(label):
+            text.stylize("bold", 0, len(label))
+        text.highlight_regex(PARTIAL, "bold red")
+        console.print(text, soft_wrap=True)
 
 
 def _padded(text: str, width: int, *, left: bool = False) -> str:

@@ -86,6 +86,7 @@ class Table:
     about: Mapping[str, str] = field(default_factory=dict)  # at the end of a tidy file's lines: how all was made
     totals: Mapping[str, Estimate] = field(default_factory=dict)  # by metric: of all rows together, in tidy files only
     best_within: Literal["table", "group"] | None = "table"  # what the best of a column is the best of; None: no marks
+    decimals: int = 4  # of numbers and differences on a terminal
     intervals: bool = True  # whether an estimate's interval is printed; tidy files have it in any case
     kind: str = ""  # what `report --tables` names it by
     tidy: bool = True  # False: its cells are those of other tables, so a tidy file leaves it out

@@ -26,6 +26,11 @@ class Answered:
     off_label: Estimate | None
 
     @property
+    def first(self) -> Accuracy | None:
+        """By the reader that confidences go by; None where it has read nothing."""
+        return next(iter(self.report.accuracy.values()), None)
+
+    @property
     def abstained(self) -> Estimate | None:
         """The share of replies that say the model does not know."""
         return next((accuracy.abstained for accuracy in self.report.accuracy.values()), None)
@@ -38,7 +43,7 @@ class Answered:
 def answers_table(report: SetReport) -> Table:
     """A row a variant: accuracy under each reader, its unread answers, chance, and the mass off the labels."""
     readers = {reader: reader for reader in report.readers}
-    rows = [row for cell in report.cells.values() for row in _answered(cell)]
+    rows = list(answered(report))
     is_open = any(answered.abstained is not None for _, answered in rows)
     layout = Layout[Answered].given(
         "Accuracy by reader of answers",
@@ -59,12 +64,18 @@ def answers_table(report: SetReport) -> Table:
             heading="not read",
         ),
         cells("off label", "off_label", lambda answered: answered.off_label),
-        *where(lambda answered: is_open, cells("abstained", "abstained", lambda answered: answered.abstained)),
+        *where(lambda _: is_open, cells("abstained", "abstained", lambda answered: answered.abstained)),
         notes=(LABELS,),
         kind="answers",
     )
     warning = report.exact.warning if report.exact is not None else ""
     return layout.of_rows(rows, *[f"Warning: {warning}."] * bool(warning), *[ABSTAINED] * is_open)
+
+
+def answered(report: SetReport) -> Iterator[tuple[Row, Answered]]:
+    """The rows of a set, with their heads."""
+    for cell in report.cells.values():
+        yield from _answered(cell)
 
 
 def _answered(cell: CellReport) -> Iterator[tuple[Row, Answered]]:

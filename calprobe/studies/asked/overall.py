@@ -73,17 +73,37 @@ class _Cell:
 
 def overall_of(run: AskedRunReport) -> Overall | None:
     """The numbers that stand for a reported run; None without replies."""
-    usual = [report.cells[variant] for report in run.sets.values() for variant in report.usual]
-    name = confidence_of(usual)
+    return overall_by(run, confidence_of(usual_cells(run)))
+
+
+def overall_by(run: AskedRunReport, estimator: str | None, of_set: str | None = None) -> Overall | None:
+    """The numbers of a reported run by an estimator of it; None: by the reader of its answers, without confidence.
+
+    Args:
+        run: a report.
+        estimator: one that is a probability.
+        of_set: a set of the run; None: over all.
+    Returns:
+        None where no cell has the estimator, or an answer.
+    """
+    sets = [report for name, report in run.sets.items() if of_set in (None, name)]
+    usual = [report.cells[variant] for report in sets for variant in report.usual]
     cells = [
-        _Cell.read(cell.accuracy[cell.reader], cell.chance) if name is None else _Cell.of(cell.estimators[name])
+        _Cell.read(cell.accuracy[cell.reader], cell.chance)
+        if estimator is None
+        else _Cell.of(cell.estimators[estimator])
         for cell in usual
-        if (cell.accuracy if name is None else name in cell.estimators)
+        if (cell.accuracy if estimator is None else estimator in cell.estimators)
     ]
-    left_out = [variant for report in run.sets.values() for variant in report.cells if variant not in report.usual]
-    of = name or next((cell.reader for cell in usual if cell.accuracy), "")
-    questions = max((report.questions for report in run.sets.values()), default=0)
+    left_out = [variant for report in sets for variant in report.cells if variant not in report.usual]
+    of = estimator or next((cell.reader for cell in usual if cell.accuracy), "")
+    questions = max((report.questions for report in sets), default=0)
     return _overall(of, cells, left_out, questions, few_values=run.few_values)
+
+
+def usual_cells(run: AskedRunReport) -> list[CellReport]:
+    """The cells that means are over, of all sets."""
+    return [report.cells[variant] for report in run.sets.values() for variant in report.usual]
 
 
 def overall_read(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> Overall | None:

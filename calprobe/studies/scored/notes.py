@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import pairwise
 
-from calprobe.confidence import BASE
-from calprobe.measures.number_text import number, signed_spelled, spelled
+from calprobe.confidence import BASE, Headline, headline
+from calprobe.measures.number_text import number, spelled
 from calprobe.messages import counted
 from calprobe.show.prose import score_notes, templates_named
+from calprobe.show.verdict import Judged, sentence_on
 from calprobe.studies.scored.results import EstimatorReport, Report, RunReport
 
 GROUPS = {
@@ -37,20 +38,19 @@ def accuracies(run: RunReport) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def calibration_sentences(run: RunReport) -> tuple[str, ...]:
-    """Whether base is over- or underconfident, and its ACE beside that of a calibrated model.
+def verdict(run: RunReport) -> tuple[str, ...]:
+    """How often a run is right, and what each of its first confidences is worth."""
+    return (*accuracies(run), *calibration_sentences(run, headline(Headline.FIRST)))
 
-    None without draws, and in a report of chosen metrics that lacks one of these.
-    """
-    base = next((estimator.metrics for estimator in run.estimators if estimator.name == BASE), {})
-    if not {"confidence_gap", "ace", "ace_if_calibrated", "ace_p"} <= base.keys() or math.isnan(base["ace_p"].value):
-        return ()
-    gap = base["confidence_gap"]
-    verdict = "overconfident" if gap.low > 0 else "underconfident" if gap.high < 0 else "not over-/underconfident"
-    return (
-        f"base: confidence - accuracy {signed_spelled(gap)}, {verdict}",
-        f"base: ACE {number(base['ace'].value)}, {number(base['ace_if_calibrated'].value)} if calibrated "
-        f"(p {number(base['ace_p'].value)})",
+
+def calibration_sentences(run: RunReport, estimators: Container[str] = (BASE,)) -> tuple[str, ...]:
+    """What these confidences are worth; nothing in a report of chosen metrics that lacks what is said of them."""
+    accuracy = math.nan if run.accuracy is None else run.accuracy.value
+    needed = {"confidence_gap", "ace"}
+    return tuple(
+        sentence_on(Judged(estimator.name, estimator.metrics, run.instances, "ace"), accuracy)
+        for estimator in run.estimators
+        if estimator.name in estimators and needed <= estimator.metrics.keys()
     )
 
 

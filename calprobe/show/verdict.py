@@ -1,0 +1,119 @@
+"""The verdict on a confidence: how far it is from accuracy, in a sentence with the numbers that it rests on."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from calprobe.metrics import Estimate
+from calprobe.metrics.error_shown import ErrorName, with_chance
+
+OVER, UNDER, NEITHER, APART, UNKNOWN = (
+    "overconfident",
+    "underconfident",
+    "cannot be told from calibrated",
+    "miscalibrated, though neither over- nor underconfident on average",
+    "without an interval, so over- or underconfidence cannot be told",
+)
+SIGNIFICANT = 0.05
+UNDEFINED = Estimate(math.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A confidence with its metrics by name: mean confidence minus accuracy, a calibration error, AUROC, accuracy."""
+
+    name: str
+    metrics: Mapping[str, Estimate]  # of one cell with intervals; of several the means, without
+    n: int  # rows with the confidence, in a cell
+    error: ErrorName
+    cells: Sequence[Mapping[str, Estimate]] = field(default=())  # each cell's, where the metrics are means
+
+    @property
+    def verdict(self) -> str:
+        """In words; of several cells how many of them it holds for."""
+        if len(self.cells) < 2:
+            return _word(self.metrics, self.error)
+        words = Counter(_word(cell, self.error) for cell in self.cells)
+        if len(words) == 1:
+            return f"{next(iter(words))} under each of {len(self.cells)} variants"
+        (first, number), *others = words.most_common()
+        counts = [f"{first} under {number} of {len(self.cells)} variants", *(f"{word} under {n}" for word, n in others)]
+        return ", ".join(counts)
+
+
+def _word(metrics: Mapping[str, Estimate], error: ErrorName) -> str:
+    """By the interval of the gap, and where that has 0 in it by how often a calibrated model shows such an error."""
+    gap, p = metrics.get("confidence_gap", UNDEFINED), metrics.get(with_chance(error)[2], UNDEFINED)
+    if math.isnan(gap.low):
+        return UNKNOWN
+    if gap.low > 0 or gap.high < 0:
+        return OVER if gap.low > 0 else UNDER
+    return APART if p.value < SIGNIFICANT else NEITHER
+
+
+def sentence_on(judged: Judged, accuracy: float) -> str:
+    """What a confidence is worth. Its accuracy is said where its answers are others than those of the run.
+
+    Args:
+        judged: the confidence; a metric that is missing or undefined is left out.
+        accuracy: of the run's answers, in [0, 1].
+
+    >>> numbers = {"confidence_gap": Estimate(0.1, 0.04, 0.16), "ece": Estimate(0.12), "accuracy": Estimate(0.6)}
+    >>> sentence_on(Judged("label", numbers, 100, "ece"), 0.6)
+    'label: overconfident. Confidence - accuracy +.10 (+.04 to +.16), ECE .12.'
+    """
+    metrics, digits = judged.metrics, decimals_of(judged.n)
+    error, size, p = with_chance(judged.error)
+    parts = []
+    if _defined(metrics, "confidence_gap"):
+        parts.append(f"confidence - accuracy {signed(metrics['confidence_gap'], digits)}")
+    if _defined(metrics, error):
+        chance = f", {short(metrics[size].value, digits)} if calibrated" if _defined(metrics, size) else ""
+        chance += f" (p {short(metrics[p].value, max(digits, 2))})" if _defined(metrics, p) else ""
+        parts.append(f"{error.upper()} {short(metrics[error].value, digits)}{chance}")
+    if _defined(metrics, "auroc"):
+        parts.append(f"AUROC {spelled(metrics['auroc'], digits)}")
+    numbers = ", ".join(parts)
+    own = metrics.get("accuracy", UNDEFINED).value
+    other = f" Accuracy of its answers {short(own, digits)}." if abs(own - accuracy) >= 10**-digits else ""
+    return f"{judged.name}: {judged.verdict}. {numbers[:1].upper()}{numbers[1:]}.{other}"
+
+
+def _defined(metrics: Mapping[str, Estimate], name: str) -> bool:
+    return name in metrics and not math.isnan(metrics[name].value)
+
+
+def decimals_of(n: int) -> int:
+    """Decimals that n rows bear: the last is about the standard error of a share of them.
+
+    >>> [decimals_of(n) for n in (20, 583, 14_042, 70_210)]
+    [2, 3, 3, 4]
+    """
+    return 2 if n < 200 else 3 if n < 20_000 else 4
+
+
+def short(value: float, decimals: int) -> str:
+    """.62, 1.00, -.05; "undefined" for NaN."""
+    if math.isnan(value):
+        return "undefined"
+    text = f"{value:z.{decimals}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def spelled(estimate: Estimate, decimals: int) -> str:
+    """The value, and behind it the interval where there is one: .62 (.52-.77)."""
+    text = short(estimate.value, decimals)
+    if math.isnan(estimate.low):
+        return text
+    return f"{text} ({short(estimate.low, decimals)}-{short(estimate.high, decimals)})"
+
+
+def signed(estimate: Estimate, decimals: int) -> str:
+    """A difference with its sign, and behind it the interval where there is one: -.03 (-.09 to +.08)."""
+    value, low, high = (
+        f"{number:+z.{decimals}f}".replace("0.", ".", 1) for number in (estimate.value, estimate.low, estimate.high)
+    )
+    return value if math.isnan(estimate.low) else f"{value} ({low} to {high})"

@@ -1,0 +1,208 @@
+"""A report of asked runs at a glance: a verdict on each run, then what it answers and how its confidences do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from calprobe.messages import counted
+from calprobe.metrics import Metric
+from calprobe.metrics.error_shown import chance_shown, columns_shown
+from calprobe.show.tables.layout import UNRANKED, Layout, cells, metrics, where
+from calprobe.show.tables.shorter import at_a_glance, others_named
+from calprobe.show.tables.types import Row, Table
+from calprobe.show.verdict import Judged, decimals_of, sentence_on, short, spelled
+from calprobe.studies.asked.accuracy_layouts import Answered, answered
+from calprobe.studies.asked.asked_report import AskedReport
+from calprobe.studies.asked.asked_tables import ON_TERMINALS, heading
+from calprobe.studies.asked.overall import OF_RUN, Overall, confidence_of, overall_by, overall_of, usual_cells
+from calprobe.studies.asked.results import AskedRunReport
+
+MOST = 4  # confidences that a verdict judges
+# Other ways to take the confidence of `label`, which stand for no run where that is there.
+BESIDE_LABEL = ("label_raw", "label_answer")
+# Of a disclosure what a reader of these numbers has to know at once.
+AT_ONCE = ON_TERMINALS - {"answers", "tokens", "asked by", "model"}
+# The tables that a study is about, in place of those of any run.
+OF_STUDY = {"stated": ("consistency", "fidelity"), "labels": ("designs", "labels"), "answers": ("hides", "sampled")}
+
+
+def tables_at_a_glance(report: AskedReport, tables: Sequence[Table], wanted: Sequence[str] = ()) -> tuple[Table, ...]:
+    """The verdict on each run with two tables at most, for a terminal.
+
+    Args:
+        report: of one run or several.
+        tables: all that the report has, which the last sentence names.
+        wanted: kinds of further tables that options have asked for.
+    """
+    if not any(run.sets for run in report.runs):
+        return tuple(tables)
+    heads = [
+        Table("", "verdict", "", (), (), heading=(*heading(run), *verdict(run)), keys={"run": run.label}, **UNRANKED)
+        for run in report.runs
+    ]
+    shown = _of_study(report, tables) or [*_answers(report), _confidences(report)]
+    shown += [table for table in tables if table.kind in wanted and table not in shown]
+    shown = [replace(table, heading=(), notes=_needed(table), fine_print=()) for table in shown if table.rows]
+    notes = tuple(dict.fromkeys(note for run in report.runs for note in _disclosed(run)))
+    last = Table("", "more", "", (), (), notes=(*notes, *others_named(shown, tables)), **UNRANKED)
+    return (*heads, *shown, last)
+
+
+def verdict(run: AskedRunReport) -> tuple[str, ...]:
+    """How often a run is right, and what each of its first confidences is worth; in few sentences."""
+    overall = overall_of(run)
+    if overall is None:
+        return ()
+    n, digits = overall.questions, decimals_of(overall.questions)
+    accuracy = overall.metrics["accuracy"]
+    over = f", mean over {counted(overall.cells, _parts(run))}" if overall.cells > 1 else ""
+    first = (
+        f"Accuracy {spelled(accuracy, digits)}{over}; chance {short(overall.chance, digits)}; {counted(n, 'question')}."
+    )
+    names = _judged(run, overall)
+    sentences = [sentence_on(_confidence(run, name), accuracy.value) for name in names[:MOST]]
+    more = [f"{counted(len(names) - MOST, 'more confidence')} below."] if len(names) > MOST else []
+    return (first, *sentences, *more)
+
+
+def _parts(run: AskedRunReport) -> str:
+    """What the means are over."""
+    return "variant" if len(run.sets) == 1 else "set" if len(run.disclosure.variants) == 1 else "variant of a set"
+
+
+def _judged(run: AskedRunReport, overall: Overall) -> list[str]:
+    """The confidences of a run, the one that stands for it first; of those with equal numbers the first."""
+    if confidence_of(usual_cells(run)) is None:
+        return []
+    names = dict.fromkeys(
+        name
+        for cell in usual_cells(run)
+        for name, estimator in cell.estimators.items()
+        if estimator.scale == "probability"
+    )
+    names = dict.fromkeys([overall.of, *names])
+    if "label" in names:
+        names = dict.fromkeys(name for name in names if name not in BESIDE_LABEL)
+    distinct: dict[tuple[float, ...], str] = {}
+    for name in names:
+        numbers = overall_by(run, name)
+        if numbers is not None:
+            distinct.setdefault(tuple(numbers.metrics[metric].value for metric in OF_RUN[:3]), name)
+    return list(distinct.values())
+
+
+def _confidence(run: AskedRunReport, name: str) -> Judged:
+    overall = overall_by(run, name)
+    assert overall is not None  # as it is one of the run's
+    estimators = [cell.estimators[name] for cell in usual_cells(run) if name in cell.estimators]
+    each = [estimator.metrics for estimator in estimators]
+    return Judged(name, overall.metrics, max(estimator.rows for estimator in estimators), overall.error, each)
+
+
+def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:
+    """The first table of each kind that a study is about, of each run."""
+    kinds = {kind for run in report.runs for study, names in OF_STUDY.items() if getattr(run, study) for kind in names}
+    first: dict[tuple[str, str], Table] = {}
+    for table in tables:
+        if table.kind in kinds:
+            first.setdefault((table.kind, table.keys.get("run", "")), table)
+    digits = decimals_of(max(of_set.questions for run in report.runs for of_set in run.sets.values()))
+    return [at_a_glance(table, digits) for table in first.values()]
+
+
+def _answers(report: AskedReport) -> Iterator[Table]:
+    """Accuracy by variant; of several sets or runs a row each, in the mean over its variants."""
+    sets = [(run, name) for run in report.runs for name in run.sets]
+    if len(sets) == 1:
+        (run, name), *_ = sets
+        of_set = run.sets[name]
+        warning = of_set.exact.warning if of_set.exact is not None else ""
+        table = OF_VARIANTS.of_rows(answered(of_set), *[f"Warning: {warning}."] * bool(warning))
+        yield at_a_glance(table, decimals_of(of_set.questions))
+        return
+    rows = [
+        (Row(name, group=run.label if len(report.runs) > 1 else ""), overall)
+        for run, name in sets
+        if (overall := overall_by(run, None, name)) is not None
+    ]
+    yield at_a_glance(OF_SETS.of_rows(rows), decimals_of(max((overall.questions for _, overall in rows), default=0)))
+
+
+OF_VARIANTS = Layout[Answered].given(
+    "Accuracy by variant",
+    "glance-answers",
+    "variant",
+    cells("n", "n", lambda variant: variant.report.rows),
+    cells("chance", "chance", lambda variant: variant.report.chance),
+    cells("accuracy", "accuracy", lambda variant: None if variant.first is None else variant.first.value),
+    cells("not read", "unread", lambda variant: None if variant.first is None else variant.first.unread),
+    *where(
+        lambda variant: variant.off_label is not None,
+        cells("mass outside labels", "off_label", lambda variant: variant.off_label),
+    ),
+    kind="answers",
+)
+OF_SETS = Layout[Overall].given(
+    "Accuracy by set of questions, mean over variants",
+    "glance-answers",
+    "set",
+    cells("questions", "questions", lambda overall: overall.questions),
+    cells("variants", "variants", lambda overall: overall.cells),
+    cells("chance", "chance", lambda overall: overall.chance),
+    cells("accuracy", "accuracy", lambda overall: overall.metrics["accuracy"]),
+    kind="answers",
+)
+
+
+def _confidences(report: AskedReport) -> Table:
+    """A row a confidence and run: those of one cell with intervals, of several cells means."""
+    rows, questions = [], 0
+    for run in report.runs:
+        for name in _names(run):
+            if (overall := overall_by(run, name)) is not None:
+                questions = max(questions, overall.questions)
+                rows.append((Row(name, group=run.label if len(report.runs) > 1 else ""), overall))
+    several = any(overall.cells > 1 for _, overall in rows)
+    missing = any(overall.coverage < 1 for _, overall in rows)
+    layout = Layout[Overall].given(
+        f"Confidence by estimator{', mean over variants' if several else ''}",
+        "glance-confidence",
+        "estimator",
+        *metrics(_columns(report, questions), lambda overall: overall.metrics),
+        *([cells("coverage", "coverage", lambda overall: overall.coverage)] if missing else []),
+        kind="confidence",
+    )
+    return at_a_glance(layout.of_rows(rows), decimals_of(questions))
+
+
+def _names(run: AskedRunReport) -> dict[str, None]:
+    return dict.fromkeys(
+        name
+        for cell in usual_cells(run)
+        for name, estimator in cell.estimators.items()
+        if estimator.scale == "probability"
+    )
+
+
+def _columns(report: AskedReport, questions: int) -> list[Metric]:
+    """The metrics that stand for a run, in the order of the large table."""
+    few = any(run.few_values for run in report.runs)
+    shown_names = {name for name in OF_RUN if not name.endswith("_p") and name != "brier"}
+    shown = columns_shown(report.metrics, few_values=few, chance=chance_shown(questions, report.options.resampling))
+    return [
+        replace(metric, priority=metric.priority or 1)
+        for metric in shown
+        if metric.name in shown_names and metric.printed
+    ]
+
+
+def _needed(table: Table) -> tuple[str, ...]:
+    """Of a table's notes the warnings: what columns mean is said with all tables."""
+    return tuple(note for note in table.notes if note.startswith("Warning"))
+
+
+def _disclosed(run: AskedRunReport) -> Iterator[str]:
+    for title, text in run.disclosure.lines():
+        if title in AT_ONCE and not (title == "failures" and text.startswith("0 requests failed")):
+            yield f"{title}: {text}."

@@ -1,0 +1,58 @@
+"""A report of scored runs at a glance: a verdict on each run, then its first estimators and what the wording does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from calprobe.confidence import BASE, Headline, headline
+from calprobe.show.tables.shorter import at_a_glance, others_named
+from calprobe.show.tables.types import Table
+from calprobe.show.verdict import decimals_of
+from calprobe.studies.scored.notes import verdict
+from calprobe.studies.scored.results import Report, RunReport
+
+# The tables of a first look, by kind: of one run, and of several.
+OF_ONE, OF_SEVERAL = ("runs", "wording"), ("summary", "averages")
+COLUMNS = ("accuracy", "coverage", "mean_confidence", "ace", "ace_if_calibrated", "auroc")
+CAPTIONS = {"runs": "Accuracy and calibration by estimator of confidence", "wording": "What the wording changes"}
+SHOWN = headline(Headline.PAPER)
+
+
+def tables_at_a_glance(report: Report, tables: Sequence[Table], wanted: Sequence[str] = ()) -> tuple[Table, ...]:
+    """The verdict on each run with two tables at most, for a terminal.
+
+    Args:
+        report: of one run or several.
+        tables: all that the report has, which the last sentence names.
+        wanted: kinds of further tables that options have asked for.
+    """
+    kinds = OF_ONE if len(report.runs) == 1 else OF_SEVERAL
+    digits = decimals_of(max(run.instances for run in report.runs))
+    heads = [_head(run, tables) for run in report.runs]
+    shown = [
+        _shorter(table, digits) if table.kind in kinds else table
+        for table in tables
+        if table.kind in kinds or table.kind in wanted
+    ]
+    if len(report.runs) == 1:  # whose tables need not say what they are of
+        shown = [replace(table, caption=CAPTIONS.get(table.kind, table.caption)) for table in shown]
+    more = Table("", "more", "", (), (), notes=others_named(shown, tables), best_within=None)
+    return (*heads, *shown, more)
+
+
+def _head(run: RunReport, tables: Sequence[Table]) -> Table:
+    """What was scored, what it lacks, and the verdict, above all tables."""
+    whole = next(table for table in tables if table.kind == "runs" and table.keys.get("run") == run.label)
+    lines = (*whole.heading[:3], *verdict(run))
+    return Table("", "verdict", "", (), (), heading=lines, lead=whole.lead, keys=whole.keys, best_within=None)
+
+
+def _shorter(table: Table, digits: int) -> Table:
+    """The table without what stands above all; of estimators the first ones, with the columns that have room."""
+    bare = replace(table, heading=(), lead=(), general=(), fine_print=())
+    if table.kind != "runs" or BASE not in {row.keys.get("estimator") for row in table.rows}:
+        return replace(bare, best_within=None, decimals=digits)
+    rows = tuple(row for row in bare.rows if row.keys.get("estimator", "").removesuffix(":answered") in SHOWN)
+    places = [at for at, column in enumerate(bare.columns) if column.keys.get("metric") in COLUMNS]
+    return at_a_glance(replace(bare, rows=rows).with_columns(places), digits)

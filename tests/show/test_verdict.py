@@ -1,0 +1,48 @@
+"""The verdict on a confidence, in words and numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from calprobe.metrics import Estimate
+from calprobe.show.verdict import APART, NEITHER, OVER, UNDER, UNKNOWN, Judged, sentence_on
+
+
+def numbers(gap: Estimate, p: float = 0.5) -> dict[str, Estimate]:
+    return {"confidence_gap": gap, "ece": Estimate(0.1), "ece_if_calibrated": Estimate(0.08), "ece_p": Estimate(p)}
+
+
+@pytest.mark.parametrize(
+    ("gap", "p", "word"),
+    [
+        (Estimate(0.1, 0.04, 0.16), 0.5, OVER),
+        (Estimate(-0.1, -0.16, -0.04), 0.5, UNDER),
+        (Estimate(0.1, -0.01, 0.21), 0.05, NEITHER),
+        (Estimate(0.1, -0.01, 0.21), 0.04, APART),
+        (Estimate(0.1), 0.5, UNKNOWN),
+    ],
+)
+def test_the_interval_of_the_gap_decides_and_then_p(gap: Estimate, p: float, word: str) -> None:
+    assert Judged("label", numbers(gap, p), 60, "ece").verdict == word
+
+
+def test_several_cells_are_counted_by_word() -> None:
+    cells = [numbers(Estimate(0.1, 0.04, 0.16)), *[numbers(Estimate(0.0, -0.1, 0.1))] * 2]
+    assert Judged("label", numbers(Estimate(0.03)), 60, "ece", cells).verdict == (
+        "cannot be told from calibrated under 2 of 3 variants, overconfident under 1"
+    )
+    assert Judged("label", numbers(Estimate(0.1)), 60, "ece", cells[:1] * 4).verdict == (
+        "overconfident under each of 4 variants"
+    )
+
+
+@pytest.mark.parametrize(("n", "gap"), [(20, "+.12"), (7_731, "+.123"), (70_210, "+.1235")])
+def test_digits_follow_from_the_number_of_rows(n: int, gap: str) -> None:
+    judged = Judged("base", {"confidence_gap": Estimate(0.12346, 0.1, 0.2)}, n, "ace")
+    assert f"accuracy {gap} (" in sentence_on(judged, 0.5)
+
+
+def test_its_own_accuracy_is_said_where_it_is_another() -> None:
+    judged = Judged("label", numbers(Estimate(0.1, 0.04, 0.16)) | {"accuracy": Estimate(0.4)}, 60, "ece")
+    assert sentence_on(judged, 0.4).endswith("ECE .10, .08 if calibrated (p .50).")
+    assert sentence_on(judged, 0.6).endswith("Accuracy of its answers .40.")
