@@ -173,6 +173,8 @@ def test_ctrl_c_in_a_slow_write_loses_no_piece_of_two_processes(
             score_share(works[1], workers, 0.0)
         ended.append(1)
 
+    # Every other group is each process's: where one took all before the other began, its write would wait in vain.
+    monkeypatch.setattr(Workers, "queue", lambda self, n: iter(range(self.rank, n, self.size)))
     monkeypatch.setattr(RunFolder, "write_piece", write_late)
     other = threading.Thread(target=take_part)
     other.start()
