@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from calprobe.analysis import asked_confidences as asked_confidences
     from calprobe.analysis import compare_ways as compare_ways
     from calprobe.analysis import readings as readings
+    from calprobe.analysis import replies as replies
     from calprobe.analysis import report as report
     from calprobe.asking import AskOptions as AskOptions
     from calprobe.asking import ask as ask
@@ -58,6 +59,7 @@ _HOME = {
     "open_run": "calprobe.runs",
     "preview": "calprobe.scoring",
     "readings": "calprobe.analysis",
+    "replies": "calprobe.analysis",
     "report": "calprobe.analysis",
     "score": "calprobe.scoring",
     "sweep": "calprobe.entrance",
@@ -84,6 +86,7 @@ __all__ = [
     "open_run",
     "preview",
     "readings",
+    "replies",
     "report",
     "score",
     "sweep",
@@ -94,6 +97,10 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'calprobe' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 class _Package(ModuleType):

@@ -19,7 +19,7 @@ from calprobe.measures.options import CompareOptions, ReportOptions, SliceOption
 from calprobe.measures.sensitivity import PromptSensitivity, prompt_sensitivity
 from calprobe.measures.slices import RunSlices, Slice
 from calprobe.measures.uncertainty import MeanUncertainty
-from calprobe.presentation.reporting import asked_confidences, readings, report
+from calprobe.presentation.reporting import asked_confidences, readings, replies, report
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.four_ways.compare_ways import compare_ways
 from calprobe.studies.four_ways.joint import FourWays
@@ -75,6 +75,7 @@ __all__ = [
     "prompt_sensitivity",
     "readings",
     "reduction_averages",
+    "replies",
     "report",
     "show",
 ]

@@ -156,7 +156,7 @@ def estimators_option(
     Without `several` it is one NAME, and the command gets `estimator`.
     """
     if not several:
-        return click.option("--estimator", metavar="NAME", help=explained)
+        return option("--estimator", kinds=kinds, group=Group.WHAT, metavar="NAME", help=explained)
     return list_option("--estimator", "estimators", kinds=kinds, group=Group.WHAT, metavar="NAME,..", help=explained)
 
 

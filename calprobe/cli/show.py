@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,28 +14,48 @@ from calprobe.cli.common import (
     reduction_option,
     ties_option,
 )
+from calprobe.cli.kinds import RUNS, Group, KindCommand, heading, option
 from calprobe.cli.labels import label_option
 from calprobe.cli.output import print_result, printed_json
-from calprobe.cli.typed_runs import open_typed
+from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import cleaned, printable
 
 if TYPE_CHECKING:
+    from calprobe.studies.asked.shown_replies import ShownReplies
     from calprobe.studies.scored.answers import Shown
 
+FLAGS = ("wrong", "right", "unread", "cut", "abstained", "failed")  # kinds of replies
 
-@click.command(short_help="Show answers of a run: what the model said, and what is right.")
+
+@click.command(cls=KindCommand, kinds=(RUNS,), short_help="Show answers of a run: what the model said, what is right.")
 @click.argument("run", metavar="RUN")
-@click.option("--wrong", is_flag=True, help="Show wrong answers.  [default, unless --right is given]")
-@click.option("--right", is_flag=True, help="Show right answers; with --wrong: all answers.")
-@click.option("--surest", is_flag=True, help="The most confident answers first.  [default]")
-@click.option("--unsurest", is_flag=True, help="The least confident answers first.")
-@list_option("--relation", "relations", metavar="R,..", help="Only answers of these relations.")
-@estimators_option("The estimator of the answers and confidences.  [default: base]", several=False)
-@click.option("--template", type=int, metavar="N", help="The answers of template N, with its base, instead.")
-@click.option("--top", type=Number(1, MOST_ROWS), default=10, show_default=True, metavar="N", help="Show N answers.")
-@click.option(
+@heading(Group.WHICH)
+@option("--wrong", is_flag=True, help="Show wrong answers.  [default, unless another kind is asked for]")
+@option("--right", is_flag=True, help="Show right answers; with --wrong: all answers.")
+@option("--unread", kinds=("asked",), is_flag=True, help="Show replies in which no answer was found.")
+@option("--cut", kinds=("asked",), is_flag=True, help="Show replies that ended at their budget of tokens.")
+@option("--abstained", kinds=("asked",), is_flag=True, help="Show replies that say that the model does not know.")
+@option("--failed", kinds=("asked",), is_flag=True, help="Show requests that failed, with the reason.")
+@option("--surest", is_flag=True, help="The most confident answers first.  [default]")
+@option("--unsurest", is_flag=True, help="The least confident answers first.")
+@list_option("--relation", "relations", kinds=("scored",), metavar="R,..", help="Only answers of these relations.")
+@list_option("--variants", kinds=("asked",), metavar="NAME,..", help="Only replies under these variants.")
+@list_option("--set", "sets", kinds=("asked",), metavar="NAME,..", help="Only replies to these sets.")
+@list_option("--group", "groups", kinds=("asked",), metavar="NAME,..", help="Only questions of these groups.")
+@option("--where", kinds=("asked",), default="", metavar="TEXT", help="Only where question, reply or answer has it.")
+@option("--disagree", kinds=("asked",), metavar="RUN", help="Only what one run has right and this other one wrong.")
+@heading(Group.WHAT)
+@option("--prompt", "prompts", kinds=("asked",), is_flag=True, help="Show each prompt as it was sent.")
+@estimators_option(
+    "The estimator of confidences, and of scored runs of answers.  [default: base; of replies, label or stated]",
+    several=False,
+)
+@option("--template", kinds=("scored",), type=int, metavar="N", help="The answers of template N, by its base.")
+@option("--top", type=Number(1, MOST_ROWS), default=10, show_default=True, metavar="N", help="Show N answers.")
+@option(
     "--probe",
+    kinds=("scored",),
     metavar="NAME|DIR|FILE.csv",
     help="The scored probe, for its texts.  [default: texts in RUN, or the run's probe if it is where it was]",
 )
@@ -45,34 +64,65 @@ if TYPE_CHECKING:
 @compat_option
 @ties_option
 @format_options
-def command(
-    run: str, labels: tuple[str, ...], probe: str | None, surest: bool, unsurest: bool, form: str, **given: Any
-) -> None:
-    """Show answers of RUN: subject, statement as scored, the model's answer, the right one, and the confidences.
+def command(run: str, labels: tuple[str, ...], surest: bool, unsurest: bool, form: str, **given: Any) -> None:
+    """Show answers of RUN one by one: what was asked, what the model said, what is right, and how sure it was.
 
-    Without options these are the wrong answers that the model is surest of. With several templates, each answer is
-    followed by what each template answers.
+    Without options these are the wrong answers that the model is surest of. Of a scored run with several templates,
+    each answer is followed by what each template answers. In a reply, what the reader took stands between >> and <<.
 
     \b
         calprobe show runs/smollm2-135m-mini
         calprobe show runs/smollm2-135m-mini --relation capital --top 20
         calprobe show runs/smollm2-135m-mini --right --unsurest --estimator margin
         calprobe show runs/smollm2-135m-mini --top 1000 --format csv > errors.csv
+        calprobe show runs/smollm2-135m-mmlu --unread --cut
+        calprobe show runs/smollm2-135m-mmlu --where France --prompt
+        calprobe show runs/a-mmlu --disagree runs/b-mmlu --json > differ.json
     """
+    if surest and unsurest:
+        raise click.UsageError("--surest and --unsurest contradict each other: give one of them")
+    runs = open_typed([run], labels, RUNS)
+    shown = _replies if runs.kind == "asked" else _answers
+    print_result(shown(runs, form, surest=not unsurest, **given))
+
+
+def _answers(runs: TypedRuns, form: str, *, surest: bool, probe: str | None, **given: Any) -> str:
     from calprobe.analysis import ReportOptions, ShowOptions, show
     from calprobe.cells.opening import of_scores
 
-    if surest and unsurest:
-        raise click.UsageError("--surest and --unsurest contradict each other: give one of them")
-    runs = open_typed([run], labels)
-    path = shlex.quote(run)
-    instead = f"each answer with its confidences, and whether it is right: calprobe export {path} --what confidences"
-    if runs.kind == "asked":
-        raise UsageError(f"{run} is a run of replies; show takes runs of scores\n{instead} --out FILE.csv")
-    scores = ReportOptions(**{name: given.pop(name) for name in ("reduction", "compat", "ties")})
-    given["wrong"] = given["wrong"] or not given["right"]
-    options = ShowOptions(**given, surest=not unsurest, scores=scores)
-    print_result(_in_format(form, show(of_scores(runs.runs), options, probe)))
+    scores = ReportOptions(**{name: given[name] for name in ("reduction", "compat", "ties")})
+    chosen = {name: given[name] for name in ("right", "relations", "estimator", "template", "top")}
+    options = ShowOptions(wrong=given["wrong"] or not given["right"], surest=surest, scores=scores, **chosen)
+    return _in_format(form, show(of_scores(runs.runs), options, probe))
+
+
+def _replies(runs: TypedRuns, form: str, *, surest: bool, disagree: str | None, **given: Any) -> str:
+    from calprobe.cells.opening import asked_runs, of_replies
+    from calprobe.studies.asked.shown_replies import KINDS, ReplyChoice, choose_replies
+
+    if form not in ("text", "json"):
+        raise UsageError(f"--format {form}: replies are shown as text or json; calprobe export has them as CSV")
+    (asked,) = asked_runs(of_replies(runs.runs))
+    kinds = [name for name in FLAGS if given[name]]
+    # What two runs differ in may be right here and wrong there.
+    keep = frozenset(kinds or (KINDS if disagree else ("wrong",)))
+    named = {name: given[name] for name in ("variants", "sets", "groups", "where", "estimator", "top")}
+    other = None
+    if disagree is not None:
+        beside = open_typed([disagree], (), RUNS)
+        if beside.kind != "asked":
+            raise UsageError(f"--disagree {disagree}: a run of scores; give a run of replies")
+        (other,) = asked_runs(of_replies(beside.runs))
+    shown = choose_replies(asked, ReplyChoice(keep, surest=surest, **named), other=other)
+    return printed_json(shown) if form == "json" else _text(shown, prompts=given["prompts"])
+
+
+def _text(shown: ShownReplies, *, prompts: bool) -> str:
+    from rich.console import Console
+
+    from calprobe.studies.asked.reply_text import replies_text
+
+    return cleaned(replies_text(shown, Console().width, prompts=prompts))
 
 
 def _in_format(form: str, shown: Shown) -> str:

@@ -14,6 +14,7 @@ from calprobe.runs import AskedRun
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.frames import confidences_frame, readings_frame
 from calprobe.studies.asked.report_asked import report_asked
+from calprobe.studies.asked.shown_replies import replies_frame
 from calprobe.studies.scored.report_runs import report as report_scores
 from calprobe.studies.scored.results import Report
 
@@ -64,6 +65,18 @@ def readings(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFr
         >>> calprobe.readings("runs/smollm2-135m-mmlu").groupby("rule").size()  # doctest: +SKIP
     """
     return readings_frame(_asked(run), options)
+
+
+def replies(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFrame:
+    """Every reply of a run, a row each, as `calprobe show` has it: question, options, right answer, prompt, reply with
+    the span that was read, verdict, label probabilities, and a column `confidence_NAME` for each estimator.
+
+    A failed request has a row with its `error`, whose `correct` is null. Raises as `report`.
+
+    Example:
+        >>> calprobe.replies("runs/smollm2-135m-mmlu").query("~correct")[["text", "reply"]]  # doctest: +SKIP
+    """
+    return replies_frame(_asked(run), options)
 
 
 def asked_confidences(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFrame:

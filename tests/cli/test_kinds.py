@@ -37,6 +37,7 @@ TYPED: dict[str, dict[str, str]] = {
     "ask": {name: f"--model m --questions Q --backend {name}" for name in ENGINES},
     "paraphrase": {name: f"Q --model m --backend {name}" for name in ENGINES},
     "grade": {"none": "A", **{name: f"A --judge m --judge-backend {name}" for name in ENGINES}},
+    "show": {"scored": "S", "asked": "A"},
     "sweep": {name: f"sweep.toml --on {name}" for name in PLACES},
 }
 VALUES = {
@@ -46,6 +47,8 @@ VALUES = {
     "--plots": "figures",
     "--width": "3",
     "--parameters": "7",
+    "--header": "X-Name: value",
+    "--extra-body": "top_k=5",
 }
 
 

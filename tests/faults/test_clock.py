@@ -20,7 +20,7 @@ from calprobe.runs import open_run
 ROOT = Path(__file__).resolve().parents[2]
 # Where the time of day may be read, and what for.
 WALL_CLOCK = {
-    "analysis/catalogue.py": "the age of a run, for people",
+    "studies/overview/catalogue.py": "the age of a run, for people",
     "asking/record.py": "the manifest's created",
     "backends/openai/failures.py": "a server's Retry-After may be a date",
     "cli/runs.py": "runs since then",

@@ -176,6 +176,7 @@ def test_stretches_of_a_long_piece_are_reported_and_change_nothing(
 ) -> None:
     monkeypatch.setattr(pieces_module, "_STRETCH", 100)
     monkeypatch.setattr("calprobe.progress._SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("calprobe.progress._SECONDS_TO_THE_FIRST", 0.0)
     with caplog.at_level(logging.INFO, "calprobe"):
         parts = score(model, MADE_UP, tmp_path / "parts")
     said = [record.getMessage().partition(",")[0] for record in caplog.records if "tokens/s" in record.getMessage()]

@@ -162,7 +162,7 @@ def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     score_it = ["score", "--model", folder, "--probe", "mini", "--relations", "continent", "--limit", "2", "--out", run]
     masking = ["--pll-metric", "sentence_l2r", "--word-split", "unicode"]
     run_cli(*score_it, *masking, "--templates", "0,1", "--save-tokens", "--quiet")
-    first = run_cli("report", run, "--bootstrap", "0").splitlines()[0]
+    first = " ".join(run_cli("report", run, "--bootstrap", "0").split())
     assert "path masked, dtype float32, PLL sentence_l2r, word split unicode" in first
     found = json.loads(run_cli("report", run, "--json", "--bootstrap", "0"))[str(run)]
     assert (found["kind"], found["instances"], found["partial"]) == ("masked", 2, False)

@@ -1,0 +1,99 @@
+"""Replies as lines of text: question, options, the reply with what was read off it marked, and the verdict."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator
+
+from calprobe.show.verdict import short
+from calprobe.studies.asked.shown_replies import ShownReplies, ShownReply, place_of
+
+LONGEST = 600  # characters of a question or reply in lines of text; --json has all
+SPAN = (">>", "<<")  # around what the reader took
+
+
+def replies_text(shown: ShownReplies, width: int, *, prompts: bool = False) -> str:
+    """The replies as lines of at most `width` columns; with `prompts` each with what was sent."""
+    lines = [*_wrapped(_headline(shown), width)]
+    for place, reply in enumerate(shown.replies, 1):
+        lines += ["", *_block(f"{place}. ", reply, shown, width, prompts=prompts)]
+    return "\n".join(lines)
+
+
+def _headline(shown: ShownReplies) -> str:
+    """What is shown of how many, and in which order."""
+    kinds = "that another run answers otherwise" if shown.others else " or ".join(sorted(shown.choice.keep))
+    some = "" if len(shown.replies) == shown.kept else f" {len(shown.replies):,} of these,"
+    sure = "surest" if shown.choice.surest else "least sure"
+    order = f";{some} the {sure} by {shown.estimator} first" if shown.estimator is not None else some
+    return f"{shown.run}: {shown.kept:,} of {shown.of:,} replies {kinds}{order if shown.replies else ''}."
+
+
+def _block(mark: str, reply: ShownReply, shown: ShownReplies, width: int, *, prompts: bool) -> Iterator[str]:
+    indent = " " * len(mark)
+    yield from _wrapped(
+        f"{reply.set} {reply.question}{_samples(reply)}, {reply.variant}: {verdict_of(reply)}", width, mark
+    )
+    yield from _wrapped(_shortened(reply.prompt if prompts and reply.prompt else reply.text), width, indent)
+    if not prompts:
+        options = "; ".join(f"{label} {text}" for label, text in reply.options.items())
+        yield from _wrapped(options, width, indent)
+    if reply.thought:
+        yield from _wrapped(f"thought: {_shortened(reply.thought)}", width, indent)
+    yield from _wrapped(f"reply: {marked(reply)}" if not reply.error else f"failed: {reply.error}", width, indent)
+    if reply.labels:
+        probabilities = ", ".join(f"{label} {short(value, 3)}" for label, value in reply.labels.items())
+        yield from _wrapped(f"labels: {probabilities}", width, indent)
+    if reply.confidences:
+        confidences = ", ".join(f"{name} {short(value, 3)}" for name, value in reply.confidences.items())
+        yield from _wrapped(f"confidence: {confidences}", width, indent)
+    if (other := shown.others.get(place_of(reply))) is not None:
+        yield from _wrapped(f"other run: {verdict_of(other)}: {marked(other)}", width, indent)
+
+
+def verdict_of(reply: ShownReply) -> str:
+    """wrong, A where B (Paris) is right; and what is odd about the reply."""
+    right = f"{reply.gold} ({reply.options[reply.gold]})" if reply.gold in reply.options else reply.gold
+    if reply.correct is None:
+        return f"no reply; right is {right}"
+    parts = [f"right, {reply.answer}" if reply.correct else f"wrong, {reply.answer} where {right} is right"]
+    if reply.answer is None:
+        parts = [f"no answer read ({reply.status}); right is {right}"]
+    parts += [word for word, holds in (("cut", reply.cut), ("abstained", reply.abstained)) if holds]
+    parts += [reply.status] if reply.status not in ("ok", "cut") and reply.answer is not None else []
+    if not math.isnan(reply.confidence):
+        parts.append(f"{short(reply.confidence, 2)} sure")
+    by = f"read by {reply.reader}" + (
+        f", graded by {reply.graded_by}" if reply.kind == "open" and reply.graded_by else ""
+    )
+    return f"{', '.join(parts)}; {by}"
+
+
+def marked(reply: ShownReply) -> str:
+    """The reply with what the reader took between >> and <<; long ones around it."""
+    text, (start, end) = reply.reply, (reply.start, reply.end)
+    if start < 0:
+        return _shortened(text) or "(empty)"
+    before, after = text[:start], text[end:]
+    half = LONGEST // 2
+    before = f"..{before[-half:]}" if len(before) > half else before
+    after = f"{after[:half]}.." if len(after) > half else after
+    return f"{before}{SPAN[0]}{text[start:end]}{SPAN[1]}{after}"
+
+
+def _samples(reply: ShownReply) -> str:
+    parts = [f"wording {reply.paraphrase}"] * bool(reply.paraphrase) + [f"sample {reply.sample}"] * bool(reply.sample)
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}.."
+
+
+def _wrapped(text: str, width: int, mark: str = "") -> Iterator[str]:
+    """Lines of a text, the first behind the mark, others below it."""
+    rest = " " * len(mark)
+    for number, line in enumerate(text.splitlines() or [""]):
+        first = mark if not number else rest
+        yield from textwrap.wrap(line, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)

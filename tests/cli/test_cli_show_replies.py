@@ -1,0 +1,99 @@
+"""`calprobe show` of asked runs: which replies, in which order, with what was read marked; and `calprobe.replies`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from asked_replies import asked, choice, reply
+from commands import calprobe
+from sources import ROOT
+
+from calprobe import asked_confidences, replies
+from calprobe.studies.asked.reply_text import marked, replies_text
+from calprobe.studies.asked.shown_replies import ReplyChoice, choose_replies
+
+RUN, OTHER = (ROOT / "tests" / "golden" / "runs" / name for name in ("audit", "audit-overconfident"))
+
+
+def shown(*arguments: Any) -> dict[str, Any]:
+    done = calprobe("show", RUN, "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_surest_wrong_replies_come_first() -> None:
+    found = shown("--top", 100)
+    assert found["estimator"] == "label"
+    assert {one["correct"] for one in found["replies"]} == {False}
+    sure = [one["confidence"] for one in found["replies"]]
+    assert sure == sorted(sure, reverse=True)
+    assert [one["confidence"] for one in shown("--top", 100, "--unsurest")["replies"]] == sorted(sure)
+    assert found["kept"] == len(sure) == (~replies(RUN)["correct"]).sum()
+
+
+def test_what_was_read_is_in_the_reply() -> None:
+    for one in shown("--top", 100, "--right", "--wrong")["replies"]:
+        assert one["reply"][one["start"] : one["end"]] == one["answer"]
+        assert sum(one["labels"].values()) == pytest.approx(1)
+        assert one["gold"] in one["options"]
+
+
+def test_choices_join_and_narrow() -> None:
+    every = shown("--top", 100, "--right", "--wrong")
+    assert every["kept"] == every["of"] == 60
+    some = shown("--top", 100, "--right", "--wrong", "--variants", "fewshot_3", "--where", "CURRENCY")
+    assert {one["variant"] for one in some["replies"]} == {"fewshot_3"}
+    assert all("currency" in f"{one['text']} {one['reply']} {one['gold']}".casefold() for one in some["replies"])
+    assert 0 < some["kept"] < 12
+
+
+def test_two_runs_that_disagree_stand_side_by_side() -> None:
+    found = shown("--top", 100, "--disagree", OTHER)
+    assert found["replies"]
+    for one in found["replies"]:
+        assert one["other"]["correct"] != one["correct"]
+        assert (one["other"]["question"], one["other"]["variant"]) == (one["question"], one["variant"])
+
+
+def test_the_text_fits_and_marks_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = calprobe("show", RUN, "--top", 2, "--prompt")
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum(">>" in line for line in lines) == 2
+    assert "1. mini " in done.stdout
+    assert "<|user|>" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--relation", "capital"), "--relation applies to runs of scores"),
+        (("--variants", "few_shot"), "--variants: no 'few_shot'"),
+        (("--estimator", "base"), "--estimator: no 'base'"),
+        (("--format", "csv"), "calprobe export"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments: tuple[str, ...], said: str) -> None:
+    done = calprobe("show", RUN, *arguments)
+    assert (done.returncode, said in " ".join(done.stderr.split())) == (2, True), done.stderr
+
+
+def test_the_frame_has_the_confidences_of_the_export() -> None:
+    frame, long = replies(RUN), asked_confidences(RUN)
+    of_label = long[long["estimator"] == "label"]
+    assert frame["confidence_label"].tolist() == of_label["confidence"].tolist()
+    assert frame["question"].tolist() == of_label["question"].tolist()
+
+
+def test_a_failed_request_is_shown_with_its_reason() -> None:
+    run = asked([choice("q0"), choice("q1", 1)], [reply("q0", "B"), reply("q1", finish="error", error="timeout")])
+    choose = ReplyChoice(frozenset({"failed"}))
+    (failed,) = choose_replies(run, choose).replies
+    assert (failed.question, failed.correct, failed.error, failed.gold) == ("q1", None, "timeout", "B")
+    assert "failed: timeout" in replies_text(choose_replies(run, choose), 80)
+    (wrong,) = choose_replies(run, ReplyChoice()).replies
+    assert marked(wrong) == ">>B<<"
