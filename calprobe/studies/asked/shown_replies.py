@@ -162,8 +162,8 @@ def choose_replies(
         ]
     sign = -1 if choice.surest else 1
     ordered = sorted(kept, key=lambda reply: math.inf if math.isnan(reply.confidence) else sign * reply.confidence)
-    name = choice.estimator or confidence_of(cell for of in read_sets(asked, options) for cell in of.cells.values())
-    return ShownReplies(asked.label, len(every), len(kept), name, choice, tuple(ordered[: choice.top]), others)
+    by = choice.estimator or confidence_of(cell for of in read_sets(asked, options) for cell in of.cells.values())
+    return ShownReplies(asked.label, len(every), len(kept), by, choice, tuple(ordered[: choice.top]), others)
 
 
 def place_of(shown: ShownReply) -> tuple[Any, ...]:
