@@ -6,14 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from calprobe.messages import counted
+from calprobe.presentation.figure_views import legend
 from calprobe.presentation.forest import forest
 from calprobe.presentation.report_pages import asked_page, page_wants, report_page
 from calprobe.show.html import definitions
 from calprobe.show.html.page import render
-from calprobe.show.html.views import Folded, Page, Part, Section, filled, side_by_side
+from calprobe.show.html.panels import drawn
+from calprobe.show.html.views import FigureView, Folded, Page, Part, Section, filled, side_by_side
 from calprobe.show.prose import intervals_made
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.figures import pictures
+from calprobe.studies.overview.figures import CAPTION, accuracy_and_error
 from calprobe.studies.overview.overview_tables import (
     OF,
     OTHERS,
@@ -47,7 +50,10 @@ def overview_page(overview: Overview, options: OverviewOptions, links: Mapping[s
         subtitle=f"{counts}, side by side. Ranges are 95 % intervals; "
         f"{'its own page' if links else '`calprobe report` of its runs'} has all numbers and figures of a task.",
         sections=(
-            *filled(Section("missing", "Missing", tuple(missing_tables(overview)), mark="warning")),
+            *filled(
+                Section("missing", "Missing", tuple(missing_tables(overview)), mark="warning"),
+                Section("first", "Accuracy and calibration error", tuple(_first_figure(overview)), ""),
+            ),
             *filled(Section("models", "Models by tasks", (OF, *matrices) if matrices else ())),
             *(
                 Section(f"task-{at}", task.name, tuple(_task(task, overview)), link=links.get(task.name, ""))
@@ -60,6 +66,14 @@ def overview_page(overview: Overview, options: OverviewOptions, links: Mapping[s
         made=(intervals_made(options.scores.resampling),),
     )
     return render(page)
+
+
+def _first_figure(overview: Overview) -> Iterator[FigureView]:
+    """What a reader looks at first: the runs by accuracy and error."""
+    panel = accuracy_and_error(overview)
+    if panel is not None:
+        choices = legend([series.name for series in panel.series], [series.place for series in panel.series])
+        yield FigureView("Accuracy and calibration error", drawn(panel), CAPTION, choices)
 
 
 def task_page(report: Report | AskedReport, options: OverviewOptions) -> str:

@@ -17,7 +17,9 @@ from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.presentation.overview_page import overview_page, task_page
 from calprobe.runs import open_run
+from calprobe.show.marks import Points
 from calprobe.show.tables import best_cells, tidy_csv
+from calprobe.studies.overview.figures import accuracy_and_error
 from calprobe.studies.overview.headlines import headline_of
 from calprobe.studies.overview.overview_tables import difference_tables, matrix_tables, overview_tables, sides_table
 from calprobe.studies.overview.overviews import Overview, OverviewOptions, Task, overview, report_task
@@ -104,6 +106,17 @@ def test_the_page_has_all_tasks_and_links(found: Overview) -> None:
     assert accuracy.rows[1].cells[1] is None
     assert [column.title for column in error.columns] == ["probe, ACE", "sums, ECE"], "all replies say 0.9"
     assert error.columns[0].better == "smaller"
+
+
+def test_the_page_begins_with_the_runs_by_accuracy_and_error(found: Overview) -> None:
+    panel = accuracy_and_error(found)
+    assert panel is not None
+    for task, series in zip([task for task in found.tasks if task.sides], panel.series, strict=True):
+        (points,) = series.marks
+        assert isinstance(points, Points)
+        assert points.x == tuple(side.accuracy.value for side in task.sides)
+        assert points.values == tuple(side.metrics[task.error] for side in task.sides)
+    assert accuracy_and_error(replace(found, tasks=found.tasks[:0])) is None
 
 
 def test_who_answers_less_is_not_the_best(found: Overview) -> None:
