@@ -321,7 +321,7 @@ CONTRACT = {
     ),
     "show": (
         "RUN --wrong --right --unread --cut --abstained --failed --surest --unsurest --relation --variants --set"
-        " --group --where --disagree --prompt --estimator --template --top --format --json --probe --label"
+        " --group --where --disagree --prompt --html --estimator --template --top --format --json --probe --label"
     ),
     "compare": (
         "RUN --pairs --by-domain --intersect --estimator --reduction --compat --format --json --bins --bootstrap"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import MOST_ROWS, Number, list_option
+from calprobe.cli.arguments import MOST_ROWS, Number, list_option, output_file
 from calprobe.cli.common import (
     compat_option,
     estimators_option,
@@ -16,7 +17,7 @@ from calprobe.cli.common import (
 )
 from calprobe.cli.kinds import RUNS, Group, KindCommand, heading, option
 from calprobe.cli.labels import label_option
-from calprobe.cli.output import print_result, printed_json
+from calprobe.cli.output import print_result, printed_json, write_text
 from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import cleaned, printable
@@ -59,6 +60,15 @@ FLAGS = ("wrong", "right", "unread", "cut", "abstained", "failed")  # kinds of r
     metavar="NAME|DIR|FILE.csv",
     help="The scored probe, for its texts.  [default: texts in RUN, or the run's probe if it is where it was]",
 )
+@option(
+    "--html",
+    "page",
+    kinds=("asked",),
+    group=Group.LOOKS,
+    metavar="FILE",
+    type=output_file(),
+    help="Also write all replies as one HTML page with search and filters; an existing file is replaced.",
+)
 @label_option
 @reduction_option()
 @compat_option
@@ -78,6 +88,7 @@ def command(run: str, labels: tuple[str, ...], surest: bool, unsurest: bool, for
         calprobe show runs/smollm2-135m-mmlu --unread --cut
         calprobe show runs/smollm2-135m-mmlu --where France --prompt
         calprobe show runs/a-mmlu --disagree runs/b-mmlu --json > differ.json
+        calprobe show runs/smollm2-135m-mmlu --html replies.html
     """
     if surest and unsurest:
         raise click.UsageError("--surest and --unsurest contradict each other: give one of them")
@@ -96,9 +107,10 @@ def _answers(runs: TypedRuns, form: str, *, surest: bool, probe: str | None, **g
     return _in_format(form, show(of_scores(runs.runs), options, probe))
 
 
-def _replies(runs: TypedRuns, form: str, *, surest: bool, disagree: str | None, **given: Any) -> str:
+def _replies(runs: TypedRuns, form: str, *, surest: bool, disagree: str | None, page: Path | None, **given: Any) -> str:
     from calprobe.cells.opening import asked_runs, of_replies
-    from calprobe.studies.asked.shown_replies import KINDS, ReplyChoice, choose_replies
+    from calprobe.presentation.replies_page import replies_page
+    from calprobe.studies.asked.shown_replies import KINDS, ReplyChoice, choose_replies, shown_replies
 
     if form not in ("text", "json"):
         raise UsageError(f"--format {form}: replies are shown as text or json; calprobe export has them as CSV")
@@ -113,6 +125,8 @@ def _replies(runs: TypedRuns, form: str, *, surest: bool, disagree: str | None, 
         if beside.kind != "asked":
             raise UsageError(f"--disagree {disagree}: a run of scores; give a run of replies")
         (other,) = asked_runs(of_replies(beside.runs))
+    if page is not None:
+        write_text(replies_page(asked.label, shown_replies(asked, estimator=given["estimator"])), page, "--html")
     shown = choose_replies(asked, ReplyChoice(keep, surest=surest, **named), other=other)
     return printed_json(shown) if form == "json" else _text(shown, prompts=given["prompts"])
 

@@ -8,6 +8,7 @@ import math
 import re
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
@@ -26,12 +27,16 @@ UNDEFINED = "–"
 
 def render(page: Page) -> str:
     """The page's HTML. Equal pages give equal bytes; what is not valid Unicode is written as \\udcff."""
+    return filled("page.html.j2", "page.js", page=page)
+
+
+def filled(template: str, script: str, **values: Any) -> str:
+    """A template of this package with its script and the style sheet inside. Values are escaped."""
     from calprobe.version import __version__
 
     # Neither of the two is escaped: nothing that anyone else wrote may be in them.
-    style, script = Markup(stylesheet()), Markup(_packaged("page.js"))
-    template = _environment().get_template("page.html.j2")
-    html = template.render(page=page, style=style, script=script, version=__version__)
+    inside = {"style": Markup(stylesheet()), "script": Markup(_packaged(script)), "version": __version__}
+    html = _environment().get_template(template).render(**inside, **values)
     return html.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
