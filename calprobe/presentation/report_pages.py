@@ -22,6 +22,7 @@ from calprobe.show.html.page import UNDEFINED, render
 from calprobe.show.html.views import (
     BigNumber,
     Facts,
+    FigureView,
     Heading,
     Page,
     RunHead,
@@ -42,11 +43,12 @@ from calprobe.studies.asked.compared import ComparedRun
 from calprobe.studies.asked.figures import Pictures
 from calprobe.studies.asked.overall import Overall, kinds_of, overall_of
 from calprobe.studies.asked.results import AskedRunReport
+from calprobe.studies.asked.run_verdict import verdict
 from calprobe.studies.scored.against_table import against_table
 from calprobe.studies.scored.answers_table import answers_table
 from calprobe.studies.scored.averages_table import averages_table, models_table
 from calprobe.studies.scored.contents import ReportContents, RunContents, Wanted
-from calprobe.studies.scored.notes import remarks
+from calprobe.studies.scored.notes import calibration_sentences, remarks
 from calprobe.studies.scored.report_tables import estimators_table
 from calprobe.studies.scored.results import Report, RunReport
 from calprobe.studies.scored.summary_table import summary_table
@@ -95,25 +97,28 @@ def _report_sections(contents: ReportContents) -> tuple[Section, ...]:
     report, runs = contents.report, contents.report.runs
     names = table_names("", [run.facts for run in runs])
     drawn = {run.label: _drawn(run, contents) for run in runs}
-    heads = (_scored_head(run, at) for at, run in enumerate(runs))
+    heads = [_scored_head(run, at) for at, run in enumerate(runs)]
     notes = (*prose.score_notes(report.options.reduction, report.options), *([LESS] * (page_wants(report) is FEW)))
     words = [part for run in runs for part in _wording(run, several=len(runs) > 1)]
     estimators = (table for run in runs for table in _estimators(run, report, names[run.label]))
-    figures = by_run({label: side_by_side(run_figures(run_contents)) for label, run_contents in drawn.items()})
+    views = {label: list(run_figures(run_contents)) for label, run_contents in drawn.items()}
+    heads = with_figure(heads, views)
+    figures = by_run({label: side_by_side(of_run) for label, of_run in views.items()})
     slices = (table for run in runs for table in _slices(run, drawn[run.label], report, names[run.label]))
     return (
         Section("runs", "Runs", (*_summaries(report), *heads, *notes), "", "many" if len(runs) > MANY_RUNS else ""),
         *filled(Section("across", "Across runs", side_by_side(figures_across(contents)))),
+        *filled(Section("figures", "Figures", figures)),
         Section("estimators", "Estimators", tuple(estimators)),
         *filled(
-            Section("figures", "Figures", figures),
             Section(
                 "errors",
                 "Surest errors",
                 by_run({label: _errors(run_contents) for label, run_contents in drawn.items()}),
+                folded=True,
             ),
-            Section("wording", "Wording", tuple(words), lead=WORDING),
-            Section("slices", "Slices", tuple(slices), "Relations and domains"),
+            Section("wording", "Wording", tuple(words), lead=WORDING, folded=True),
+            Section("slices", "Slices", tuple(slices), "Relations and domains", folded=True),
         ),
     )
 
@@ -122,11 +127,13 @@ def asked_page(report: AskedReport, pictures: Mapping[str, Pictures]) -> str:
     """The page of runs of replies as HTML; `pictures` by the run's label."""
     runs, tables = report.runs, asked_tables(report)
     estimators = {name: e for run in runs for cell in run.cells for name, e in cell.estimators.items()}
-    heads = (
-        asked_head(run, at, asked_heading(run)[0], _asked_numbers(run, report.options.resampling))
+    heads = [
+        asked_head(run, at, asked_heading(run)[0], _asked_numbers(run, report.options.resampling), verdict(run)[1:])
         for at, run in enumerate(runs)
-    )
-    figures = by_run({run.label: side_by_side(asked_figures(pictures[run.label])) for run in runs})
+    ]
+    views = {run.label: list(asked_figures(pictures[run.label])) for run in runs}
+    heads = with_figure(heads, views)
+    figures = by_run({label: side_by_side(of_run) for label, of_run in views.items()})
     disclosures = {run.label: [Facts(tuple(run.disclosure.lines()))] for run in runs}
     across = (table for table in tables if table.kind == "across")
     page = Page(
@@ -137,8 +144,10 @@ def asked_page(report: AskedReport, pictures: Mapping[str, Pictures]) -> str:
         sections=(
             Section("runs", "Runs", tuple(heads), "", "many" if len(runs) > MANY_RUNS else ""),
             *filled(Section("figures", "Figures", (*side_by_side(asked_figures_across(report)), *figures))),
-            Section("tables", "Tables", (*by_run({run.label: _tables(run, tables) for run in runs}), *across)),
-            Section("disclosure", "Disclosure", by_run(disclosures)),
+            Section(
+                "tables", "Tables", (*by_run({run.label: _tables(run, tables) for run in runs}), *across), folded=True
+            ),
+            Section("disclosure", "Disclosure", by_run(disclosures), folded=True),
         ),
         definitions=definitions.distinct(
             [
@@ -152,6 +161,13 @@ def asked_page(report: AskedReport, pictures: Mapping[str, Pictures]) -> str:
         made=(("readers", ", ".join(report.options.evaluators)),),
     )
     return render(page)
+
+
+def with_figure(heads: Sequence[RunHead], views: Mapping[str, list[FigureView]]) -> list[RunHead]:
+    """The heads; that of the only run takes its first figure, so that it stands beside the verdict."""
+    if len(heads) == 1 and (of_run := views[heads[0].label]):
+        return [replace(heads[0], figure=of_run.pop(0))]
+    return list(heads)
 
 
 def page_title(runs: Sequence[RunFacts]) -> str:
@@ -181,11 +197,17 @@ def run_head(run: RunFacts, place: int) -> RunHead:
     return RunHead(place, run.label, prose.state(run), prose.how_scored(run), lines)
 
 
-def asked_head(run: AskedRunReport | ComparedRun, place: int, line: str, numbers: Iterable[BigNumber] = ()) -> RunHead:
+def asked_head(
+    run: AskedRunReport | ComparedRun,
+    place: int,
+    line: str,
+    numbers: Iterable[BigNumber] = (),
+    sentences: tuple[str, ...] = (),
+) -> RunHead:
     """The heading of a run of replies, whose line on a terminal says its label, state and more."""
     state = state_of(run.extent)
     how = line.removeprefix(f"{run.label}: ").replace(f", {state}", "")
-    return RunHead(place, run.label, state, how, numbers=tuple(numbers))
+    return RunHead(place, run.label, state, how, numbers=tuple(numbers), verdict=sentences)
 
 
 def _scored_head(run: RunReport, place: int) -> RunHead:
@@ -199,7 +221,8 @@ def _scored_head(run: RunReport, place: int) -> RunHead:
     numbers = [replace(big, value=UNDEFINED) if big.value == number(math.nan) else big for big in numbers]
     numbers[-1] = replace(numbers[-1], lesser=True)
     head = run_head(run.facts, place)
-    return replace(head, lines=(*head.lines, *remarks(run)), numbers=tuple(numbers))
+    verdict = calibration_sentences(run, headline(Headline.FIRST))
+    return replace(head, lines=(*head.lines, *remarks(run)), numbers=tuple(numbers), verdict=verdict)
 
 
 def _drawn(run: RunReport, contents: ReportContents) -> RunContents:

@@ -70,6 +70,8 @@ class RunHead:
     how: str
     lines: tuple[str, ...] = ()
     numbers: tuple[BigNumber, ...] = ()
+    verdict: tuple[str, ...] = ()  # sentences on what its confidences are worth
+    figure: FigureView | None = None  # of the only run of a page: the first that a reader looks at
 
     @property
     def partial(self) -> bool:
@@ -114,6 +116,7 @@ class Section:
     mark: str = ""  # its class in the style sheet: `many` runs, a `warning`
     lead: str = ""  # what is to be read first
     link: str = ""  # to a page of its own
+    folded: bool = False  # opened by the reader, by a link to it, and for printing
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,20 @@ function remembered(key, value) {
   }
 }
 
+function startFolds() {
+  // A link to a section opens it, and paper has them all.
+  const open = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = target && (target.closest("details") || target.querySelector(":scope > details"));
+    if (!fold) return;
+    fold.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", open);
+  addEventListener("beforeprint", () => document.querySelectorAll("details.fold").forEach((fold) => { fold.open = true; }));
+  open();
+}
+
 function startTheme() {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const button = document.querySelector(".theme");
@@ -162,10 +176,12 @@ function startBoxes() {
   const all = () => boxes.forEach(fit);
   addEventListener("resize", all);
   document.querySelectorAll(".all").forEach((choice) => choice.addEventListener("change", all));
+  document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", all));
   all();
 }
 
 startTheme();
+startFolds();
 document.querySelectorAll("table.sortable").forEach(startSorting);
 startTips();
 startBoxes();
