@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Names = Callable[[], dict[str, Any]]  # how a figure names the runs, as fields of its look; shards may be read for it
 
-OF_REPLIES = "calibration"  # the kind that runs of replies have
+OF_REPLIES = ("calibration", "accuracy-rejection")  # the kinds that runs of replies have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,8 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 )
 @figure_options
 def command(**typed: Any) -> None:
-    """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask` the kind calibration.
+    """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask` the kinds
+    calibration and accuracy-rejection.
 
     \b
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
@@ -178,18 +179,18 @@ def _of_scores(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
 
 
 def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
-    """The reliability diagrams of runs of replies, pooled over variants as in a report, or over some of them.
+    """The curves of runs of replies, pooled over variants as in a report, or over some of them.
 
     Raises UsageError for another kind, which replies do not have, and for rules that change none of its curves.
     """
     from calprobe.cells.opening import asked_runs, of_replies
     from calprobe.measures.asked_options import PARSE_THRESHOLD, AskedOptions
+    from calprobe.studies.asked.rejection_curves import asked_rejection
     from calprobe.studies.asked.reliability_curves import asked_calibration
 
-    if arguments.kind != OF_REPLIES:
-        raise UsageError(
-            f"--kind {arguments.kind} is of runs of scores; of runs of replies there is --kind {OF_REPLIES}"
-        )
+    if arguments.kind not in OF_REPLIES:
+        kinds = " and ".join(f"--kind {kind}" for kind in OF_REPLIES)
+        raise UsageError(f"--kind {arguments.kind} is of runs of scores; of runs of replies there are {kinds}")
     compat = asked_compat(arguments.options.compat)
     if compat == "stated2025":
         raise UsageError("--compat stated2025: changes errors in tables, and no curve; leave it out")
@@ -197,9 +198,11 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
         compat=compat,
         threshold=PARSE_THRESHOLD if arguments.parse_threshold is None else arguments.parse_threshold,
         ace_bins=arguments.options.ace_bins,
+        resampling=arguments.options.resampling,
         variants=arguments.variants,
     )
-    return asked_calibration(asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
+    curves = asked_calibration if arguments.kind == "calibration" else asked_rejection
+    return curves(asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
 
 
 COMPUTED: Mapping[str, Callable[[Typed, TypedRuns], tuple[Curves, Names]]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -14,7 +14,7 @@ from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Confidence, Estimator, Headline, headline
 from calprobe.confidence.estimators import AVERAGES
 from calprobe.curves.curve import DEFAULT_CURVE_OPTIONS, LEAD, Columns, CurveOptions, Curves, Line, lines_of
-from calprobe.curves.inputs import Reported, chosen_estimators, lead_of, read_runs
+from calprobe.curves.inputs import Reported, chosen_estimators, lead_of, predictions, read_runs
 from calprobe.metrics import (
     AccuracyBand,
     AtCoverage,
@@ -27,10 +27,13 @@ from calprobe.metrics import (
     reject_by_threshold,
     reject_by_vote,
 )
+from calprobe.metrics.bootstrap import Predictions
 from calprobe.metrics.rejection import THRESHOLDS, AccuracyCurve
+from calprobe.metrics.resamples import ClusterLabels
 from calprobe.metrics.sample import sort_instances
 
 Ends = tuple[Floats, Floats]  # lower and upper, both [points]
+Lead = tuple[str, str, str, tuple[int, ...]]  # the fields of a `Line`
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,8 @@ class RejectionPoints:
 class RejectionLine(Line):
     """Accuracy of what is kept when the least confident predictions of one estimator are rejected."""
 
-    by_threshold: RejectionPoints  # the paper's form: kept is what has at least the confidence 0.0, 0.1, .. 1.0
+    # The paper's form: kept is what has at least the confidence 0.0, 0.1, .. 1.0; no points of an uncertainty.
+    by_threshold: RejectionPoints
     by_rank: RejectionCurve  # a point for each distinct confidence; drawn without the band, it is exact
     band: Band  # x: share rejected on an even grid in [0, 1), y: expected accuracy of the rest, with its band
 
@@ -152,13 +156,16 @@ def rejection_of(run: ScoredRun, estimators: Sequence[Estimator], resampling: Re
     voters = _voters(run)
     confidences = run.confidences([estimator.name for estimator in (*estimators, *voters.values())])
     polls = [confidences[estimator.name] for estimator in voters.values()]
+    samples = predictions({estimator.name: confidences[estimator.name] for estimator in estimators})
     bands = accuracy_bands(
-        _curves(estimators, confidences) | ({VOTE: _votes(tuple(voters), polls)} if voters else {}),
+        _curves(samples, THRESHOLDS) | ({VOTE: _votes(tuple(voters), polls)} if voters else {}),
         len(run.instances),
         resampling,
         run.clusters,
     )
-    lines = tuple(_line(run, estimator, confidences[estimator.name], bands) for estimator in estimators)
+    lines = tuple(
+        _line(lead_of(run, estimator), samples[estimator.name], THRESHOLDS, bands) for estimator in estimators
+    )
     if not voters:
         return AccuracyRejection(lines, ())
     points = _points(reject_by_vote(tuple(voters), *_polled(polls)), bands[VOTE])
@@ -172,14 +179,33 @@ def _voters(run: ScoredRun) -> dict[int, Estimator]:
     return {estimator.votes: estimator for estimator in averages if estimator.votes is not None}
 
 
-def _curves(estimators: Sequence[Estimator], confidences: dict[str, Confidence]) -> dict[str, AccuracyCurve]:
+def rejection_line(
+    lead: Lead,
+    sample: Predictions,
+    resampling: Resampling,
+    clusters: ClusterLabels | None,
+    thresholds: Sequence[float] = THRESHOLDS,
+) -> RejectionLine:
+    """The line of one sample, whose bands are of its own instances.
+
+    Args:
+        lead: the fields of a `Line`.
+        sample: confidence and correct, both [instances].
+        resampling: number of resamples, and seed.
+        clusters: [instances], which are drawn complete; None draws single instances.
+        thresholds: of the form by threshold; none of ranks, which are no probabilities.
+    """
+    curves = _curves({lead[2]: sample}, thresholds)
+    return _line(lead, sample, thresholds, accuracy_bands(curves, len(np.asarray(sample[1])), resampling, clusters))
+
+
+def _curves(samples: Mapping[str, Predictions], thresholds: Sequence[float]) -> dict[str, AccuracyCurve]:
     """The two curves of each estimator that get a band."""
     curves: dict[str, AccuracyCurve] = {}
-    for estimator in estimators:
-        confidence = confidences[estimator.name]
-        instances = sort_instances(confidence.confidence, confidence.correct)
-        curves[f"threshold {estimator.name}"] = AtThresholds(instances, np.array(THRESHOLDS))
-        curves[f"grid {estimator.name}"] = AtCoverage(instances, 1 - np.array(GRID))
+    for name, sample in samples.items():
+        instances = sort_instances(*sample)
+        curves[f"threshold {name}"] = AtThresholds(instances, np.array(thresholds, np.float64))
+        curves[f"grid {name}"] = AtCoverage(instances, 1 - np.array(GRID))
     return curves
 
 
@@ -193,14 +219,13 @@ def _votes(numbers: Sequence[int], polls: Sequence[Confidence]) -> AtVotes:
 
 
 def _line(
-    run: ScoredRun, estimator: Estimator, confidence: Confidence, bands: dict[str, AccuracyBand]
+    lead: Lead, sample: Predictions, thresholds: Sequence[float], bands: Mapping[str, AccuracyBand]
 ) -> RejectionLine:
-    by_threshold = reject_by_threshold(confidence.confidence, confidence.correct)
-    grid = bands[f"grid {estimator.name}"]
+    grid = bands[f"grid {lead[2]}"]
     return RejectionLine(
-        *lead_of(run, estimator),
-        by_threshold=_points(by_threshold, bands[f"threshold {estimator.name}"]),
-        by_rank=reject_by_rank(confidence.confidence, confidence.correct),
+        *lead,
+        by_threshold=_points(reject_by_threshold(*sample, thresholds), bands[f"threshold {lead[2]}"]),
+        by_rank=reject_by_rank(*sample),
         band=Band(np.array(GRID), grid.accuracy, grid.low, grid.high, (grid.band_low, grid.band_high)),
     )
 

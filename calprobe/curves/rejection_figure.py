@@ -38,8 +38,10 @@ _VOTE = SeriesStyle(INK, "*", (0, ()))
 
 def draw_accuracy_rejection(result: AccuracyRejection, look: Look = DEFAULT_LOOK) -> Figure:
     """One run: a panel by threshold, with the votes, and one by rank. Several: a panel for each estimator, by rank with
-    the thresholds as points, and one for the votes; these again for each MOST_LINES runs."""
-    if len({line.run for line in (*result.lines, *result.votes)}) > 1:
+    the thresholds as points, and one for the votes; these again for each MOST_LINES runs. So are uncertainties of one
+    run, which have no thresholds."""
+    uncertain = bool(result.lines) and not any(map(_has_thresholds, result.lines)) and not result.votes
+    if uncertain or len({line.run for line in (*result.lines, *result.votes)}) > 1:
         return _several_runs(result, look)
     return _one_run(result, look)
 
@@ -55,7 +57,8 @@ def _one_run(result: AccuracyRejection, look: Look) -> Figure:
             by_threshold.plot(curve.rejected, curve.accuracy, **series.style.points())
             _draw_rank(by_rank, series, marked=True)
             entries[series.name] = frame.sample(**series.style.points())
-        note = f"numbers: thresholds of {group.series[0].name}"
+        numbered = _numbered(group)
+        note = f"numbers: thresholds of {numbered.name}" if numbered else ""
         frame.title_panel(by_threshold, "By threshold of confidence", note)
         frame.title_panel(by_rank, "By rank of confidence", _note([series.line for series in group.series]))
     for line in result.votes:
@@ -82,7 +85,7 @@ def _several_runs(result: AccuracyRejection, look: Look) -> Figure:
         for axes, (title, lines) in zip(block_panels, block.items(), strict=True):
             _draw_runs(axes, lines, styles)
             frame.title_panel(axes, title, _note(lines))
-        entries.append({names[run]: frame.sample(**styles[run].points()) for run in group} | _threshold_sample())
+        entries.append({names[run]: frame.sample(**styles[run].points()) for run in group} | _threshold_sample(result))
         _set_axes(result, block_panels, columns)
     frame.title_figure(figure, look)
     frame.legends_in_gaps(figure, panels, columns, entries)
@@ -113,7 +116,13 @@ def _draw_runs(axes: Axes, lines: Sequence[RejectionLine | VoteLine], styles: Ma
             axes.plot(curve.rejected, curve.accuracy, **style.dots())
 
 
-def _threshold_sample() -> dict[str, Artist]:
+def _has_thresholds(line: RejectionLine) -> bool:
+    return len(line.by_threshold.curve.threshold) > 0
+
+
+def _threshold_sample(result: AccuracyRejection) -> dict[str, Artist]:
+    if result.lines and not any(map(_has_thresholds, result.lines)):
+        return {}
     return {"threshold 0.0, 0.1, .. 1.0": frame.sample(**SeriesStyle(FAINT, "o", (0, ())).dots())}
 
 
@@ -186,10 +195,17 @@ def _defined(*columns: Floats) -> list[tuple[float, ...]]:
     ]
 
 
+def _numbered(group: Group[RejectionLine]) -> Series[RejectionLine] | None:
+    """The first series that has thresholds; an uncertainty has none."""
+    return next((series for series in group.series if _has_thresholds(series.line)), None)
+
+
 def _threshold_names(axes: Axes, group: Group[RejectionLine]) -> list[Label]:
-    """Thresholds by the points of the first series, those that have room between them; the others' would crowd it."""
+    """Thresholds by the points of one series, those that have room between them; the others' would crowd it."""
     labels: list[Label] = []
-    series, before = group.series[0], (-math.inf, 0.0)
+    series, before = _numbered(group), (-math.inf, 0.0)
+    if series is None:
+        return labels
     curve = _cut(series.line.by_threshold.curve, series.line)
     for threshold, x, y in _defined(curve.threshold, curve.rejected, curve.accuracy):
         at = tuple(axes.transData.transform((x, y)) * 72 / axes.figure.dpi)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +18,8 @@ from calprobe.errors import DataMissingError, ProbeFormatError, UsageError
 from calprobe.measures.groups import natural_order
 from calprobe.messages import counted, no_such
 from calprobe.questions.rows import SUFFIXES, kind_of_file, read_rows
+
+log = logging.getLogger(__name__)
 
 # What a row is of, by the columns that say it: the first of these that a file has.
 KEYS = (("relation", "instance"), ("relation", "subject"), ("set", "question"), ("question",), ("subject",))
@@ -43,7 +46,7 @@ class Covariate:
     groups: int = GROUPS  # of equal size that numbers are cut into
 
     def of(self, ids: Sequence[Key], where: str, *, complete: bool) -> tuple[float | str | None, ...]:
-        """The value of each id, None where the file has none.
+        """The value of each id, None where the file has none. Logged is how many rows a run that is not complete lacks.
 
         Args:
             ids: the cells of `key`, as text.
@@ -52,16 +55,19 @@ class Covariate:
         Raises:
             UsageError: rows of ids that a complete run does not have; no id that a run has.
         """
-        run_ids = set(ids)
+        run_ids, total = set(ids), len(self.values)
         unknown = [key for key in self.values if key not in run_ids]
-        if len(unknown) == len(self.values) or (unknown and complete and self.key != ANYBODYS):
+        if len(unknown) == total or (unknown and complete and self.key != ANYBODYS):
             where_instances = "show --json` has them, instances counted from 0"
             where_ids = "export --what confidences` has them" if self.key in OF_REPLIES else where_instances
             few = ", ".join("/".join(key) for key in unknown[:FEW]) + (", .." if len(unknown) > FEW else "")
             raise UsageError(
                 f"{self.file}: {where} has no {'/'.join(self.key)} {few} ({counted(len(unknown), 'unknown row')} of "
-                f"{len(self.values):,})\ngive ids as `calprobe {where_ids}"
+                f"{total:,})\ngive ids as `calprobe {where_ids}"
             )
+        if unknown and self.key != ANYBODYS:
+            rows, ids_lacking = f"{counted(len(unknown), 'row')} of {total:,}", "/".join(self.key)
+            log.warning("%s: %s ignored; %s does not have their %s", self.file, rows, where, ids_lacking)
         return tuple(self.values.get(key) for key in ids)
 
 

@@ -298,7 +298,7 @@ def accuracy_bands(
 
 def _ends(accuracy: Floats, resampled: Floats) -> tuple[Floats, Floats]:
     """The ends of the middle 95 % of each column of [resamples, points]."""
-    if not len(resampled):
+    if not resampled.size:  # no resamples, or no points
         return np.full(len(accuracy), np.nan), np.full(len(accuracy), np.nan)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)

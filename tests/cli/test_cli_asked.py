@@ -258,7 +258,7 @@ def test_commands_of_scores_say_what_to_use_instead(run: str, tmp_path: Path, co
     out = ("--out", tmp_path / "x.png") if name == "curve" else ()
     done = calprobe(name, run, *options, *out)
     assert done.returncode == 2
-    assert any(own in done.stderr for own in ("calprobe report", "calprobe export", "there is --kind calibration"))
+    assert any(own in done.stderr for own in ("calprobe report", "calprobe export", "there are --kind calibration"))
 
 
 def test_runs_of_replies_are_compared(run: str, tmp_path: Path) -> None:
@@ -320,6 +320,20 @@ def test_reliability_diagrams_are_a_curve(run: str, tmp_path: Path) -> None:
     assert calprobe("curve", run, "--kind", "calibration", "--out", tmp_path / "x.png").returncode == 0
     done = calprobe("curve", run, "--kind", "calibration", "--variants", "plane", "--out", tmp_path / "x.png")
     assert "--variants: no 'plane' in" in done.stderr
+
+
+def test_accuracy_rejection_is_a_curve_with_bands_by_question(run: str, tmp_path: Path) -> None:
+    out = tmp_path / "rejection.csv"
+    done = calprobe("curve", run, "--kind", "accuracy-rejection", "--bootstrap", "20", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert {line.split(",")[3].strip('"') for line in out.read_text("utf-8").splitlines()[1:]} == {
+        "threshold",
+        "rank",
+        "grid",
+    }
+    figure = tmp_path / "rejection.svg"
+    assert calprobe("curve", run, run, "--kind", "accuracy-rejection", "--out", figure).returncode == 2  # one run twice
+    assert calprobe("curve", run, "--kind", "accuracy-rejection", "--out", figure).returncode == 0
 
 
 def test_two_runs_have_what_only_several_show(run: str, tmp_path: Path) -> None:

@@ -82,10 +82,11 @@ def test_files_that_are_not_there_or_no_tables(tmp_path: Path) -> None:
         read_covariate(str(tmp_path / "facts.txt"))
 
 
-def test_unknown_ids_are_named_and_counted() -> None:
+def test_unknown_ids_are_named_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     values = {("P1", str(line)): float(line) for line in range(7)}
     covariate = Covariate("x", "f.csv", ("relation", "instance"), values, numeric=True)
     assert covariate.of([("P1", "2"), ("P9", "0")], "runs/a", complete=False) == (2.0, None)
+    assert caplog.messages == ["f.csv: 6 rows of 7 ignored; runs/a does not have their relation/instance"]
     with pytest.raises(UsageError, match=r"runs/a has no relation/instance P1/0, P1/1, P1/3, .. \(6 unknown rows of 7"):
         covariate.of([("P1", "2")], "runs/a", complete=True)
     with pytest.raises(UsageError, match="7 unknown rows of 7"):

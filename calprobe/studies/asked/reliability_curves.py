@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from calprobe.cells.asked import Asked, AskedCell
 from calprobe.curves.calibration import METRICS, Calibration, CalibrationLine, calibration_line
+from calprobe.curves.curve import AnyLine
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.chosen import known_estimators
@@ -22,6 +23,9 @@ log = logging.getLogger(__name__)
 
 NORMALISED = "label"
 SAMPLED = ("p_true", "frequency")
+LinesOfSet = Callable[
+    [SetReport, Mapping[str, AskedCell], AskedOptions, Sequence[str] | None], Iterable[AnyLine]
+]  # of one kind of curve
 
 
 def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> Calibration:
@@ -31,16 +35,38 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
 
     Raises UsageError for an estimator that no run has, or that has no scale, and where parse rates leave no cell.
     """
+    calibration = _named(asked_lines(runs, options, estimators, _with_scale, _lines))
+    return calibration if estimators is None else calibration.only(estimators)
+
+
+def asked_lines(
+    runs: Sequence[Asked],
+    options: AskedOptions,
+    estimators: Sequence[str] | None,
+    drawable: Callable[[AskedCell], Iterable[str]],
+    lines_of_set: LinesOfSet[AnyLine],
+) -> list[AnyLine]:
+    """The lines of one kind of curve of runs, each named by its set, and of several runs by its run.
+
+    Args:
+        runs: one or several.
+        options: reading rules; the parse rate below which a cell is in no curve.
+        estimators: those wanted; None: those that `report` draws.
+        drawable: the estimators of a cell that such a curve can be of.
+        lines_of_set: the lines of a set, of its report, its cells by variant, the options and estimators.
+    Raises:
+        UsageError: as `asked_calibration`.
+    """
     quick = replace(options, resampling=Resampling(0))
-    lines: list[CalibrationLine] = []
+    lines: list[AnyLine] = []
     available: dict[str, None] = {}
     below: list[str] = []
     for run in runs:
         report = report_asked_run(run, quick)
-        available |= dict.fromkeys(name for cell in report.cells for name in _with_scale(cell))
+        available |= dict.fromkeys(name for cell in report.cells for name in drawable(cell))
         for set_report in report.sets.values():
             below += (f"{run.label}, {cell}" for cell in _below(set_report, quick, estimators))
-            for line in _lines(set_report, _cells(report, set_report.name), quick, estimators):
+            for line in lines_of_set(set_report, _cells(report, set_report.name), options, estimators):
                 name = f"{run.label}, {line.run}" if len(runs) > 1 else line.run
                 name += state(limited=report.limited, partial=run.partial)
                 lines.append(replace(line, run=name, model=name))
@@ -50,8 +76,7 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
         if not lines:
             raise UsageError(f"{rule} in every cell: {'; '.join(below)}; give a lower --parse-threshold")
         log.warning("left out, since %s: %s", rule, "; ".join(below))
-    calibration = _named(lines)
-    return calibration if estimators is None else calibration.only(estimators)
+    return lines
 
 
 def run_calibration(run: AskedRunReport, options: AskedOptions) -> Calibration:
@@ -76,17 +101,28 @@ def _lines(
 
     By default `label`, each stated confidence that some variant states well enough, and those of samples.
     """
-    names = estimators or [NORMALISED, *(mean.estimator for mean in report.means if mean.variants), *SAMPLED]
-    usual = [cells[variant] for variant in _shown(report, cells, names)]
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
-    for name in names:
-        scaled = [cell for cell in usual if name in _with_scale(cell)]
-        confidence, correct, questions = pooled(scaled, name, () if options.by_study else names)
+    samples = samples_of_set(report, cells, options, estimators, _with_scale)
+    for name, (confidence, correct, questions) in samples.items():
         if len(confidence):
             values = bootstrap_many(metrics, {name: (confidence, correct)}, Resampling(0))[name]
             # Twenty bins of a few questions would be a question each.
             bins = None if options.ace_bins == ACE_BINS else options.ace_bins
             yield calibration_line((report.name, report.name, name, ()), (confidence, correct), values, bins, questions)
+
+
+def samples_of_set(
+    report: SetReport,
+    cells: Mapping[str, AskedCell],
+    options: AskedOptions,
+    estimators: Sequence[str] | None,
+    drawable: Callable[[AskedCell], Iterable[str]],
+) -> dict[str, tuple[np.ndarray, ...]]:
+    """Confidence, correctness and questions by estimator, pooled over the variants shown; empty where none has it."""
+    names = estimators or [NORMALISED, *(mean.estimator for mean in report.means if mean.variants), *SAMPLED]
+    usual = [cells[variant] for variant in _shown(report, cells, names)]
+    together = () if options.by_study else names
+    return {name: pooled([cell for cell in usual if name in drawable(cell)], name, together) for name in names}
 
 
 def _with_scale(cell: AskedCell) -> list[str]:
