@@ -215,12 +215,6 @@ def test_options_that_do_not_apply_are_refused(run: str, arguments: tuple[str, .
     assert said in done.stderr
 
 
-def test_show_says_where_the_answers_of_a_run_of_replies_are(run: str) -> None:
-    done = calprobe("show", run)
-    assert done.returncode == 2
-    assert f"calprobe export {run} --what confidences --out FILE.csv" in done.stderr
-
-
 def test_scores_and_replies_are_reported_apart(run: str, tmp_path: Path) -> None:
     scored = str(write_run(tmp_path / "scored"))
     both = calprobe("report", run, scored, *QUICK, "--html", tmp_path / "both.html")
@@ -252,13 +246,10 @@ def test_tables_of_the_other_kind_of_run_are_refused(run: str, tmp_path: Path) -
     assert "--what replies is of runs of replies" in done.stderr
 
 
-@pytest.mark.parametrize("command", [("curve", "--kind", "options"), ("show",)])
-def test_commands_of_scores_say_what_to_use_instead(run: str, tmp_path: Path, command: tuple[str, ...]) -> None:
-    name, *options = command
-    out = ("--out", tmp_path / "x.png") if name == "curve" else ()
-    done = calprobe(name, run, *options, *out)
+def test_curves_of_scores_say_what_to_use_instead(run: str, tmp_path: Path) -> None:
+    done = calprobe("curve", run, "--kind", "options", "--out", tmp_path / "x.png")
     assert done.returncode == 2
-    assert any(own in done.stderr for own in ("calprobe report", "calprobe export", "there are --kind calibration"))
+    assert "--kind calibration" in done.stderr
 
 
 def test_runs_of_replies_are_compared(run: str, tmp_path: Path) -> None:
