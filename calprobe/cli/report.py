@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from calprobe.show.plots import Look
 
 TABLES = {  # that a report can have, by the kind of runs
-    "scored": ("summary", "models", "averages", "runs", "wording", "slices", "paper"),
+    "scored": (*("summary", "models", "averages", "runs", "wording", "intervals", "recalibrated", "slices", "paper"),),
     "asked": (
         *("answers", "confidence", "uncertainty", "slices", "wording", "budget", "stated", "means", "lengths"),
         *("form", "spread", "shift", "matrix", "across", "paper", "designs", "labels", "hides", "sampled"),
@@ -266,7 +266,7 @@ def _choice(arguments: Typed, runs: TypedRuns) -> ReportChoice:
         for kind, option in (
             ("slices", arguments.by),
             ("paper", arguments.beside),
-            ("runs", arguments.recalibrate),
+            ("recalibrated", arguments.recalibrate),
             ("budget", arguments.budget),
             ("confidence", arguments.calibrate),
         )

@@ -36,7 +36,7 @@ from calprobe.studies.scored.results import Report
 
 TABLES_NEED = (
     "summary needs several runs, models three, averages three that were asked the same, slices --by, "
-    "paper --against, wording two paraphrases (in text)"
+    "paper --against, recalibrated --recalibrate, wording two paraphrases (in text), intervals several relations"
 )
 
 

@@ -47,6 +47,7 @@ def intervals_table(run: RunReport, name: TableName) -> Table | None:
         lambda row: Row(row.label),
         (Cells(Column("value"), lambda row: row.value), *(_interval(title, kind) for kind, title in INTERVALS.items())),
         ("Other relations: relations drawn completely. Within these: other facts of these relations.",),
+        kind="intervals",
         more={**UNRANKED, "tidy": False},
     ).table(_headlines(run.intervals))
 
@@ -92,6 +93,7 @@ def recalibration_table(run: RunReport, name: TableName) -> Table | None:
         lambda estimator: Row(estimator, keys={"estimator": estimator}),
         tuple(column for metric, title in titles.items() for column in _beside(metric, title, before, recalibration)),
         tuple(_map_notes(recalibration)),
+        kind="recalibrated",
         more=UNRANKED,
     ).table(recalibration.estimators, **of_run(run.facts))
 
@@ -139,6 +141,7 @@ def maps_table(run: RunReport, name: TableName) -> Table | None:
         lambda estimator: Row(estimator, keys={"estimator": estimator}),
         tuple(_parameter(parameter, title, recalibration.maps) for parameter in parameters for title in titles),
         (f"{FORMULAS[recalibration.method]} -: all get the share right, since no map could be fitted.",),
+        kind="recalibrated",
         more=UNRANKED,
     ).table(recalibration.maps, **of_run(run.facts))
 
