@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from calprobe.presentation.replies_page import replies_page
-from calprobe.studies.asked.shown_replies import ShownReply
+from calprobe.studies.asked.shown_replies import RunReplies, ShownReply
 
 WORDS = [
     f"{first}{second}" for first in ("ba", "ke", "lo", "mi", "nu", "ra", "so") for second in ("", "n", "ter", "la")
@@ -114,7 +114,7 @@ def main() -> None:
     arguments = parser.parse_args()
     replies = made_replies(arguments.questions, arguments.variants)
     start = time.perf_counter()
-    html = replies_page("made", replies)
+    html = replies_page(RunReplies("made", "label", tuple(replies)))
     print(f"{len(replies):,} replies: {len(html) / 2**20:.1f} MiB, written in {time.perf_counter() - start:.1f} s")
     with tempfile.TemporaryDirectory() as folder:
         for name, value in measured(html, folder).items():

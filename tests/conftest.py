@@ -50,6 +50,21 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
 
+REPORTING = ("measures", "show", "curves", "studies", "presentation")  # folders
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _coarse_in_reports(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Reports of tests: smooth ECE on a coarse grid, which is tested where metrics are."""
+    if request.path.parent.name not in REPORTING:
+        yield
+        return
+    from coarse_smoothing import coarse_smoothing
+
+    with coarse_smoothing():
+        yield
+
+
 @pytest.fixture(autouse=True)
 def log_as_it_was() -> Iterator[None]:
     """A command sends calprobe's log to its own stderr, for good: caplog would see nothing in a later test.

@@ -23,7 +23,7 @@ from calprobe.errors import UsageError
 from calprobe.messages import cleaned, printable
 
 if TYPE_CHECKING:
-    from calprobe.studies.asked.shown_replies import ShownReplies
+    from calprobe.studies.asked.shown_replies import RunReplies, ShownReplies
     from calprobe.studies.scored.answers import Shown
 
 FLAGS = ("wrong", "right", "unread", "cut", "abstained", "failed")  # kinds of replies
@@ -108,27 +108,35 @@ def _answers(runs: TypedRuns, form: str, *, surest: bool, probe: str | None, **g
 
 
 def _replies(runs: TypedRuns, form: str, *, surest: bool, disagree: str | None, page: Path | None, **given: Any) -> str:
-    from calprobe.cells.opening import asked_runs, of_replies
     from calprobe.presentation.replies_page import replies_page
-    from calprobe.studies.asked.shown_replies import KINDS, ReplyChoice, choose_replies, shown_replies
+    from calprobe.studies.asked.shown_replies import KINDS, ReplyChoice, choose_replies
 
     if form not in ("text", "json"):
         raise UsageError(f"--format {form}: replies are shown as text or json; calprobe export has them as CSV")
-    (asked,) = asked_runs(of_replies(runs.runs))
+    estimator = given["estimator"]
+    every = _every_reply(runs, estimator)
     kinds = [name for name in FLAGS if given[name]]
     # What two runs differ in may be right here and wrong there.
     keep = frozenset(kinds or (KINDS if disagree else ("wrong",)))
-    named = {name: given[name] for name in ("variants", "sets", "groups", "where", "estimator", "top")}
+    named = {name: given[name] for name in ("variants", "sets", "groups", "where", "top")}
     other = None
     if disagree is not None:
         beside = open_typed([disagree], (), RUNS)
         if beside.kind != "asked":
             raise UsageError(f"--disagree {disagree}: a run of scores; give a run of replies")
-        (other,) = asked_runs(of_replies(beside.runs))
+        other = _every_reply(beside, estimator)
     if page is not None:
-        write_text(replies_page(asked.label, shown_replies(asked, estimator=given["estimator"])), page, "--html")
-    shown = choose_replies(asked, ReplyChoice(keep, surest=surest, **named), other=other)
+        write_text(replies_page(every), page, "--html")
+    shown = choose_replies(every, ReplyChoice(keep, surest=surest, **named), other)
     return printed_json(shown) if form == "json" else _text(shown, prompts=given["prompts"])
+
+
+def _every_reply(runs: TypedRuns, estimator: str | None) -> RunReplies:
+    from calprobe.cells.opening import asked_runs, of_replies
+    from calprobe.studies.asked.shown_replies import shown_replies
+
+    (asked,) = asked_runs(of_replies(runs.runs))
+    return shown_replies(asked, estimator=estimator)
 
 
 def _text(shown: ShownReplies, *, prompts: bool) -> str:

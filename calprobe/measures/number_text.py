@@ -46,6 +46,30 @@ def signed_spelled(estimate: Estimate) -> str:
     return f"{signed(estimate.value)} ({text})" if text else signed(estimate.value)
 
 
+def short(value: float, decimals: int) -> str:
+    """.62, 1.00, -.05; "undefined" for NaN."""
+    if math.isnan(value):
+        return "undefined"
+    text = f"{value:z.{decimals}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def short_spelled(estimate: Estimate, decimals: int) -> str:
+    """The value, and behind it the interval where there is one: .62 (.52-.77)."""
+    text = short(estimate.value, decimals)
+    if math.isnan(estimate.low):
+        return text
+    return f"{text} ({short(estimate.low, decimals)}-{short(estimate.high, decimals)})"
+
+
+def short_signed(estimate: Estimate, decimals: int) -> str:
+    """A difference with its sign, and behind it the interval where there is one: -.03 (-.09 to +.08)."""
+    value, low, high = (
+        f"{number:+z.{decimals}f}".replace("0.", ".", 1) for number in (estimate.value, estimate.low, estimate.high)
+    )
+    return value if math.isnan(estimate.low) else f"{value} ({low} to {high})"
+
+
 def ranges(numbers: Iterable[int]) -> str:
     """0-4,7 for 0, 1, 2, 3, 4, 7."""
     runs: list[list[int]] = []

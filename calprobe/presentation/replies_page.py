@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from calprobe.show.html.page import filled
-from calprobe.studies.asked.shown_replies import ShownReply
+from calprobe.studies.asked.shown_replies import RunReplies, ShownReply
 
 BLOCK = 500  # prompts that are unpacked at once
 FIELDS = (
@@ -22,13 +22,9 @@ FIELDS = (
 )
 
 
-def replies_page(title: str, replies: Sequence[ShownReply]) -> str:
-    """The page as HTML.
-
-    Args:
-        title: what the run is called.
-        replies: in the order `as asked`.
-    """
+def replies_page(every: RunReplies) -> str:
+    """The page as HTML, of all replies of a run."""
+    replies = every.replies
     questions: dict[tuple[str, str, str], int] = {}  # a variant may turn the options of a question
     kept: list[dict[str, Any]] = []
     for shown in replies:
@@ -53,7 +49,7 @@ def replies_page(title: str, replies: Sequence[ShownReply]) -> str:
     }
     starts = range(0, len(replies), BLOCK) if has_prompts else ()
     prompts = [_packed([shown.prompt for shown in replies[start : start + BLOCK]]) for start in starts]
-    return filled("replies.html.j2", "replies.js", title=title, data=_packed(content), prompts=prompts)
+    return filled("replies.html.j2", "replies.js", title=every.run, data=_packed(content), prompts=prompts)
 
 
 def _question(shown: ShownReply) -> dict[str, Any]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from calprobe.measures.number_text import short, short_signed, short_spelled
 from calprobe.metrics import Estimate
 from calprobe.metrics.error_shown import ErrorName, with_chance
 
-OVER, UNDER, NEITHER, APART, UNKNOWN = (
+OVER, UNDER, NEITHER, APART, BALANCED, UNKNOWN = (
     "overconfident",
     "underconfident",
     "cannot be told from calibrated",
     "miscalibrated, though neither over- nor underconfident on average",
+    "neither over- nor underconfident on average",
     "without an interval, so over- or underconfidence cannot be told",
 )
 SIGNIFICANT = 0.05
@@ -29,7 +31,8 @@ class Judged:
     metrics: Mapping[str, Estimate]  # of one cell with intervals; of several the means, without
     n: int  # rows with the confidence, in a cell
     error: ErrorName
-    cells: Sequence[Mapping[str, Estimate]] = field(default=())  # each cell's, where the metrics are means
+    cells: Sequence[Mapping[str, Estimate]] = ()  # each cell's, where the metrics are means
+    of: str = "variants"  # what the cells are
 
     @property
     def verdict(self) -> str:
@@ -38,9 +41,12 @@ class Judged:
             return _word(self.metrics, self.error)
         words = Counter(_word(cell, self.error) for cell in self.cells)
         if len(words) == 1:
-            return f"{next(iter(words))} under each of {len(self.cells)} variants"
+            return f"{next(iter(words))} under each of {len(self.cells)} {self.of}"
         (first, number), *others = words.most_common()
-        counts = [f"{first} under {number} of {len(self.cells)} variants", *(f"{word} under {n}" for word, n in others)]
+        counts = [
+            f"{first} under {number} of {len(self.cells)} {self.of}",
+            *(f"{word} under {n}" for word, n in others),
+        ]
         return ", ".join(counts)
 
 
@@ -51,6 +57,8 @@ def _word(metrics: Mapping[str, Estimate], error: ErrorName) -> str:
         return UNKNOWN
     if gap.low > 0 or gap.high < 0:
         return OVER if gap.low > 0 else UNDER
+    if math.isnan(p.value):  # no draws of a calibrated model to compare with
+        return BALANCED
     return APART if p.value < SIGNIFICANT else NEITHER
 
 
@@ -69,13 +77,13 @@ def sentence_on(judged: Judged, accuracy: float) -> str:
     error, size, p = with_chance(judged.error)
     parts = []
     if _defined(metrics, "confidence_gap"):
-        parts.append(f"confidence - accuracy {signed(metrics['confidence_gap'], digits)}")
+        parts.append(f"confidence - accuracy {short_signed(metrics['confidence_gap'], digits)}")
     if _defined(metrics, error):
         chance = f", {short(metrics[size].value, digits)} if calibrated" if _defined(metrics, size) else ""
         chance += f" (p {short(metrics[p].value, max(digits, 2))})" if _defined(metrics, p) else ""
         parts.append(f"{error.upper()} {short(metrics[error].value, digits)}{chance}")
     if _defined(metrics, "auroc"):
-        parts.append(f"AUROC {spelled(metrics['auroc'], digits)}")
+        parts.append(f"AUROC {short_spelled(metrics['auroc'], digits)}")
     numbers = ", ".join(parts)
     own = metrics.get("accuracy", UNDEFINED).value
     other = f" Accuracy of its answers {short(own, digits)}." if abs(own - accuracy) >= 10**-digits else ""
@@ -93,27 +101,3 @@ def decimals_of(n: int) -> int:
     [2, 3, 3, 4]
     """
     return 2 if n < 200 else 3 if n < 20_000 else 4
-
-
-def short(value: float, decimals: int) -> str:
-    """.62, 1.00, -.05; "undefined" for NaN."""
-    if math.isnan(value):
-        return "undefined"
-    text = f"{value:z.{decimals}f}"
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
-
-
-def spelled(estimate: Estimate, decimals: int) -> str:
-    """The value, and behind it the interval where there is one: .62 (.52-.77)."""
-    text = short(estimate.value, decimals)
-    if math.isnan(estimate.low):
-        return text
-    return f"{text} ({short(estimate.low, decimals)}-{short(estimate.high, decimals)})"
-
-
-def signed(estimate: Estimate, decimals: int) -> str:
-    """A difference with its sign, and behind it the interval where there is one: -.03 (-.09 to +.08)."""
-    value, low, high = (
-        f"{number:+z.{decimals}f}".replace("0.", ".", 1) for number in (estimate.value, estimate.low, estimate.high)
-    )
-    return value if math.isnan(estimate.low) else f"{value} ({low} to {high})"

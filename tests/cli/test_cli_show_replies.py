@@ -12,7 +12,7 @@ from sources import ROOT
 
 from calprobe import asked_confidences, replies
 from calprobe.studies.asked.reply_text import marked, replies_text
-from calprobe.studies.asked.shown_replies import ReplyChoice, choose_replies
+from calprobe.studies.asked.shown_replies import ReplyChoice, choose_replies, shown_replies
 
 RUN, OTHER = (ROOT / "tests" / "golden" / "runs" / name for name in ("audit", "audit-overconfident"))
 
@@ -91,9 +91,9 @@ def test_the_frame_has_the_confidences_of_the_export() -> None:
 
 def test_a_failed_request_is_shown_with_its_reason() -> None:
     run = asked([choice("q0"), choice("q1", 1)], [reply("q0", "B"), reply("q1", finish="error", error="timeout")])
-    choose = ReplyChoice(frozenset({"failed"}))
-    (failed,) = choose_replies(run, choose).replies
+    every, choose = shown_replies(run), ReplyChoice(frozenset({"failed"}))
+    (failed,) = choose_replies(every, choose).replies
     assert (failed.question, failed.correct, failed.error, failed.gold) == ("q1", None, "timeout", "B")
-    assert "failed: timeout" in replies_text(choose_replies(run, choose), 80)
-    (wrong,) = choose_replies(run, ReplyChoice()).replies
+    assert "failed: timeout" in replies_text(choose_replies(every, choose), 80)
+    (wrong,) = choose_replies(every, ReplyChoice()).replies
     assert marked(wrong) == ">>B<<"

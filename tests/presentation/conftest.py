@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from coarse_smoothing import coarse_smoothing
 from page_samples import contents_of
@@ -15,9 +13,3 @@ from calprobe.studies.scored.contents import ReportContents
 def contents(tmp_path_factory: pytest.TempPathFactory) -> ReportContents:
     with coarse_smoothing():  # as in the modules that show them
         return contents_of(tmp_path_factory.mktemp("runs"))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _coarse() -> Iterator[None]:
-    with coarse_smoothing():
-        yield

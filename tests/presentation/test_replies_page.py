@@ -32,7 +32,7 @@ def page_of(texts: tuple[str, ...], *, copies: int = 1) -> str:
         reply(question.id, texts[place % len(texts)], prompt=f"prompt {place} of {question.id}")
         for place, question in enumerate(questions)
     ]
-    return replies_page("runs/<b>x</b>", shown_replies(asked(questions, replies)))
+    return replies_page(shown_replies(asked(questions, replies, label="runs/<b>x</b>")))
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from calprobe.metrics import Estimate
-from calprobe.show.verdict import APART, NEITHER, OVER, UNDER, UNKNOWN, Judged, sentence_on
+from calprobe.show.verdict import APART, BALANCED, NEITHER, OVER, UNDER, UNKNOWN, Judged, sentence_on
 
 
 def numbers(gap: Estimate, p: float = 0.5) -> dict[str, Estimate]:
@@ -19,6 +21,7 @@ def numbers(gap: Estimate, p: float = 0.5) -> dict[str, Estimate]:
         (Estimate(-0.1, -0.16, -0.04), 0.5, UNDER),
         (Estimate(0.1, -0.01, 0.21), 0.05, NEITHER),
         (Estimate(0.1, -0.01, 0.21), 0.04, APART),
+        (Estimate(0.1, -0.01, 0.21), math.nan, BALANCED),
         (Estimate(0.1), 0.5, UNKNOWN),
     ],
 )

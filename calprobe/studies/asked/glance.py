@@ -14,7 +14,7 @@ from calprobe.show.verdict import decimals_of
 from calprobe.studies.asked.accuracy_layouts import Answered, answered
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import ON_TERMINALS, heading
-from calprobe.studies.asked.overall import OF_RUN, Overall, overall_by, usual_cells
+from calprobe.studies.asked.overall import OF_RUN, Overall, overall_by, probabilities_of, usual_cells
 from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.asked.run_verdict import verdict
 
@@ -105,7 +105,7 @@ def _confidences(report: AskedReport) -> Table:
     """A row a confidence and run: those of one cell with intervals, of several cells means."""
     rows, questions = [], 0
     for run in report.runs:
-        for name in _names(run):
+        for name in probabilities_of(usual_cells(run)):
             if (overall := overall_by(run, name)) is not None:
                 questions = max(questions, overall.questions)
                 rows.append((Row(name, group=run.label if len(report.runs) > 1 else ""), overall))
@@ -120,15 +120,6 @@ def _confidences(report: AskedReport) -> Table:
         kind="confidence",
     )
     return at_a_glance(layout.of_rows(rows), decimals_of(questions))
-
-
-def _names(run: AskedRunReport) -> dict[str, None]:
-    return dict.fromkeys(
-        name
-        for cell in usual_cells(run)
-        for name, estimator in cell.estimators.items()
-        if estimator.scale == "probability"
-    )
 
 
 def _columns(report: AskedReport, questions: int) -> list[Metric]:

@@ -134,10 +134,13 @@ def overall_read(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> Overall
 
 def confidence_of(cells: Iterable[AskedCell | CellReport]) -> str | None:
     """The estimator that stands for the cells of a run, of those that are probabilities; None of none."""
-    return first_estimator(
-        dict.fromkeys(
-            name for cell in cells for name, estimator in cell.estimators.items() if estimator.scale == "probability"
-        )
+    return first_estimator(probabilities_of(cells))
+
+
+def probabilities_of(cells: Iterable[AskedCell | CellReport]) -> dict[str, None]:
+    """The names of the estimators of any cell that are probabilities, in their order."""
+    return dict.fromkeys(
+        name for cell in cells for name, estimator in cell.estimators.items() if estimator.scale == "probability"
     )
 
 

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterator
 
-from calprobe.show.verdict import short
+from calprobe.measures.number_text import short
 from calprobe.studies.asked.shown_replies import ShownReplies, ShownReply, place_of
 
 LONGEST = 600  # characters of a question or reply in lines of text; --json has all

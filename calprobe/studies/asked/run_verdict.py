@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from calprobe.measures.number_text import short, short_spelled
 from calprobe.messages import counted
-from calprobe.show.verdict import Judged, decimals_of, sentence_on, short, spelled
-from calprobe.studies.asked.overall import OF_RUN, Overall, confidence_of, overall_by, overall_of, usual_cells
+from calprobe.show.verdict import Judged, decimals_of, sentence_on
+from calprobe.studies.asked.overall import OF_RUN, Overall, overall_by, overall_of, probabilities_of, usual_cells
 from calprobe.studies.asked.results import AskedRunReport
 
 MOST = 4  # confidences that a verdict judges
@@ -19,10 +20,9 @@ def verdict(run: AskedRunReport) -> tuple[str, ...]:
         return ()
     n, digits = overall.questions, decimals_of(overall.questions)
     accuracy = overall.metrics["accuracy"]
-    over = f", mean over {counted(overall.cells, _parts(run))}" if overall.cells > 1 else ""
-    first = (
-        f"Accuracy {spelled(accuracy, digits)}{over}; chance {short(overall.chance, digits)}; {counted(n, 'question')}."
-    )
+    over = f", mean over {overall.cells} {_parts(run)}" if overall.cells > 1 else ""
+    chance = f"chance {short(overall.chance, digits)}; {counted(n, 'question')}"
+    first = f"Accuracy {short_spelled(accuracy, digits)}{over}; {chance}."
     names = _judged(run, overall)
     sentences = [sentence_on(_confidence(run, name), accuracy.value) for name in names[:MOST]]
     more = [f"{counted(len(names) - MOST, 'more confidence')} below."] if len(names) > MOST else []
@@ -30,20 +30,15 @@ def verdict(run: AskedRunReport) -> tuple[str, ...]:
 
 
 def _parts(run: AskedRunReport) -> str:
-    """What the means are over."""
-    return "variant" if len(run.sets) == 1 else "set" if len(run.disclosure.variants) == 1 else "variant of a set"
+    """What the means are over, in the plural."""
+    return "variants" if len(run.sets) == 1 else "sets" if len(run.disclosure.variants) == 1 else "variants of sets"
 
 
 def _judged(run: AskedRunReport, overall: Overall) -> list[str]:
     """The confidences of a run, the one that stands for it first; of those with equal numbers the first."""
-    if confidence_of(usual_cells(run)) is None:
+    names = probabilities_of(usual_cells(run))
+    if not names:
         return []
-    names = dict.fromkeys(
-        name
-        for cell in usual_cells(run)
-        for name, estimator in cell.estimators.items()
-        if estimator.scale == "probability"
-    )
     names = dict.fromkeys([overall.of, *names])
     if "label" in names:
         names = dict.fromkeys(name for name in names if name not in BESIDE_LABEL)
@@ -60,4 +55,5 @@ def _confidence(run: AskedRunReport, name: str) -> Judged:
     assert overall is not None  # as it is one of the run's
     estimators = [cell.estimators[name] for cell in usual_cells(run) if name in cell.estimators]
     each = [estimator.metrics for estimator in estimators]
-    return Judged(name, overall.metrics, max(estimator.rows for estimator in estimators), overall.error, each)
+    rows = max(estimator.rows for estimator in estimators)
+    return Judged(name, overall.metrics, rows, overall.error, each, _parts(run))

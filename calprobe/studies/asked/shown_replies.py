@@ -15,10 +15,11 @@ from calprobe.errors import UsageError
 from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
 from calprobe.measures.json_values import number_json
 from calprobe.messages import no_such
+from calprobe.questions.turning import turned
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import ANSWER, LABEL
-from calprobe.studies.asked.overall import confidence_of
+from calprobe.studies.asked.overall import confidence_of, probabilities_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +72,6 @@ class ReplyChoice:
     sets: tuple[str, ...] | None = None
     groups: tuple[str, ...] | None = None
     where: str = ""  # in question, reply or right answer, whatever the case
-    estimator: str | None = None  # that orders replies; None: the one that stands for the run
     surest: bool = True  # first; False: the least sure first
     top: int | None = 10  # None: all
 
@@ -108,9 +108,16 @@ class ShownReplies:
         return {"run": self.run, "of": self.of, "kept": self.kept, "estimator": self.estimator, "replies": replies}
 
 
-def shown_replies(
-    asked: Asked, options: AskedOptions = DEFAULT_ASKED, estimator: str | None = None
-) -> list[ShownReply]:
+@dataclass(frozen=True, slots=True)
+class RunReplies:
+    """Every reply of a run, read."""
+
+    run: str
+    estimator: str | None  # that `confidence` is by; None: the run has no probability
+    replies: tuple[ShownReply, ...]
+
+
+def shown_replies(asked: Asked, options: AskedOptions = DEFAULT_ASKED, estimator: str | None = None) -> RunReplies:
     """Every reply of a run, in the order of its sets, variants and questions; failed requests at the end.
 
     Args:
@@ -121,7 +128,7 @@ def shown_replies(
         UsageError: an estimator that no cell has.
     """
     cells = [cell for read_set in read_sets(asked, options) for cell in read_set.cells.values()]
-    names = dict.fromkeys(name for cell in cells for name in probabilities_of(cell))
+    names = probabilities_of(cells)
     if estimator is not None and estimator not in names:
         raise UsageError(f"--estimator: {no_such(estimator, names)}")
     chosen = estimator or confidence_of(cells)
@@ -129,51 +136,47 @@ def shown_replies(
     questions = {(of.name, question.id): question for of in asked.sets for question in of.questions}
     failed = [reply for reply in asked.replies if reply.finish == "error" and reply.stage in (ANSWER, LABEL)]
     answered = {place_of(reply) for reply in shown}
-    lost = [_failed(reply, questions[reply.set, reply.question]) for reply in failed]
-    return [*shown, *(reply for reply in lost if place_of(reply) not in answered)]
+    lost = [
+        replace(
+            _asked(reply, turned(questions[reply.set, reply.question], asked.turns.get(reply.variant, 0))), cut=False
+        )
+        for reply in failed
+    ]
+    missing = (reply for reply in lost if place_of(reply) not in answered)
+    return RunReplies(asked.label, chosen, (*shown, *missing))
 
 
-def choose_replies(
-    asked: Asked, choice: ReplyChoice, options: AskedOptions = DEFAULT_ASKED, other: Asked | None = None
-) -> ShownReplies:
+def choose_replies(every: RunReplies, choice: ReplyChoice, other: RunReplies | None = None) -> ShownReplies:
     """The replies of a run that a choice keeps; with another run, those that one run has right and the other wrong.
 
-    Raises as `shown_replies`; UsageError for a variant, set or group that the run has not, and runs without a question
-    in common.
+    Raises UsageError for a variant, set or group that the run has not, and for runs without a question in common.
     """
-    every = shown_replies(asked, options, choice.estimator)
     for option, wanted, of in (
-        ("--variants", choice.variants, [reply.variant for reply in every]),
-        ("--set", choice.sets, [reply.set for reply in every]),
-        ("--group", choice.groups, [reply.group for reply in every]),
+        ("--variants", choice.variants, [reply.variant for reply in every.replies]),
+        ("--set", choice.sets, [reply.set for reply in every.replies]),
+        ("--group", choice.groups, [reply.group for reply in every.replies]),
     ):
         for name in wanted or ():
             if name not in of:
-                raise UsageError(f"{option}: {no_such(name, dict.fromkeys(of), f'in {asked.label}')}")
+                raise UsageError(f"{option}: {no_such(name, dict.fromkeys(of), f'in {every.run}')}")
+    kept = [reply for reply in every.replies if _fits(reply, choice)]
     others: dict[tuple[Any, ...], ShownReply] = {}
-    kept = [reply for reply in every if _fits(reply, choice)]
     if other is not None:
-        by_place = {place_of(reply): reply for reply in shown_replies(other, options, choice.estimator)}
-        if not any(place_of(reply) in by_place for reply in every):
-            raise UsageError(f"--disagree: {asked.label} and {other.label} have no question and variant in common")
-        others = {place_of(reply): by_place[place_of(reply)] for reply in kept if place_of(reply) in by_place}
+        others = {place_of(reply): reply for reply in other.replies}
+        if not any(place_of(reply) in others for reply in every.replies):
+            raise UsageError(f"--disagree: {every.run} and {other.run} have no question and variant in common")
         kept = [
             reply for reply in kept if place_of(reply) in others and others[place_of(reply)].correct != reply.correct
         ]
     sign = -1 if choice.surest else 1
     ordered = sorted(kept, key=lambda reply: math.inf if math.isnan(reply.confidence) else sign * reply.confidence)
-    by = choice.estimator or confidence_of(cell for of in read_sets(asked, options) for cell in of.cells.values())
-    return ShownReplies(asked.label, len(every), len(kept), by, choice, tuple(ordered[: choice.top]), others)
+    shown = tuple(ordered[: choice.top])
+    return ShownReplies(every.run, len(every.replies), len(kept), every.estimator, choice, shown, others)
 
 
 def place_of(shown: ShownReply) -> tuple[Any, ...]:
     """What a reply is to, for that of another run to be found."""
     return shown.set, shown.question, shown.variant, shown.paraphrase, shown.sample
-
-
-def probabilities_of(cell: AskedCell) -> Iterator[str]:
-    """The names of the estimators of a cell that are probabilities."""
-    return (name for name, estimator in cell.estimators.items() if estimator.scale == "probability")
 
 
 def _fits(shown: ShownReply, choice: ReplyChoice) -> bool:
@@ -189,7 +192,7 @@ def _fits(shown: ShownReply, choice: ReplyChoice) -> bool:
 
 def _of_cell(cell: AskedCell, chosen: str | None) -> Iterator[ShownReply]:
     answers = next(iter(cell.answers.values()))
-    values = {name: cell.confidences[name].confidence.tolist() for name in probabilities_of(cell)}
+    values = {name: cell.confidences[name].confidence.tolist() for name in probabilities_of([cell])}
     rows = zip(cell.table.rows, answers.readings, answers.grades, strict=True)
     for place, (row, reading, grade) in enumerate(rows):
         confidences = {name: of_rows[place] for name, of_rows in values.items() if not math.isnan(of_rows[place])}
@@ -241,11 +244,8 @@ def _asked(reply: Reply, question: Question) -> ShownReply:
         confidences={},
         confidence=math.nan,
         tokens_out=reply.tokens_out,
+        error=reply.error,
     )
-
-
-def _failed(reply: Reply, question: Question) -> ShownReply:
-    return replace(_asked(reply, question), cut=False, error=reply.error)
 
 
 def _label_probabilities(row: Row) -> dict[str, float]:
@@ -266,7 +266,7 @@ def replies_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     rows = [
         {name: getattr(shown, name) for name in names}
         | {f"confidence_{name}": value for name, value in shown.confidences.items()}
-        for shown in shown_replies(asked, options)
+        for shown in shown_replies(asked, options).replies
     ]
     frame = pd.DataFrame(rows, columns=list(dict.fromkeys([*names, *(name for row in rows for name in row)])))
     return frame.astype({"answer": "string", "correct": "boolean"})
