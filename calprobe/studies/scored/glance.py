@@ -15,7 +15,6 @@ from calprobe.studies.scored.results import Report, RunReport
 # The tables of a first look, by kind: of one run, and of several.
 OF_ONE, OF_SEVERAL = ("runs", "wording"), ("summary", "averages")
 COLUMNS = ("accuracy", "coverage", "mean_confidence", "ace", "ace_if_calibrated", "auroc")
-CAPTIONS = {"runs": "Accuracy and calibration by estimator of confidence", "wording": "What the wording changes"}
 SHOWN = headline(Headline.PAPER)
 
 
@@ -36,9 +35,19 @@ def tables_at_a_glance(report: Report, tables: Sequence[Table], wanted: Sequence
         if table.kind in kinds or table.kind in wanted
     ]
     if len(report.runs) == 1:  # whose tables need not say what they are of
-        shown = [replace(table, caption=CAPTIONS.get(table.kind, table.caption)) for table in shown]
+        shown = [_of_the_run(table) for table in shown]
     more = Table("", "more", "", (), (), notes=others_named(shown, tables), best_within=None)
     return (*heads, *shown, more)
+
+
+def _of_the_run(table: Table) -> Table:
+    """With a short caption; that of the wording is the group which all its rows are of."""
+    if table.kind == "wording":
+        rows = tuple(replace(row, group="") for row in table.rows)
+        return replace(table, caption=f"What the wording changes, {table.rows[0].group.partition(': ')[2]}", rows=rows)
+    if table.kind == "runs":
+        return replace(table, caption="Accuracy and calibration by estimator of confidence")
+    return table
 
 
 def _head(run: RunReport, tables: Sequence[Table]) -> Table:
