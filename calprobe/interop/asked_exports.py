@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -11,10 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from calprobe.questions.turning import turned
-from calprobe.questions.types import QuestionSet
+from calprobe.questions.types import Question, QuestionSet
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import P_TRUE, stated_stage
 
+Place = tuple[str, str, str, int, int, str]  # of a reply: set, question, variant, paraphrase, sample, stage
+# What a row is about, in words: columns at the end of `replies` and `confidences`.
+IN_WORDS = ("question_text", "options", "gold", "answer", "group")
 REPLIES = pa.schema(
     [
         pa.field("set", pa.string()),
@@ -30,6 +34,8 @@ REPLIES = pa.schema(
         pa.field("logprobs", pa.list_(pa.float64())),
         pa.field("finish", pa.string()),
         pa.field("reasoning", pa.string()),
+        *(pa.field(name, pa.string()) for name in IN_WORDS),
+        pa.field("correct", pa.bool_()),
     ]
 )
 LABELS = pa.schema(
@@ -61,9 +67,50 @@ ALTERNATIVES = pa.schema(
 )
 
 
-def reply_table(replies: Iterable[Reply]) -> pa.Table:
-    """The `replies` export: a row for each reply, failed ones too; null where a server hides something."""
-    return _table(REPLIES, [{name: _plain(getattr(reply, name)) for name in REPLIES.names} for reply in replies])
+def reply_table(
+    replies: Iterable[Reply],
+    sets: Iterable[QuestionSet],
+    turns: Mapping[str, int] = MappingProxyType({}),
+    answers: Mapping[Place, tuple[str | None, bool | None]] = MappingProxyType({}),
+) -> pa.Table:
+    """The `replies` export: a row for each reply, failed ones too; null where a server hides something.
+
+    Rows of a set, variant and paraphrase stand together, in the order of the set's questions.
+
+    Args:
+        replies: of a run.
+        sets: the questions that they are to.
+        turns: by variant, how far the options of its questions were moved up.
+        answers: what was read as the answer, and whether it is right, of the replies that give one.
+    """
+    order: dict[tuple[str, str], tuple[int, Question]] = {}
+    for of_set in sets:
+        order |= {(of_set.name, question.id): (at, question) for at, question in enumerate(of_set.questions)}
+    pieces: dict[tuple[str, str, int], list[Reply]] = {}
+    for reply in replies:
+        pieces.setdefault((reply.set, reply.variant, reply.paraphrase), []).append(reply)
+    own = REPLIES.names[: -len(IN_WORDS) - 1]
+    rows: list[Mapping[str, Any]] = []
+    for piece in pieces.values():
+        for reply in sorted(piece, key=lambda reply: order[reply.set, reply.question][0]):
+            question = turned(order[reply.set, reply.question][1], turns.get(reply.variant, 0))
+            answer, correct = answers.get(place_of(reply), (None, None))
+            words = dict(zip(IN_WORDS, in_words(question, answer), strict=True))
+            rows.append({name: _plain(getattr(reply, name)) for name in own} | words | {"correct": correct})
+    return _table(REPLIES, rows)
+
+
+def place_of(reply: Reply) -> Place:
+    """What a reply is to."""
+    return reply.set, reply.question, reply.variant, reply.paraphrase, reply.sample, reply.stage
+
+
+def in_words(question: Question, answer: str | None) -> tuple[str | None, ...]:
+    """The columns IN_WORDS; options, as they were shown, are a JSON object of texts by label, null where there are
+    none."""
+    options = dict(zip(question.labels, question.options, strict=True))
+    shown = json.dumps(options, ensure_ascii=False) if options else None
+    return question.text, shown, question.gold, answer, question.group
 
 
 def label_table(

@@ -31,7 +31,7 @@ def check_shareable(run: Run | AskedRun) -> None:
     ):
         raise UsageError(
             f"{run.path}: texts of {', '.join(names)} must not be published, and replies contain them\n"
-            "export --what confidences has no texts"
+            "export --what labels has no texts"
         )
 
 

@@ -15,7 +15,7 @@ from calprobe.interop.answer_texts import AnswerTexts
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import ReportOptions
 from calprobe.runs import AskedRun, Run, table_files
-from calprobe.studies.asked.frames import confidences_frame, readings_frame
+from calprobe.studies.asked.frames import answers_by_reply, confidences_frame, readings_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,14 +51,27 @@ def write_scores(run: Run, what: str, path: Path, options: ReportOptions, texts:
 
 
 def write_replies(run: AskedRun, what: str, path: Path, options: AskedOptions) -> int:
-    """Write one table of a run of replies, a key of REPLIES; how many rows. Raises UsageError for a table of scores."""
+    """Write one table of a run of replies, a key of REPLIES; how many rows.
+
+    Raises UsageError for a table of scores, and for one that the run has nothing for.
+    """
     if what not in REPLIES:
         raise UsageError(f"--what {what} is of runs of scores; for {run.path} give one of {', '.join(REPLIES)}")
-    return REPLIES[what](asked_of(str(run.path), run), path, options)
+    asked = asked_of(str(run.path), run)
+    has = {
+        "labels": any(reply.label_scores is not None and reply.begins_with_labels for reply in asked.replies),
+        "alternatives": any(reply.alternatives is not None for reply in asked.replies),
+    }
+    if not has.get(what, True):
+        tables = ", ".join(name for name in REPLIES if has.get(name, True))
+        raise UsageError(f"--what {what}: {run.path} has none, `ask` collects them by --collect; it has {tables}")
+    return REPLIES[what](asked, path, options)
 
 
-def _replies(asked: Asked, path: Path, _: AskedOptions) -> int:
-    return table_files.write_tables(asked_exports.REPLIES, [asked_exports.reply_table(asked.replies)], path)
+def _replies(asked: Asked, path: Path, options: AskedOptions) -> int:
+    answers = answers_by_reply(asked, options)
+    table = asked_exports.reply_table(asked.replies, asked.sets, asked.turns, answers)
+    return table_files.write_tables(asked_exports.REPLIES, [table], path)
 
 
 def _labels(asked: Asked, path: Path, _: AskedOptions) -> int:

@@ -12,18 +12,18 @@ import pytest
 from calprobe.interop.asked_exports import LABELS, REPLIES, label_table, reply_table
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.runs import table_files
-from calprobe.studies.asked.frames import confidences_frame, readings_frame
+from calprobe.studies.asked.frames import answers_by_reply, confidences_frame, readings_frame
 
 CONTRACT = {
     "replies": "set question variant paraphrase sample stage prompt_ids prompt text token_ids logprobs finish"
-    " reasoning",
+    " reasoning question_text options gold answer group correct",
     "labels": "set question variant stage label logprob forms covered gold paraphrase sample",
     "readings": (
         "set question variant paraphrase sample stage reader value status rule start end correct"
         " graded_by score abstained"
     ),
     "confidences": "set question variant sample estimator prediction confidence correct status paraphrase mass"
-    " low high mode spread",
+    " low high mode spread question_text options gold answer group",
 }
 
 
@@ -110,7 +110,7 @@ def test_confidences_say_why_there_is_none() -> None:
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
 def test_replies_in_every_format(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"replies{suffix}"
-    table_files.write_tables(REPLIES, [reply_table(run().replies)], path)
+    table_files.write_tables(REPLIES, [reply_table(run().replies, run().sets)], path)
     if suffix == ".parquet":
         assert pyarrow.parquet.read_table(path).schema.names == REPLIES.names
     elif suffix == ".jsonl":
@@ -125,3 +125,18 @@ def test_whether_an_answer_is_true_has_no_right_label() -> None:
     table = label_table([reply], run().sets)
     assert table.column("label").to_pylist() == ["A", "B"]
     assert table.column("gold").to_pylist() == [None, None]
+
+
+def test_replies_stand_in_the_order_of_the_file_with_their_question_and_answer() -> None:
+    questions = [made.choice("q10"), made.choice("q2"), made.choice("q1")]
+    replies = [made.reply(name, text) for name, text in (("q1", "B"), ("q10", "A"), ("q2", "hm"))]
+    asked = made.asked(questions, replies)
+    rows = reply_table(asked.replies, asked.sets, asked.turns, answers_by_reply(asked, AskedOptions())).to_pylist()
+    assert [(row["question"], row["answer"], row["correct"]) for row in rows] == [
+        ("q10", "A", True),
+        ("q2", None, False),
+        ("q1", "B", False),
+    ]
+    first = questions[0]
+    assert json.loads(rows[0]["options"]) == dict(zip(first.labels, first.options, strict=True))
+    assert (rows[0]["question_text"], rows[0]["gold"]) == (first.text, first.gold)

@@ -16,6 +16,7 @@ from calprobe.confidence.asked.reply_table import ANSWER, LABEL
 from calprobe.confidence.asked.stated import stated_readings
 from calprobe.confidence.asked.types import Reading
 from calprobe.confidence.types import MORE, NOT_ASKED, REQUEST
+from calprobe.interop.asked_exports import IN_WORDS, Place, in_words, place_of
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.runs.stages import StatedStage
 from calprobe.studies.stated.matrices import conditions
@@ -30,7 +31,7 @@ READINGS = (
 )
 CONFIDENCES = (
     *("set", "question", "variant", "sample", "estimator", "prediction", "confidence", "correct", "status"),
-    *("paraphrase", "mass", *MORE),
+    *("paraphrase", "mass", *MORE, *IN_WORDS),
 )
 
 
@@ -94,13 +95,16 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
 
     `confidence` is null where it could not be read, and `status` says why. `mass` is the probability of all replies of
     the closed set that it is a share of; `low` and `high` are the least and the largest that `p_true` can be by a
-    window, `mode` and `spread` those of the distribution that `stated_PROMPT.expected` is the mean of.
+    window, `mode` and `spread` those of the distribution that `stated_PROMPT.expected` is the mean of. Last come the question,
+    options, right answer, the answer that the first reader found, and the question's group.
     """
     import pandas as pd
 
     rows: list[tuple[Any, ...]] = []
     for read_set in _read(asked, options):
         for opened in read_set.cells.values():
+            read = [answer for answer, _ in first_answers(opened)]
+            words = [in_words(row.question, answer) for row, answer in zip(opened.table.rows, read, strict=True)]
             for name, confidences in opened.confidences.items():
                 nothing = np.full(len(opened.table), np.nan)
                 last = [
@@ -114,9 +118,33 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
                     confidences.status,
                     *last,
                 )
-                values = zip(opened.table.rows, *(column.tolist() for column in columns), strict=True)
-                for row, prediction, confidence, correct, status, *more in values:
+                values = zip(opened.table.rows, words, *(column.tolist() for column in columns), strict=True)
+                for row, said, prediction, confidence, correct, status, *more in values:
                     label = row.question.labels[prediction] if prediction >= 0 else None
                     place = (opened.table.set, row.question.id, opened.table.variant, row.sample)
-                    rows.append((*place, name, label, confidence, correct, status, row.paraphrase, *more))
-    return pd.DataFrame(rows, columns=list(CONFIDENCES)).astype({"prediction": "string"})
+                    rows.append((*place, name, label, confidence, correct, status, row.paraphrase, *more, *said))
+    texts = dict.fromkeys(("prediction", *IN_WORDS), "string")
+    return pd.DataFrame(rows, columns=list(CONFIDENCES)).astype(texts)
+
+
+def first_answers(cell: AskedCell) -> list[tuple[str | None, bool | None]]:
+    """For each row, what the first reader found, as text (None: nothing), and whether it is right."""
+    answers = next(iter(cell.answers.values()))
+    return [
+        (answer_text(reading), grade.correct) for reading, grade in zip(answers.readings, answers.grades, strict=True)
+    ]
+
+
+def answer_text(reading: Reading) -> str | None:
+    """An answer as it is shown: a number without digits that it has not."""
+    return f"{reading.value:.15g}" if isinstance(reading.value, float) else reading.value
+
+
+def answers_by_reply(asked: Asked, options: AskedOptions) -> dict[Place, tuple[str | None, bool | None]]:
+    """What the first reader found in each reply that gives an answer (None: nothing), and whether it is right."""
+    cells = (cell for read_set in _read(asked, options) for cell in read_set.cells.values())
+    return {
+        place_of(row.first): answer
+        for cell in cells
+        for row, answer in zip(cell.table.rows, first_answers(cell), strict=True)
+    }

@@ -19,6 +19,7 @@ from calprobe.questions.turning import turned
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import ANSWER, LABEL
+from calprobe.studies.asked.frames import answer_text
 from calprobe.studies.asked.overall import confidence_of, probabilities_of
 
 if TYPE_CHECKING:
@@ -196,10 +197,9 @@ def _of_cell(cell: AskedCell, chosen: str | None) -> Iterator[ShownReply]:
     rows = zip(cell.table.rows, answers.readings, answers.grades, strict=True)
     for place, (row, reading, grade) in enumerate(rows):
         confidences = {name: of_rows[place] for name, of_rows in values.items() if not math.isnan(of_rows[place])}
-        value = reading.value
         yield replace(
             _asked(row.first, row.question),
-            answer=f"{value:.15g}" if isinstance(value, float) else value,
+            answer=answer_text(reading),
             start=reading.start,
             end=reading.end,
             reader=answers.reader,
