@@ -483,3 +483,22 @@ def test_the_rarer_answer_is_the_less_sure_one_by_each_estimator() -> None:
     for name in ("cocoa.sequence", "cocoa.perplexity.rouge", "semantic_density"):
         sure = confidences(_sums(), name, replace(OPTIONS, forms=(name,)))
         assert (sure["n0", 2] < sure["n0", 0]) == (name == "semantic_density")
+
+
+def test_stated_confidence_stands_beside_the_frequency_of_its_answer() -> None:
+    question = made.choice("q0")
+    said = [("A", "0.9"), ("A", "0.6"), ("B", "0.2"), ("A", "no idea")]
+    replies = [
+        own
+        for at, (letter, confidence) in enumerate(said)
+        for own in (
+            made.reply("q0", f"Answer: {letter}", sample=at),
+            made.reply("q0", confidence, stage="stated:decimal", sample=at),
+        )
+    ]
+    found = cell(made.asked([question], replies)).faithfulness["stated_decimal"]
+    assert found.instances == 3
+    assert found.mean.value == pytest.approx(1 - (0.15 + 0.15 + 0.05) / 3)
+    assert found.conditional.value == pytest.approx((0.85 + 0.95) / 2)
+    assert found.excess.value == pytest.approx((1.7 - 1.75) / 3)
+    assert not cell(run()).faithfulness
