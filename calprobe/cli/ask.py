@@ -85,7 +85,10 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
 )
 @heading(Group.QUESTIONS)
 @each_once_option(
-    "--questions", required=True, metavar="NAME|FILE.jsonl,..", help="Question sets by name, and files of one's own."
+    "--questions",
+    required=True,
+    metavar="NAME|FILE|hf:ID,..",
+    help="Question sets by name, files of one's own, and data sets of the hub.",
 )
 @option(
     "--paraphrases",
@@ -124,9 +127,7 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     help="Prompts as plain text, without the chat template: for base models.  [default: the variant's]",
 )
 @option("--shots", type=int, metavar="N", help="Examples in variants that have some.  [default: the variant's]")
-@option(
-    "--shots-from", metavar="FILE.jsonl", help="Examples from this question file.  [default: the set's other split]"
-)
+@option("--shots-from", metavar="NAME|FILE", help="Examples from these questions.  [default: the set's other split]")
 @heading(Group.COLLECTED)
 @list_option(
     "--collect",

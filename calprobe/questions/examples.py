@@ -5,31 +5,15 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.questions.drawing import drawn_places
 from calprobe.questions.options import QuestionOptions
-from calprobe.questions.pools import Pool, own_pool
+from calprobe.questions.pools import Pool
 from calprobe.questions.types import Question, QuestionKind, QuestionSet
 
 SHOT_SEED = 42
-
-
-def pool_of_examples(others: Pool | None, options: QuestionOptions) -> Pool | None:
-    """The questions that examples are taken from: a file that the options name, else the set's other split.
-
-    None: there is no other split, or no examples are wanted. Raises UsageError for a file that is not there.
-    """
-    if not options.shots:
-        return None
-    if options.shots_from is None:
-        return others
-    path = Path(options.shots_from).expanduser()
-    if not path.is_file():
-        raise UsageError(f"--shots-from {options.shots_from}: there is no such file; give a question file")
-    return own_pool(path)
 
 
 def last_examples(

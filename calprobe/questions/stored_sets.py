@@ -88,6 +88,8 @@ def files_in(place: Path, entry: NamedSet, split: str) -> dict[str, Path]:
     if not names:  # the files side by side, without the repository's folders
         flat = {name: f"{entry.splits[split].rpartition('/')[0]}/{name}".lstrip("/") for name in below}
         names = [name for name, as_there in flat.items() if entry.files_of(split, [as_there])]
+    if not names:  # files of other names that tell of their split, such as mmlu_test.jsonl.gz
+        names = [name for name, path in below.items() if split_of_name(path) == split]
     if not names:
         problem = f"no file of {entry.name}'s split {split} ({entry.splits[split]}) in {place}"
         raise UsageError(f"{problem}; give the file itself: {entry.name}=FILE")
