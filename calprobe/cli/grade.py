@@ -36,7 +36,8 @@ _OF_SERVER = ("concurrency", "max_requests")
     "--grader",
     metavar="exact|contains|includes|rouge|judge|number",
     help="exact: is an accepted text; contains: the answer has one in it; includes: the whole reply has; rouge: "
-    "ROUGE-L with one; judge: a model says so; number: of numbers.  [default: judge with --judge, else exact and number]",
+    "ROUGE-L with one; judge: a model says so; number: of numbers.  [default: judge with --judge, else exact and "
+    "number]",
 )
 @option(
     "--target",

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from calprobe.answers import Grade, GradeRules, Reading, abstains, grade, read_short, rouge_l
 from calprobe.errors import UsageError
 from calprobe.metrics import auroc
+from calprobe.questions import Question
 
 ABSTENTIONS = [
     "I don't know the answer",
