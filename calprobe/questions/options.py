@@ -10,6 +10,7 @@ from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 
 AskedAs = Literal["choice", "open"]
+ShotsBy = Literal["any", "group"]
 DrawRule = Literal["nested", "sample", "relation"]  # docs/how-to/questions.md
 MOST_OPTIONS = 26  # as many as there are letters
 # Fields of a question that a column may hold; subject is another word for group.
@@ -36,6 +37,7 @@ class QuestionOptions:
     n_options: int = 4  # of facts as choice, the right one included
     shots: int = 0  # examples for prompts, from another split or from what is not asked
     shots_from: str | None = None  # a question set for the examples, named as others are
+    shots_by: ShotsBy = "any"  # the same examples for all questions of a kind; group: of the question's own group
     groups: tuple[str, ...] = ()  # subjects or relations; empty: all
     draw_rule: DrawRule | None = None  # None: nested, or the rule of the study
     forms: str | None = None  # a file of question forms for the relations of a probe

@@ -42,11 +42,11 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
     asked_questions = _questions(found.pool, chosen) if options.shots else ()
     kinds = dict.fromkeys(question.kind for question in asked_questions)
     if options.shots and shot_pool is not None:
-        shots = last_examples(shot_pool, range(shot_pool.size), (), asked_questions, kinds, options)
+        shots = last_examples(shot_pool, range(shot_pool.size), (), asked_questions, asked_questions, options)
     elif options.shots:
-        shots = last_examples(found.pool, places, chosen, asked_questions, kinds, options)
+        shots = last_examples(found.pool, places, chosen, asked_questions, asked_questions, options)
         if len(shots) < options.shots * len(kinds) and options.draw is None:
-            shots = last_examples(found.pool, places, (), (), kinds, options)
+            shots = last_examples(found.pool, places, (), (), asked_questions, options)
             held_back = {text_of(shot) for shot in shots}
             chosen = [place for place in chosen if text_of(found.pool.question(place)) not in held_back]
             names = ", ".join(shot.id for shot in shots)
