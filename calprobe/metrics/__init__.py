@@ -37,7 +37,7 @@ from calprobe.metrics.multiclass import (
     static_calibration_error,
 )
 from calprobe.metrics.paired import Difference, PairedDraws, mean_draws, paired_differences, paired_draws
-from calprobe.metrics.ranking import aurc, auroc, e_aurc, ordinal_confidence, prr
+from calprobe.metrics.ranking import augrc, aurc, auroc, e_aurc, ordinal_confidence, prr, prr_50
 from calprobe.metrics.recalibration import recalibrated
 from calprobe.metrics.reference import p_of_calibration
 from calprobe.metrics.registry import standard_metrics
@@ -106,6 +106,7 @@ __all__ = [
     "accuracy_bands",
     "ace",
     "ace_weighted",
+    "augrc",
     "aurc",
     "auroc",
     "bins_for",
@@ -143,6 +144,7 @@ __all__ = [
     "paired_differences",
     "paired_draws",
     "prr",
+    "prr_50",
     "recalibrated",
     "recovered_share",
     "reject_by_rank",
