@@ -53,6 +53,7 @@ from calprobe.metrics.rejection import (
     reject_by_vote,
 )
 from calprobe.metrics.resamples import LEAST_CLUSTERS, MANY_CLUSTERS, Resampling, Within
+from calprobe.metrics.risk_control import FixedThreshold, Kept, answers_needed, fix_threshold, kept_at
 from calprobe.metrics.scoring_rules import (
     ACCURACY,
     BrierDecomposition,
@@ -87,7 +88,9 @@ __all__ = [
     "CoxRecalibration",
     "Difference",
     "Estimate",
+    "FixedThreshold",
     "IsotonicMetric",
+    "Kept",
     "Metric",
     "MetricResult",
     "MultiClassMetric",
@@ -106,6 +109,7 @@ __all__ = [
     "accuracy_bands",
     "ace",
     "ace_weighted",
+    "answers_needed",
     "augrc",
     "aurc",
     "auroc",
@@ -130,8 +134,10 @@ __all__ = [
     "ecce_mad",
     "ecce_range",
     "ece",
+    "fix_threshold",
     "holm",
     "isotonic_confidence",
+    "kept_at",
     "max_calibration_error",
     "max_t",
     "mcnemar",

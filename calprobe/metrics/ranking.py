@@ -115,15 +115,16 @@ def augrc(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
 def prr_50(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
     """Prediction-rejection ratio with half of the instances rejected at most. Larger is better.
 
-    `prr` over the coverages k/n with k > n - floor(n / 2) alone: what is gained where some are rejected, not most. It is
-    what lm-polygraph's benchmark reports (Vashurin et al. 2025, "Benchmarking Uncertainty Quantification Methods for
+    `prr` over the coverages k/n with k > n - floor(n / 2) alone: what is gained where some are rejected, not most. This
+    is what lm-polygraph's benchmark reports (Vashurin et al. 2025, "Benchmarking Uncertainty Quantification Methods for
     Large Language Models with LM-Polygraph"), save that random order there is an average over shuffles, and that ties
     are in the order of sorting.
 
     Arguments and errors are those of `aurc`.
 
     Returns:
-        A value of at most 1, as `prr`. NaN for one class and for fewer than two instances.
+        A value of at most 1, as `prr`. NaN for one class, and for fewer than four instances, of which
+        only all are kept at every such coverage.
 
     >>> round(prr_50([0.9, 0.6, 0.6, 0.3], [True, False, True, False]).value, 4)  # (1 - 5/6) / (1 - 5/6)
     1.0
@@ -207,20 +208,20 @@ def _augrc(ranks: Ranks) -> Floats:
 
 def _prr(ranks: Ranks) -> Floats:
     # The random order's risk is the error rate W / n at each of the n coverages.
-    return _share_of_gain(ranks, ranks.wrong, ranks.risk_sum, best_risk_sum(ranks))
+    return _share_of_gain(ranks, ranks.wrong, ranks.risk_sum, best_risk_sum(ranks), least=2)
 
 
 def _prr_50(ranks: Ranks) -> Floats:
     size = ranks.size
     random = ranks.wrong * (size // 2) / np.maximum(size, 1)
-    return _share_of_gain(ranks, random, ranks.half_risk_sum, best_half_risk_sum(ranks))
+    return _share_of_gain(ranks, random, ranks.half_risk_sum, best_half_risk_sum(ranks), least=4)
 
 
-def _share_of_gain(ranks: Ranks, random: Floats | Ints, curve: Floats, best: Floats) -> Floats:
-    """How much of the best order's gain is had; NaN where all are correct or all incorrect, so that nothing gains."""
+def _share_of_gain(ranks: Ranks, random: Floats | Ints, curve: Floats, best: Floats, *, least: int) -> Floats:
+    """How much of the best order's gain is had; NaN where nothing gains: of one class, of fewer instances than that."""
     gain, best_gain = random - curve, random - best
-    one_class = (ranks.right == 0) | (ranks.wrong == 0)
-    ratio: Floats = np.divide(gain, best_gain, out=np.full(len(gain), np.nan), where=~one_class)
+    defined = (ranks.right > 0) & (ranks.wrong > 0) & (ranks.size >= least)
+    ratio: Floats = np.divide(gain, best_gain, out=np.full(len(gain), np.nan), where=defined)
     return ratio
 
 

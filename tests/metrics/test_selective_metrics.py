@@ -21,8 +21,12 @@ from calprobe.metrics.sample import Sample, sort_instances
 
 ALL = (aurc, e_aurc, prr)
 FUNCTIONS: dict[str, Callable[..., MetricResult]] = {
-    **{"auroc": auroc, "aurc": aurc, "e_aurc": e_aurc, "prr": prr},
-    **{"augrc": augrc, "prr_50": prr_50},
+    "auroc": auroc,
+    "aurc": aurc,
+    "e_aurc": e_aurc,
+    "prr": prr,
+    "augrc": augrc,
+    "prr_50": prr_50,
 }
 
 small_tied_samples = st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=7)
@@ -73,7 +77,7 @@ def test_silent_failures_and_half_rejected_are_expected_over_all_orders(pairs: l
     area, accuracy = (sum(values, Fraction(0)) / len(orders) for values in zip(*sums, strict=True))
     best, mean = curve_sums(sorted(correct, reverse=True))[1], Fraction(sum(correct), len(correct))
     assert augrc(confidence, correct).value == pytest.approx(float(area), abs=1e-13)
-    if len(set(correct)) == 1:
+    if len(set(correct)) == 1 or len(correct) < 4:
         assert np.isnan(prr_50(confidence, correct).value)
     else:
         assert prr_50(confidence, correct).value == pytest.approx(float((accuracy - mean) / (best - mean)), abs=1e-12)
