@@ -14,7 +14,12 @@ from calprobe.cli.common import estimators_option, json_option
 from calprobe.errors import ProbeFormatError, UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from calprobe.cells.cell import Cell
+
+    Names = npt.NDArray[np.str_] | None  # [units]
 
 TABLES = (".csv", ".parquet", ".jsonl")
 USUAL = ("base", "margin", "average_min")
@@ -30,7 +35,7 @@ USUAL = ("base", "margin", "average_min")
 @click.option("--uncertainty", metavar="COLUMN", help="FILE: the column of scores, smaller for surer answers.")
 @click.option("--correct", metavar="COLUMN", help="FILE: the column that says whether an answer is correct.")
 @click.option("--cluster", metavar="COLUMN", help="FILE: the column of what answers depend on each other within.")
-@click.option("--by", metavar="relation|group|COLUMN", help="Also check each relation, question group or value.")
+@click.option("--by", metavar="relation|group", help="Also check each relation, or each group of questions.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the split.")
 @click.option("--out", type=output_file(), metavar="FILE", help="Write the threshold; with --apply the table.")
 @click.option("--apply", "applied", metavar="FILE", help="Decide on the rows of a CSV file by a threshold of --out.")
@@ -80,13 +85,14 @@ def command(
         return
     columns = score, uncertainty, correct, cluster
     options = ThresholdOptions(risk, level, seed)
-    others = {} if on is None else {(cell.set, cell.variant): cell for cell in _cells(on, *columns)}
+    others = {} if on is None else {(pair[0].set, pair[0].variant): pair for pair in _cells(on, *columns)}
     found = []
-    for cell in _cells(path, *columns):
-        other = others.get((cell.set, cell.variant)) if len(others) > 1 else next(iter(others.values()), None)
-        if others and other is None:
+    for cell, names_of_groups in _cells(path, *columns):
+        pair = others.get((cell.set, cell.variant)) if len(others) > 1 else next(iter(others.values()), None)
+        if others and pair is None:
             raise UsageError(f"--on {on}: has no {cell.set} {cell.variant}, which {path} has")
-        groups = None if by is None else _groups(other or cell, by, on or path)
+        other = None if pair is None else pair[0]
+        groups = None if by is None else _groups(*(pair or (cell, names_of_groups)), by, on or path)
         names = estimators or [name for name in USUAL if name in cell.estimators] or list(cell.estimators)
         found += [threshold_of(cell, name, options, other, groups) for name in names]
     if not found:
@@ -101,10 +107,12 @@ def command(
 
 def _cells(
     path: str, score: str | None, uncertainty: str | None, correct: str | None, cluster: str | None
-) -> list[Cell]:
-    """The cells of a run or a table."""
+) -> list[tuple[Cell, Names]]:
+    """The cells of a run or a table, of a run of replies with the group of each answer's question."""
+    import numpy as np
+
     if Path(path).suffix.lower() in TABLES:
-        return [_table(Path(path), score, uncertainty, correct, cluster)]
+        return [(_table(Path(path), score, uncertainty, correct, cluster), None)]
     from calprobe.analysis import AskedOptions, ReportOptions
     from calprobe.cells.asked import read_sets
     from calprobe.cells.opening import asked_runs, of_replies, of_scores, open_scored_runs
@@ -114,9 +122,13 @@ def _cells(
         raise UsageError(f"--score, --uncertainty, --correct and --cluster are of tables; {path} is none")
     runs = open_typed([path])
     if runs.kind == "scored":
-        return [run.cell for run in open_scored_runs(of_scores(runs.runs), ReportOptions())]
+        return [(run.cell, None) for run in open_scored_runs(of_scores(runs.runs), ReportOptions())]
     (asked,) = asked_runs(of_replies(runs.runs))
-    return [opened.cell for read in read_sets(asked, AskedOptions()) for opened in read.cells.values()]
+    cells = [opened for read in read_sets(asked, AskedOptions()) for opened in read.cells.values()]
+    return [
+        (opened.cell, np.array([row.question.group or "none" for row in opened.table.rows], np.str_))
+        for opened in cells
+    ]
 
 
 def _table(path: Path, score: str | None, uncertainty: str | None, correct: str | None, cluster: str | None) -> Cell:
@@ -137,15 +149,15 @@ def _table(path: Path, score: str | None, uncertainty: str | None, correct: str 
     return replace(cell, units=replace(cell.units, clusters=np.array(answers.groups, np.str_)))
 
 
-def _groups(cell: Cell, by: str, where: str) -> dict[str, object]:
+def _groups(cell: Cell, names: Names, by: str, where: str) -> dict[str, npt.NDArray[np.bool_]]:
+    """The units of each relation of a run of scores, or of each group of questions."""
     import numpy as np
 
-    if by not in ("relation", "group"):
-        raise UsageError("--by: give relation or group")
-    names = cell.units.group
-    if len(np.unique(names)) < 2:
-        raise UsageError(f"--by {by}: {where} has no {by}s")
-    return {str(name): names == name for name in np.unique(names)}
+    usual = "group" if names is not None else "relation"
+    labels = cell.units.group if names is None else names
+    if by != usual or len(np.unique(labels)) < 2:
+        raise UsageError(f"--by {by}: {where} has none; runs of scores have relation, runs of replies group")
+    return {str(name): labels == name for name in np.unique(labels)}
 
 
 def _apply(applied: str, path: str | None, score: str | None, out: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""`calprobe threshold`: fixed on one half, checked on the other, written, applied; and what it says where none will do."""
+"""`calprobe threshold`: fixed on one half, checked on the other, written and applied, or not found."""
 
 from __future__ import annotations
 

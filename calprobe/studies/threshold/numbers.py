@@ -142,10 +142,11 @@ def threshold_of(
     )
     sureness, correct = target.confidences[estimator].sureness(scale), target.confidences[estimator].correct
 
+    every = _labels(target, np.ones(len(target.units), np.bool_))
+    largest = None if every is None or not len(every) else int(np.unique(every, return_counts=True)[1].max())
+
     def kept(where: npt.NDArray[np.bool_]) -> Kept:
-        clusters, largest = _labels(target, where), None
-        if clusters is not None:
-            largest = int(np.unique(_labels(target, np.ones(len(where), np.bool_)), return_counts=True)[1].max())
+        clusters = _labels(target, where)
         return kept_at(sureness[where], correct[where], fixed.threshold, options.level, clusters, largest)
 
     return CellThreshold(

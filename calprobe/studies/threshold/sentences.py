@@ -30,8 +30,8 @@ def _sentences(cell: CellThreshold) -> Iterator[str]:
     if cell.checked is None:
         unit = "questions or relations" if cell.clustered else "answers"
         yield (
-            f"{name}: no threshold will do. That takes {cell.needed:,} tested {unit} without an error above it, or more; "
-            f"of {counted(tested.answers, 'answer')} tested, {tested.wrong:,} of the {tested.kept:,} surest are wrong."
+            f"{name}: no threshold will do. That takes {cell.needed:,} tested {unit} without an error above it, "
+            f"or more; of {counted(tested.answers, 'answer')} tested, {tested.wrong:,} of the {tested.kept:,} surest are wrong."
         )
         return
     side = "at least" if cell.at_least else "at most"
@@ -61,4 +61,4 @@ def needed_text(risk: float, level: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:.3g}%"
