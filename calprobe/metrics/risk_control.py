@@ -205,8 +205,10 @@ def fix_threshold(
     largest = None if groups is None else int(np.bincount(groups.of).max(initial=1))
     in_pilot = (np.random.default_rng(seed).permutation(number) < number // PILOT)[units]
     tested = None if groups is None else Clusters(groups.of[~in_pilot], groups.number)
+    # In units of clusters: many answers of a few clusters prove little.
+    times = (~in_pilot).sum() / max(1, in_pilot.sum()) * number / max(1, len(values))
     found, strictest = None, None
-    for threshold in _sequence(values[in_pilot], (~in_pilot).sum() / max(1, in_pilot.sum()), risk, level):
+    for threshold in _sequence(values[in_pilot], times, risk, level):
         kept = _kept(values[~in_pilot], right[~in_pilot], threshold, level, tested, largest)
         strictest = strictest or FixedThreshold(math.inf, kept, threshold)
         if kept.upper > risk:
@@ -217,7 +219,7 @@ def fix_threshold(
 
 
 def _sequence(pilot: Floats, times: float, risk: float, level: float) -> list[float]:
-    """Thresholds from the strictest on, at confidences of the pilot; `times` as many answers are tested."""
+    """Thresholds from the strictest on, at confidences of the pilot; `times` as many independent ones are tested."""
     descending = np.sort(pilot[~np.isnan(pilot)])[::-1]
     if not len(descending):
         return []

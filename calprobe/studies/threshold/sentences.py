@@ -31,8 +31,8 @@ def _sentences(cell: CellThreshold) -> Iterator[str]:
         unit = "questions or relations" if cell.clustered else "answers"
         yield (
             f"{name}: no threshold will do. That takes {cell.needed:,} tested {unit} without an error above it, "
-            f"or more; of {counted(tested.answers, 'answer')} tested, {tested.wrong:,} of the {tested.kept:,} surest are "
-            "wrong."
+            f"or more; of {counted(tested.answers, 'answer')} tested, {tested.wrong:,} of the {tested.kept:,} "
+            "surest are wrong."
         )
         return
     side = "at least" if cell.at_least else "at most"
