@@ -186,7 +186,11 @@ class CellReport:
             **(
                 {}
                 if self.slices is None
-                else {"slices": self.slices.to_json(), "covariate": self.slices.covariate_json()}
+                else {
+                    "slices": self.slices.to_json(),
+                    "slice_averages": {name: part.to_json() for name, part in self.slices.averages.items()},
+                    "covariate": self.slices.covariate_json(),
+                }
             ),
         }
 
