@@ -235,8 +235,9 @@ def _choice(arguments: Typed) -> ReportChoice:
     for name in arguments.tables or ():
         if name not in (*TABLES, ALL):
             raise UsageError(f"--tables: {no_such(name, (*TABLES, ALL))}")
-    every = ALL in (arguments.tables or ()) or arguments.by_domain
-    return ReportChoice(tables=None if every else arguments.tables, at_a_glance=arguments.tables is None and not every)
+    asked_for = (arguments.tables, arguments.estimators, arguments.metrics, arguments.margin, arguments.templates)
+    first_look = not arguments.by_domain and all(value is None for value in asked_for)
+    return ReportChoice(tables=None if ALL in (arguments.tables or ()) else arguments.tables, at_a_glance=first_look)
 
 
 def _options(arguments: Typed, runs: TypedRuns) -> CompareOptions:

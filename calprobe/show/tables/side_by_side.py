@@ -9,16 +9,18 @@ from typing import TypeVar
 
 from calprobe.measures.compare_results import Contrast, Corrected
 from calprobe.measures.number_text import short, short_signed
+from calprobe.messages import counted
 from calprobe.metrics import Estimate, Metric
 from calprobe.show.compare_prose import CORRECTED, TOO_FEW, correction_notes
 from calprobe.show.tables.layout import UNRANKED, Layout, Numbers, quantity
-from calprobe.show.tables.shorter import others_named
+from calprobe.show.tables.shorter import FEW, others_named
 from calprobe.show.tables.types import Cell, Row, Table
 from calprobe.show.verdict import decimals_of
 
 Run = TypeVar("Run")
 ERRORS = ("ace", "ece")  # the metrics that say which side is better calibrated
-MOST_ROWS, MOST_PAIRS = 20, 6  # of the table and of the verdict, on one screen
+MOST_ROWS, MOST_PAIRS = 12, 6  # of the table, on one screen
+TOLD = 3  # pairs in words
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,9 @@ def comparison_at_a_glance(
         tables: all that there are, which the last sentence names.
     """
     several = len(pairs) > 1
-    lines = [line for pair in pairs[:MOST_PAIRS] for line in _told(pair, comparison, several=several)]
-    if len(pairs) > MOST_PAIRS:
-        lines.append(f"{len(pairs) - MOST_PAIRS} more pairs below.")
+    lines = [line for pair in pairs[:TOLD] for line in _told(pair, comparison, several=several)]
+    if len(pairs) > TOLD:
+        lines.append(f"{counted(len(pairs) - TOLD, 'more pair')} below.")
     verdict = Table("", "verdict", "", (), (), heading=(*heading, *lines), **UNRANKED)
     shown = _numbers(comparison, pairs)
     more = Table("", "more", "", (), (), notes=(*_corrected_by(comparison), *others_named([shown], tables)), **UNRANKED)
@@ -77,9 +79,8 @@ def verdict_on(pair: Sides, comparison: Corrected) -> tuple[str, ...]:
         text = _outcome(contrasts, titles.get(metric), pair)
         if metric == "accuracy":
             of = f" of {name}" if name else ""
-            sentences.append(
-                f"{pair.accuracy[:1].upper()}{pair.accuracy[1:]}{of}: {text}; {_difference(contrasts, comparison, pair)}."
-            )
+            title = pair.accuracy[:1].upper() + pair.accuracy[1:]
+            sentences.append(f"{title}{of}: {text}; {_difference(contrasts, comparison, pair)}.")
         elif metric in ERRORS:
             of = f" of {name}" if name else ""
             sentences.append(f"{metric.upper()}{of}: {text}; {_difference(contrasts, comparison, pair)}.")
@@ -147,17 +148,19 @@ def _numbers(comparison: Corrected, pairs: Sequence[Sides]) -> Table:
     """A row a number: of one cell with interval and p-values, of several cells the means."""
     titles = {metric.name: metric.title for metric in comparison.metrics}
     rows: list[Numbers] = []
-    for pair in pairs:
-        for (name, metric), contrasts in pair.numbers().items():
+    most = MOST_ROWS if len(pairs) == 1 else max(2, MOST_ROWS // len(pairs))
+    for pair in pairs[:MOST_PAIRS]:
+        numbers = pair.numbers().items()
+        first = sorted(numbers, key=lambda number: number[0][1] not in ("accuracy", *ERRORS))[:most]
+        for (name, metric), contrasts in (number for number in numbers if number in first):
             title = pair.accuracy if metric == "accuracy" else titles.get(metric, metric)
             label = f"{name} {title}".strip()
             group = f"A {pair.first}, B {pair.second}" if len(pairs) > 1 else ""
             rows.append(_row(Row(label, group=group), contrasts))
     means = any(len(contrasts) > 1 for pair in pairs for contrasts in pair.numbers().values())
-    notes = []
-    if len(rows) > MOST_ROWS:
-        notes.append(f"The first {MOST_ROWS} of {len(rows)} numbers.")
-        rows = rows[:MOST_ROWS]
+    notes = [f"The first {MOST_PAIRS} of {len(pairs)} pairs."] if len(pairs) > MOST_PAIRS else []
+    if len(rows) < sum(len(pair.numbers()) for pair in pairs[:MOST_PAIRS]):
+        notes.append("Accuracy and calibration errors first; the table differences has all numbers.")
     layout = Layout[Numbers](
         f"Differences{f', mean over {pairs[0].of}' if means else ''}",
         "glance-differences",
@@ -173,7 +176,7 @@ def _numbers(comparison: Corrected, pairs: Sequence[Sides]) -> Table:
         more=UNRANKED,
     )
     table = layout.table(rows, *notes)
-    few = len(rows) <= MOST_ROWS // 2 and not means
+    few = len(rows) <= FEW and not means
     return replace(table, decimals=decimals_of(max((pair.n for pair in pairs), default=0)), intervals=few)
 
 

@@ -9,7 +9,7 @@ from calprobe.metrics import Metric
 from calprobe.metrics.error_shown import chance_shown, columns_shown
 from calprobe.show.prose import sentence
 from calprobe.show.tables.layout import UNRANKED, Layout, cells, metrics, where
-from calprobe.show.tables.shorter import at_a_glance, others_named
+from calprobe.show.tables.shorter import FEW, at_a_glance, others_named
 from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered
 from calprobe.show.tables.types import Row, Table
 from calprobe.show.verdict import decimals_of
@@ -23,7 +23,8 @@ from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.asked.run_verdict import MOST, verdict
 from calprobe.studies.stated.stated_cells import AS_SAID
 
-MOST_ROWS = 14  # of all runs together, on one screen
+MANY_RUNS = 4
+MOST_ROWS = 8  # of all runs together, on one screen
 # Of a disclosure what a reader of these numbers has to know at once.
 AT_ONCE = ON_TERMINALS - {"answers", "tokens", "asked by", "model"}
 # The tables that a study is about, in place of those of any run.
@@ -40,19 +41,16 @@ def tables_at_a_glance(report: AskedReport, tables: Sequence[Table], wanted: Seq
     """
     if not any(run.sets for run in report.runs):
         return tuple(tables)
-    most = max(1, MOST // len(report.runs))
-    heads = [
-        Table(
-            "", "verdict", "", (), (), heading=(*heading(run), *verdict(run, most)), keys={"run": run.label}, **UNRANKED
-        )
-        for run in report.runs
-    ]
+    most = MOST if len(report.runs) == 1 else 1
+    told = len(report.runs) <= MANY_RUNS  # of more runs, tables alone tell the numbers
+    lines = [line for run in report.runs for line in (*heading(run), *(verdict(run, most) if told else ()))]
+    head = Table("", "verdict", "", (), (), heading=tuple(lines), keys={"run": report.runs[0].label}, **UNRANKED)
     shown = (_of_study(report, tables) if len(report.runs) == 1 else []) or [*_answers(report), _confidences(report)]
     shown += [table for table in tables if table.kind in wanted and table not in shown]
     shown = [replace(table, heading=(), notes=_needed(table), fine_print=()) for table in shown if table.rows]
     notes = tuple(dict.fromkeys(note for run in report.runs for note in _disclosed(run)))
     last = Table("", "more", "", (), (), notes=(*notes, *others_named(shown, tables)), **UNRANKED)
-    return (*heads, *shown, last)
+    return (head, *shown, last)
 
 
 def compared_at_a_glance(comparison: AskedComparison, tables: Sequence[Table]) -> tuple[Table, ...]:
@@ -84,7 +82,9 @@ def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:
         if table.kind in kinds:
             first.setdefault((table.kind, table.keys.get("run", "")), table)
     digits = decimals_of(max(of_set.questions for run in report.runs for of_set in run.sets.values()))
-    return [at_a_glance(_as_said(table), digits) for table in first.values()]
+    shorter = [at_a_glance(_as_said(table), digits) for table in first.values()]
+    few = sum(len(table.rows) for table in shorter) <= FEW
+    return [replace(table, intervals=few) for table in shorter]
 
 
 def _as_said(table: Table) -> Table:
@@ -105,6 +105,8 @@ def _answers(report: AskedReport) -> Iterator[Table]:
         table = OF_VARIANTS.of_rows(answered(of_set), *[f"Warning: {warning}."] * bool(warning))
         yield at_a_glance(table, decimals_of(of_set.questions))
         return
+    if len(sets) == len(report.runs) <= MANY_RUNS:
+        return  # the verdict on each run has its accuracy
     rows = [
         (Row(name, group=run.label if len(report.runs) > 1 else ""), overall)
         for run, name in sets

@@ -9,7 +9,7 @@ from calprobe.cells.asked_extent import state_of
 from calprobe.cells.run_facts import RunFacts
 from calprobe.show.prose import state
 from calprobe.show.tables.layout import UNRANKED
-from calprobe.show.tables.shorter import at_a_glance, others_named
+from calprobe.show.tables.shorter import others_named
 from calprobe.show.tables.side_by_side import Sides, differences_told
 from calprobe.show.tables.types import Table
 from calprobe.show.verdict import decimals_of
@@ -31,7 +31,17 @@ def ways_at_a_glance(ways: FourWays, tables: Sequence[Table]) -> tuple[Table, ..
         lines.append(f"{named}: {differences_told(sides, ways)}")
     verdict = Table("", "verdict", "", (), (), heading=tuple(lines), **UNRANKED)
     shown = [
-        replace(at_a_glance(table, digits), heading=(), lead=(), notes=(), fine_print=(), general=(), intervals=False)
+        replace(
+            table,
+            decimals=digits,
+            heading=(),
+            lead=(),
+            notes=(),
+            fine_print=(),
+            general=(),
+            intervals=False,
+            directions=False,
+        )
         for table in tables
         if table.kind in SHOWN
     ]
