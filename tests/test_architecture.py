@@ -333,7 +333,8 @@ CONTRACT = {
         " --label"
     ),
     "threshold": (
-        "RUN FILE --risk --level --on --estimator --score --uncertainty --correct --cluster --by --seed --out --apply --json"
+        "RUN FILE --risk --level --on --estimator --score --uncertainty --correct --cluster --by --seed --out --apply"
+        " --json"
     ),
     "export": (
         "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings hub-card hub-dataset --out"
