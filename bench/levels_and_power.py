@@ -8,13 +8,16 @@ Prints Markdown tables (docs/methods/intervals-and-tests.md says what they show)
     python bench/levels_and_power.py bands
     python bench/levels_and_power.py equivalence
     python bench/levels_and_power.py within
+    python bench/levels_and_power.py thresholds --instances 600 --trials 2000
 
 tests: how often each p-value of perfect calibration is below 0.05, in a calibrated world (the level) and in others (the
 power). relations: the same where models are calibrated over all relations, but not within each one, by instances and by
 relations. intervals: how often 95 % intervals cover the value of a sample of a million. bands: how often the band of an
 accuracy-rejection curve holds the whole curve. equivalence: how often two models are called equal within a margin.
 within: slope of mean confidence on the stated percentage, differences of seven markers from the plain statement under
-max-T, and the standard deviation of accuracy over templates.
+max-T, and the standard deviation of accuracy over templates. thresholds: how often more than a fifth of what lies above
+a threshold is wrong, promised at 95 %, with the 95 % interval of that share, and the mean coverage; the same of the
+largest coverage whose observed risk is low enough, which promises nothing.
 """
 
 from __future__ import annotations
@@ -39,8 +42,11 @@ from calprobe.metrics import (
     max_t,
     mean_draws,
     paired_draws,
+    wilson_interval,
 )
+from calprobe.metrics.risk_control import fix_threshold
 from calprobe.metrics.sample import sort_instances
+from calprobe.metrics.target_coverage import coverage_at_accuracy
 
 sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
 from harness.trials import BELOW, Trials, named, print_head, print_shares, print_table
@@ -260,6 +266,46 @@ def _markers(
     ]
 
 
+RISK, ALIKE = 0.2, 5  # the risk that is allowed, and the samples of a question, which are all right or all wrong
+SELECTIVE: dict[str, tuple[Callable[[Floats], Floats], int, int]] = {  # chance to be right, different values, samples
+    "calibrated": (lambda f: f, 0, 1),
+    "overconfident": (lambda f: 0.9 * f, 0, 1),
+    "underconfident": (np.sqrt, 0, 1),
+    "discrete, ten values": (lambda f: 0.9 * f, 10, 1),
+    "useless, just too often wrong": (lambda f: 0 * f + 1 - RISK - 1e-9, 0, 1),
+    "calibrated, five samples alike": (lambda f: f, 0, ALIKE),
+    "useless, five samples alike": (lambda f: 0 * f + 1 - RISK - 1e-9, 0, ALIKE),
+}
+
+
+def print_thresholds(trials: Trials) -> None:
+    """How often a promise of risk is broken, by how a threshold was found."""
+    print_head("world", "broken", "coverage", "union bound: broken", "coverage", "no bound: broken", "coverage")
+    for place, (name, (right, values, samples)) in enumerate(SELECTIVE.items()):
+        grid = np.arange(1, values + 1) / values if values else np.linspace(0, 1, 2001)
+        chance = right(grid)
+        broken, coverage = np.zeros((trials.number, 3)), np.zeros((trials.number, 3))
+        for trial in range(trials.number):
+            rng = np.random.default_rng([49, place, trial])
+            question = np.repeat(np.arange(trials.instances // samples), samples)
+            level = rng.random(question.max() + 1)
+            level = np.ceil(level * values) / values if values else level
+            confidence, correct = level[question], (rng.random(len(level)) < right(level))[question]
+            clusters = question if samples > 1 else None
+            searched = coverage_at_accuracy(confidence, correct, 1 - RISK)
+            fixed = fix_threshold(confidence, correct, RISK, clusters=clusters, seed=trial).threshold
+            for way, threshold in enumerate((fixed, searched.guaranteed.threshold, searched.observed.threshold)):
+                above = grid >= threshold
+                coverage[trial, way] = above.mean()
+                broken[trial, way] = above.any() and 1 - chance[above].mean() > RISK
+        cells = []
+        for way in range(3):
+            ends = [float(end[0]) for end in wilson_interval([broken[:, way].sum()], [trials.number])]
+            share = 100 * broken[:, way].mean()
+            cells += [f"{share:.1f} ({100 * ends[0]:.1f}-{100 * ends[1]:.1f})", f"{100 * coverage[:, way].mean():.0f}"]
+        print(f"| {name} |", " | ".join(cells), "|", flush=True)
+
+
 TABLES = {
     "tests": print_tests,
     "relations": print_relations,
@@ -267,6 +313,7 @@ TABLES = {
     "bands": print_bands,
     "equivalence": print_equivalence,
     "within": print_within,
+    "thresholds": print_thresholds,
 }
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions as AskedOptions
     from calprobe.analysis import FourWaysOptions as FourWaysOptions
     from calprobe.analysis import ReportOptions as ReportOptions
+    from calprobe.analysis import Threshold as Threshold
     from calprobe.analysis import answers as answers
     from calprobe.analysis import asked_confidences as asked_confidences
     from calprobe.analysis import compare_ways as compare_ways
@@ -48,6 +49,7 @@ _HOME = {
     "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
     "SweepOptions": "calprobe.sweep",
+    "Threshold": "calprobe.analysis",
     "answers": "calprobe.analysis",
     "asked_confidences": "calprobe.analysis",
     "ask": "calprobe.asking",
@@ -74,6 +76,7 @@ __all__ = [
     "ReportOptions",
     "ScoreOptions",
     "SweepOptions",
+    "Threshold",
     "__version__",
     "answers",
     "ask",

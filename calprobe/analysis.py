@@ -29,6 +29,7 @@ from calprobe.studies.scored.answers import Answer, Shown, ShowOptions
 from calprobe.studies.scored.averages import Average, averages, reduction_averages
 from calprobe.studies.scored.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
 from calprobe.studies.scored.results import EstimatorReport, Report, RunReport
+from calprobe.studies.threshold.threshold_file import Threshold
 
 __all__ = [
     "Answer",
@@ -57,6 +58,7 @@ __all__ = [
     "Shown",
     "Slice",
     "SliceOptions",
+    "Threshold",
     "accuracy_ace",
     "accuracy_rejection",
     "answer_option_curve",

@@ -332,6 +332,10 @@ CONTRACT = {
         " --compat --bins --bootstrap --cluster --seed --out --accuracy --variants --overlay --look width title style"
         " --label"
     ),
+    "threshold": (
+        "RUN FILE --risk --level --on --estimator --score --uncertainty --correct --cluster --by --seed --out --apply"
+        " --json"
+    ),
     "export": (
         "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings hub-card hub-dataset --out"
         " --source"

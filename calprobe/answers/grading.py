@@ -21,6 +21,7 @@ from calprobe.questions import Question, QuestionKind
 TOLERANCE = 0.01  # share of the right number by which a rounded one may differ
 EXACTLY = 1e-9  # the same of numbers that are equal, for the last bits of floats
 ROUGE_THRESHOLD = 0.3  # of semantic entropy (Kuhn et al. 2023)
+SENTENCE = 3  # words by which a sentence is longer than every accepted text, at least
 # Who decides: names of rules in grades, beside those of graders.
 ABSTENTION, JUDGE, IMPORTED, UNREAD, UNDECIDED = "abstention", "judge", "imported", "unread", "undecided"
 _WITHOUT_APOSTROPHE = re.compile(r"\b(is|was|are|were|does|do|did|would|could|ca|wo)nt\b")  # of comparable texts
@@ -38,6 +39,7 @@ class Grade:
     score: float | None = None  # ROUGE-L, or the judge's probability of yes; None: the rule has none
     abstained: bool = False  # the reply says that the model does not know
     contains: bool = False  # wrong by exact matching, and an accepted text stands in the answer
+    sentence: bool = False  # wrong by exact matching, and longer by words than a short answer would be
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,13 @@ class GradeRules:
         return question.accepted if self.target == "all" else question.accepted[:1]
 
 
-def grade(reading: Reading, question: Question, grader: str | None = None, rules: GradeRules | None = None) -> Grade:
+def grade(
+    reading: Reading,
+    question: Question,
+    grader: str | None = None,
+    rules: GradeRules | None = None,
+    whole: str | None = None,
+) -> Grade:
     """Whether the reading is the question's right answer. What was not read is not right.
 
     The answer to an open question is right if it is an accepted text (`exact`); if not, a reply that says it does not
@@ -76,11 +84,14 @@ def grade(reading: Reading, question: Question, grader: str | None = None, rules
         question: with its right answer.
         grader: a name in `GRADERS`; None: `label` of a choice, `number` of a number, that of the rules of a short text.
         rules: of open questions; None: exact, all accepted texts.
+        whole: the reply that the reading is of, for `includes`; None: what was read stands for it.
     Raises:
         UsageError: no such grader, or it does not grade questions of this kind.
 
-    >>> grade(Reading("the  Eiffel tower", "ok", "first_line"), Question("1", "?", "open", accepted=("Eiffel Tower",)))
-    Grade(correct=True, rule='exact', matched='Eiffel Tower', score=None, abstained=False, contains=False)
+    >>> tower = Question("1", "?", "open", accepted=("Eiffel Tower",))
+    >>> found = grade(Reading("the  Eiffel tower", "ok", "first_line"), tower)
+    >>> found.correct, found.rule, found.matched
+    (True, 'exact', 'Eiffel Tower')
     """
     rules = rules or DEFAULT_RULES
     name = grader or {"choice": "label", "number": "number", "open": rules.grader}[question.kind]
@@ -97,14 +108,21 @@ def grade(reading: Reading, question: Question, grader: str | None = None, rules
             return exact
         if abstains(str(reading.value)):
             return Grade(correct=False, rule=ABSTENTION, abstained=True)
+    if name == "includes" and whole is not None:
+        return judge(replace(reading, value=whole), question, rules)
     return with_contained(judge(reading, question, rules), reading, question)
 
 
 def with_contained(own: Grade, reading: Reading, question: Question) -> Grade:
-    """The grade, and whether the answer contains an accepted text where exact matching calls it wrong."""
+    """The grade; of what exact matching calls wrong, whether an accepted text stands in it, and if it is a sentence."""
     if own.correct or own.rule != "exact" or reading.value is None:
         return own
-    return replace(own, contains=_contains(reading, question, DEFAULT_RULES).correct)
+    n_words = max((len(accepted.split()) for accepted in question.accepted), default=0)
+    return replace(
+        own,
+        contains=_contains(reading, question, DEFAULT_RULES).correct,
+        sentence=len(str(reading.value).split()) >= n_words + SENTENCE,
+    )
 
 
 def _label(reading: Reading, question: Question, rules: GradeRules) -> Grade:
@@ -124,6 +142,17 @@ def _contains(reading: Reading, question: Question, rules: GradeRules) -> Grade:
     text = f" {_WITHOUT_APOSTROPHE.sub(_with_not, comparable(str(reading.value)))} "
     held = [accepted for accepted in rules.accepted(question) if _is_affirmed(text, comparable(accepted))]
     return Grade(bool(held), "contains", max(held, key=len, default=""))
+
+
+def _includes(reading: Reading, question: Question, rules: GradeRules) -> Grade:
+    """An accepted text stands in the text as complete words, whatever is said of it; the longest is named.
+
+    inspect_ai's `includes()` is the same with lower case alone and within words, too: there, Jerome has Rome in it.
+    """
+    text = f" {comparable(str(reading.value))} "
+    forms = {accepted: comparable(accepted) for accepted in rules.accepted(question)}
+    held = [accepted for accepted, form in forms.items() if form and f" {form} " in text]
+    return Grade(bool(held), "includes", max(held, key=len, default=""))
 
 
 def _with_not(match: re.Match[str]) -> str:
@@ -202,6 +231,7 @@ GRADERS: Mapping[str, tuple[QuestionKind, Callable[[Reading, Question, GradeRule
     "label": ("choice", _label),
     "exact": ("open", _exact),
     "contains": ("open", _contains),
+    "includes": ("open", _includes),
     "rouge": ("open", _rouge),
     "number": ("number", _number),
 }

@@ -343,7 +343,7 @@ def _asked_set(source: Questions, prompts: PromptSet, options: AskOptions, chose
             questions, shots=labelled(replace(questions, shots=_enough(examples, n_shots)), prompts.labels).shots
         )
     return (
-        replace(questions, shots=draw_shots(questions, n_shots, options.seed or 0))
+        replace(questions, shots=draw_shots(questions, n_shots, options.seed or 0, chosen.shots_by))
         if n_shots
         else replace(questions, shots=())
     )

@@ -301,9 +301,9 @@ def _is_int(value: object) -> bool:
 
 def _other_questions(study: Study, chosen: QuestionOptions) -> Iterator[tuple[str, object]]:
     """The options that choose other questions than the study has."""
-    for name in ("split", "limit", "draw", "draw_rule", "groups", "shots_from"):
+    for name in ("split", "limit", "draw", "draw_rule", "groups", "shots_from", "shots_by"):
         value = getattr(chosen, name)
-        if value not in (None, (), getattr(study, name, None)):
+        if value not in (None, (), "any", getattr(study, name, None)):
             yield name, value
 
 

@@ -17,7 +17,7 @@ from calprobe.prompts import PromptSet, Stated, Variant, fill, form_of
 from calprobe.prompts.fields import reply_schema
 from calprobe.prompts.placeholders import placeholders_of, replace_placeholders
 from calprobe.questions import Question, QuestionSet, balanced, turned
-from calprobe.questions.examples import of_each_kind
+from calprobe.questions.examples import shown_to
 from calprobe.runs.asked_questions import question_hash
 from calprobe.runs.asked_records import ParaphraseRecord
 from calprobe.runs.reply_records import AskedPiece
@@ -83,7 +83,9 @@ class Plan:
 
     def _examples(self, questions: QuestionSet, variant: Variant) -> str | None:
         count = max((variant.of(question).shots for question in questions.questions), default=0)
-        hashes = [question_hash(shot) for shot in of_each_kind(questions.shots, count)]
+        of_each = {(question.kind, question.group): question for question in questions.questions}
+        shown = {id(shot) for own in of_each.values() for shot in shown_to(own, questions.shots, count)}
+        hashes = [question_hash(shot) for shot in questions.shots if id(shot) in shown]
         return sha256_of([self.prompts.separator, hashes])[:16] if count else None
 
     @property

@@ -27,6 +27,7 @@ class AskedExtent:
     missing: Mapping[str, Mapping[str, Mapping[str, int]]]  # requests by set, variant and stage, without zeros
     limited: tuple[QuestionSetRecord, ...] = ()  # sets that were asked in part, by request
     held_back: int = 0  # questions that are not asked, since they serve as examples
+    left_out: int = 0  # rows of the sets that cannot be asked, most often since they have no right answer
 
     @property
     def partial(self) -> bool:
@@ -42,7 +43,16 @@ class AskedExtent:
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --json` says under `extent`."""
-        names = ("replies", "of_replies", "questions", "of_questions", "held_back", "variants", "of_variants")
+        names = (
+            "replies",
+            "of_replies",
+            "questions",
+            "of_questions",
+            "held_back",
+            "left_out",
+            "variants",
+            "of_variants",
+        )
         return {name: getattr(self, name) for name in names}
 
 
@@ -60,7 +70,11 @@ def state_of(extent: AskedExtent | None) -> str:
         clauses = [COMPLETE + (f" but for {counted(extent.held_back, 'question')}" if extent.held_back else "")]
     elif extent.held_back:
         clauses.append(counted(extent.held_back, "question"))
-    return "; ".join(clauses) + (" held back as examples" if extent.held_back else "")
+    if extent.held_back:
+        clauses[-1] += " held back as examples"
+    if extent.left_out:
+        clauses.append(f"{counted(extent.left_out, 'row')} without a right answer left out")
+    return "; ".join(clauses)
 
 
 def limited_json(extent: AskedExtent | None) -> dict[str, Any] | None:
@@ -100,6 +114,7 @@ def extent_of(run: AskedRun) -> AskedExtent:
         missing=by_cell,
         limited=tuple(record for record in run.set_records if record.is_limited),
         held_back=sum(record.held_back for record in run.set_records),
+        left_out=sum(record.left_out for record in run.set_records),
     )
 
 

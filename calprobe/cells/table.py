@@ -24,13 +24,23 @@ CONFIDENCE = Estimator("", "a confidence, as the table gives it", "given", _give
 SCORE = Estimator("", "the rank of a score among those of the table", "given", _given, scale="order")
 
 
-def table_cell(answers: ScoredAnswers, label: str, is_uncertainty: Callable[[str], bool] = lambda _: False) -> Cell:
+UNCERTAINTY = Estimator("", "an uncertainty, as the table gives it", "given", _given, scale="uncertainty")
+
+
+def table_cell(
+    answers: ScoredAnswers,
+    label: str,
+    is_uncertainty: Callable[[str], bool] = lambda _: False,
+    *,
+    raw: bool = False,
+) -> Cell:
     """The cell of a table. Scores in [0, 1] are confidences as they stand; of others the ranks are.
 
     Args:
         answers: scores by name, and correctness.
         label: the table's name.
         is_uncertainty: whether larger values of the score of a name are less sure.
+        raw: keep scores as they stand in place of ranks, for thresholds that other tables share.
     Raises:
         ValueError: NaN, arrays of different lengths, or correctness other than 0 and 1.
     """
@@ -42,7 +52,9 @@ def table_cell(answers: ScoredAnswers, label: str, is_uncertainty: Callable[[str
         uncertainty = is_uncertainty(name)
         is_confidence = not uncertainty and bool(((values >= 0) & (values <= 1)).all())
         estimators[name] = replace(CONFIDENCE if is_confidence else SCORE, name=name)
-        confidence = values if is_confidence else ordinal_confidence(values, uncertainty=uncertainty)
+        if raw and uncertainty:
+            estimators[name] = replace(UNCERTAINTY, name=name)
+        confidence = values if is_confidence or raw else ordinal_confidence(values, uncertainty=uncertainty)
         correct = check_correct(answers.correct, len(values)) == 1
         confidences[name] = Confidence(nowhere, confidence, correct, why=status)
     units = Units(np.full(n_rows, ""), np.arange(n_rows), np.zeros(n_rows, np.int64), None)

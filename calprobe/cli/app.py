@@ -29,6 +29,7 @@ COMMANDS = {
     "show": "show",
     "compare": "compare",
     "curve": "curve",
+    "threshold": "threshold",
     "export": "export",
     "import": "import_",
     "merge": "merge",

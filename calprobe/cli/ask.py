@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,7 +86,10 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
 )
 @heading(Group.QUESTIONS)
 @each_once_option(
-    "--questions", required=True, metavar="NAME|FILE.jsonl,..", help="Question sets by name, and files of one's own."
+    "--questions",
+    required=True,
+    metavar="NAME|FILE|hf:ID,..",
+    help="Question sets by name, files of one's own, and data sets of the hub.",
 )
 @option(
     "--paraphrases",
@@ -124,8 +128,12 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     help="Prompts as plain text, without the chat template: for base models.  [default: the variant's]",
 )
 @option("--shots", type=int, metavar="N", help="Examples in variants that have some.  [default: the variant's]")
+@option("--shots-from", metavar="NAME|FILE", help="Examples from these questions.  [default: the set's other split]")
 @option(
-    "--shots-from", metavar="FILE.jsonl", help="Examples from this question file.  [default: the set's other split]"
+    "--shots-by",
+    type=click.Choice(["any", "group"]),
+    help="The same examples for all questions of a kind, or examples of the question's own group (subject), where it "
+    "has enough.  [default: any]",
 )
 @heading(Group.COLLECTED)
 @list_option(
@@ -275,6 +283,7 @@ def command(model: str, out: Path | None, dry_run: bool, as_json: bool, quiet: b
     options = asking_options(given, quiet=quiet)
     questions = list(given["questions"])
     chosen = chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"])
+    chosen = replace(chosen, shots_by=given["shots_by"] or "any")
     if dry_run:
         found = preview(model, questions, out, options, question_options=chosen, backend_options=backend)
         print_result(dumped(found.to_json()) if as_json else printable(ask_preview_text(found)))

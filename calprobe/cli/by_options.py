@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from calprobe.measures.covariates import Covariate
 
 MOST_GROUPS = 100
-_GROUP = "group"  # of questions
+# Properties that the questions of asked runs have by themselves; subject is what MMLU calls its groups.
+_OF_QUESTIONS = ("group", "subject", "kind")
 
 by_option = option(
     "--by",
     kinds=("scored", "asked"),
     group=Group.WHAT,
-    metavar="|".join((*get_args(SliceKind), _GROUP, "FILE[:COLUMN]")),
+    metavar="|".join((*get_args(SliceKind), "group", "kind", "FILE[:COLUMN]")),
     help="Also show accuracy and calibration of each slice: each relation, each domain, 1:1 and N:1 relations, or the "
     "facts or questions by a column of a CSV, JSON lines or Parquet FILE, such as popularity (columns relation and "
     "instance, subject, or question say what a row is of). Of asked runs by the group of each "
-    "question, such as MMLU's subjects, or by a FILE.",
+    "question, such as MMLU's subjects (subject says the same), by its kind, or by a FILE, with macro and micro "
+    "averages.",
 )
 by_groups_option = option(
     "--by-groups",
@@ -54,8 +56,8 @@ def sliced_by(by: str | None, groups: int | None) -> SliceKind | Covariate | Non
                 f"--by-groups cuts numbers; {covariate.name} of {covariate.file} has categories, leave it out"
             )
         return covariate
-    if by == _GROUP:
-        raise UsageError("--by group is of runs of replies; runs of scores have --by relation and --by domain")
+    if by in _OF_QUESTIONS:
+        raise UsageError(f"--by {by} is of runs of replies; runs of scores have --by relation and --by domain")
     if by not in get_args(SliceKind):
         raise UsageError(f"--by: {no_such(by, get_args(SliceKind))}, or a file FILE.csv:COLUMN")
     if groups is not None:
@@ -68,14 +70,14 @@ def covariate_of(by: str | None, groups: int | None) -> Covariate | None:
 
     Raises as `sliced_by`, and for relations and such.
     """
-    if by == _GROUP:
-        from calprobe.measures.covariates import QUESTION_GROUP
+    if by in _OF_QUESTIONS:
+        from calprobe.measures.covariates import QUESTION_GROUP, QUESTION_KIND
 
         if groups is not None:
             raise UsageError(f"--by-groups cuts numbers of a file; --by {by} has none, leave it out")
-        return QUESTION_GROUP
+        return QUESTION_KIND if by == "kind" else QUESTION_GROUP
     slicing = sliced_by(by, groups)
     if isinstance(slicing, str):
-        choices = "for runs of replies there are --by group and --by FILE:COLUMN"
+        choices = "for runs of replies there are --by group, --by kind and --by FILE:COLUMN"
         raise UsageError(f"--by {slicing} is of runs of scores; {choices}")
     return slicing

@@ -19,13 +19,18 @@ from calprobe.cli.output import at_path, html_option, print_presentation, write_
 from calprobe.cli.reply_options import readers_option, variant_pairs, window_option
 from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError
+from calprobe.messages import no_such
 from calprobe.words import Correction
 
 if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions, CompareOptions, ReportOptions
     from calprobe.measures.options import Pair
-    from calprobe.presentation.presentation import Presentation
+    from calprobe.presentation.presentation import Presentation, ReportChoice
     from calprobe.show.plots import Look
+
+
+TABLES = ("differences", "ways", "views", "view-differences", "correlations", "two-by-two", "relations", "facts")
+ALL = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +57,7 @@ class Typed:
     facts: Path | None
     options: ReportOptions
     form: str
+    tables: tuple[str, ...] | None
 
 
 def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
@@ -109,6 +115,12 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
     metavar="NAME,..",
     help="Metrics to compare, by their names in `report --json`: brier, ace, ece, auroc, nll, ..  [default: brier,ace; "
     "of one RUN also accuracy; of replies brier, auroc, and ece where confidences have few values, else ace]",
+)
+@list_option(
+    "--tables",
+    metavar="NAME,..",
+    help=f"Tables to print: {ALL}, or some of {', '.join(TABLES)}; all but differences are of runs of both kinds.  "
+    "[default: on a terminal a verdict and two tables at most, in files all]",
 )
 @report_options(
     results="intervals and p-values",
@@ -185,14 +197,15 @@ def command(**typed: Any) -> None:
 def _of_scores(arguments: Typed, runs: TypedRuns) -> Presentation:
     from calprobe.presentation.present_scores import present_comparison
 
-    return present_comparison(runs.runs, _options(arguments, runs))
+    return present_comparison(runs.runs, _options(arguments, runs), _choice(arguments))
 
 
 def _of_replies(arguments: Typed, runs: TypedRuns) -> Presentation:
     from calprobe.presentation.present_replies import present_asked_comparison
 
     options = _options(arguments, runs)
-    return present_asked_comparison(runs.runs, options, _asked_options(arguments), variant_pairs(arguments.variants))
+    variants = variant_pairs(arguments.variants)
+    return present_asked_comparison(runs.runs, options, _asked_options(arguments), variants, _choice(arguments))
 
 
 def _of_facts(arguments: Typed, runs: TypedRuns) -> Presentation:
@@ -202,7 +215,8 @@ def _of_facts(arguments: Typed, runs: TypedRuns) -> Presentation:
     options = _options(arguments, runs)
     if any(":" in name for name in arguments.variants or ()):
         raise UsageError("--variants: with a run of scores give names of variants, such as direct,steps, no pairs A:B")
-    return present_ways(runs.runs, FourWaysOptions(options, _asked_options(arguments), arguments.variants))
+    of_both = FourWaysOptions(options, _asked_options(arguments), arguments.variants)
+    return present_ways(runs.runs, of_both, _choice(arguments))
 
 
 PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
@@ -210,6 +224,20 @@ PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
     "asked": _of_replies,
     "facts": _of_facts,
 }
+
+
+def _choice(arguments: Typed) -> ReportChoice:
+    """Which tables are printed. Raises UsageError for names that there are not."""
+    from calprobe.presentation.presentation import ReportChoice
+
+    if arguments.tables is not None and arguments.form == "json":
+        raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
+    for name in arguments.tables or ():
+        if name not in (*TABLES, ALL):
+            raise UsageError(f"--tables: {no_such(name, (*TABLES, ALL))}")
+    asked_for = (arguments.tables, arguments.estimators, arguments.metrics, arguments.margin, arguments.templates)
+    first_look = not arguments.by_domain and all(value is None for value in asked_for)
+    return ReportChoice(tables=None if ALL in (arguments.tables or ()) else arguments.tables, at_a_glance=first_look)
 
 
 def _options(arguments: Typed, runs: TypedRuns) -> CompareOptions:

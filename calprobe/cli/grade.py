@@ -34,9 +34,10 @@ _OF_SERVER = ("concurrency", "max_requests")
 @heading(Group.GRADING)
 @option(
     "--grader",
-    metavar="exact|contains|rouge|judge|number",
-    help="exact: is an accepted text; contains: has one in it; rouge: ROUGE-L with one; judge: a model says so; "
-    "number: of numbers.  [default: judge with --judge, else exact and number]",
+    metavar="exact|contains|includes|rouge|judge|number",
+    help="exact: is an accepted text; contains: the answer has one in it; includes: the whole reply has; rouge: "
+    "ROUGE-L with one; judge: a model says so; number: of numbers.  [default: judge with --judge, else exact and "
+    "number]",
 )
 @option(
     "--target",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from calprobe.cli.common import NearestGroup
+from calprobe.cli.question_options import columns_option
 from calprobe.cli.terminal_text import say
 from calprobe.words import ModelKind
 
@@ -158,9 +159,10 @@ def inspect(
     metavar="NAME|FILE.jsonl,..",
     help="Question sets with the right answers.  [default: none, where every line has `correct`]",
 )
+@columns_option
 @click.option("--out", required=True, metavar="RUN", type=click.Path(path_type=Path), help="Run folder, empty or new.")
 @click.option("--model", metavar="NAME", default="unknown", show_default=True, help="Name of the model that replied.")
-def replies(file: Path, questions: str | None, out: Path, model: str) -> None:
+def replies(file: Path, questions: str | None, columns: dict[str, str], out: Path, model: str) -> None:
     """Make a run of the replies in FILE, one a line, so that they can be read, graded and measured.
 
     A line is {"set", "question", "text"} with any of "variant", "paraphrase", "sample", "stage", "tokens", "logprobs",
@@ -172,11 +174,12 @@ def replies(file: Path, questions: str | None, out: Path, model: str) -> None:
     """
     from calprobe.cli.logs import log_to_stderr
     from calprobe.interop.reply_import import import_replies
-    from calprobe.questions import load_questions
+    from calprobe.questions import QuestionOptions, load_questions
 
     log_to_stderr()
     names = [name.strip() for name in (questions or "").split(",") if name.strip()]
-    _say_replies(import_replies(file, out, load_questions(names) if names else (), model))
+    chosen = QuestionOptions(columns=columns)
+    _say_replies(import_replies(file, out, load_questions(names, chosen) if names else (), model))
 
 
 def _refuse(options: Sequence[str], of: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,6 +10,7 @@ import click
 
 from calprobe.cli.arguments import list_option, refuse_typed
 from calprobe.cli.kinds import Group, option
+from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from calprobe.questions import QuestionOptions
@@ -17,6 +19,31 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 AS = ("choice", "open")
 
+# Commas between pairs, of which each begins with a field: names of columns may have commas in them.
+_BETWEEN_PAIRS = re.compile(r",(?=\s*[a-z]+\s*=)")
+
+
+def _columns(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    columns: dict[str, str] = {}
+    for pair in (pair for text in texts for pair in _BETWEEN_PAIRS.split(text)):
+        field, sign, column = (part.strip() for part in pair.partition("="))
+        if not sign:
+            raise UsageError(f"--columns {pair}: give FIELD=COLUMN, such as question=Text,answer=Solution")
+        if field in columns:
+            raise UsageError(f"--columns: {field} is there twice; name one column for it")
+        columns[field] = column
+    return columns
+
+
+columns_option = option(
+    "--columns",
+    group=Group.QUESTIONS,
+    multiple=True,
+    callback=_columns,
+    metavar="FIELD=COLUMN,..",
+    help="Columns of question files and data sets of the hub, where their names are others: question, answer, options "
+    "(options=A+B+C, if each has a column), labels, id, subject (or group), context, unit, kind, paraphrases.",
+)
 # In the order of the help text; each gives the command a parameter of its name, see `chosen_questions`.
 _OPTIONS = (
     option(
@@ -53,6 +80,7 @@ _OPTIONS = (
         metavar="K",
         help="Options of a fact that is asked as choice, 2 to 26.",
     ),
+    columns_option,
     option(
         "--forms",
         group=Group.QUESTIONS,
@@ -105,7 +133,7 @@ def chosen_questions(
     """
     from calprobe.questions import QuestionOptions
 
-    names = ("split", "limit", "draw", "draw_rule", "as_", "n_options", "forms")
+    names = ("split", "limit", "draw", "draw_rule", "as_", "n_options", "forms", "columns")
     chosen = {name: values[name] for name in names}
     groups = tuple(values["groups"] or ())
     return QuestionOptions(**chosen, groups=groups, seed=seed, shots=shots, shots_from=shots_from)

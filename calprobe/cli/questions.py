@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 GROUPS_SHOWN = 20
 LEGEND = """\
 `calprobe fetch NAME` gets a set that is not here. The first split is asked, the last one gives examples for prompts.
-A question set is also a file (FILE.jsonl: docs/how-to/questions.md), a probe (mini, bear, bear-big, a folder in BEAR's
-format), or NAME=PATH: the files of a known set that you have."""
+A question set is also a file (JSON lines, JSON, CSV, TSV or Parquet: docs/how-to/questions.md), any data set of the
+hub (hf:OWNER/NAME:CONFIG), a probe (mini, bear, bear-big, a folder in BEAR's format), or NAME=PATH: the files of a
+known set that you have."""
 
 
 @click.command(short_help="List the question sets, or show the contents of one.")
-@click.argument("questions", required=False, metavar="[NAME|FILE|NAME=PATH]")
+@click.argument("questions", required=False, metavar="[NAME|FILE|hf:ID|NAME=PATH]")
 @question_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of draws and of options.")
 @click.option(
@@ -46,6 +47,7 @@ def command(
     \b
         calprobe questions mmlu --split validation
         calprobe questions mine.jsonl
+        calprobe questions quiz.csv --columns question=Text,options=A+B+C,answer=Solution
         calprobe questions bear --as open
         calprobe questions mmlu --draw 200 --out drawn.jsonl
     """
@@ -158,7 +160,9 @@ def _rule(rule: str, seed: int | None) -> str:
 
 def _origin(loaded: QuestionSet) -> list[str]:
     source = loaded.source
-    hub = f"https://huggingface.co/datasets/{source.repository} at {(source.revision or '')[:12]}"
+    commit = f" at {source.revision[:12]}" if source.revision else ""
+    config = f", configuration {source.config}" if source.config else ""
+    hub = f"https://huggingface.co/datasets/{source.repository}{commit}{config}"
     place = source.path or (hub if source.repository else "calprobe's own probe" if source.probe else "")
     lines = [f"from {place}" + (f", split {source.split}" if source.split else "")]
     if not source.quotable:

@@ -46,7 +46,8 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 )
 @click.option(
     "--correct",
-    required=True,
+    default="correct",
+    show_default=True,
     metavar="COLUMN",
     help="The column that says whether an answer is correct: true or false, yes or no, 1 or 0.",
 )

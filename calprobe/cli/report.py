@@ -43,7 +43,18 @@ if TYPE_CHECKING:
 TABLES = {  # that a report can have, by the kind of runs
     "scored": (*("summary", "models", "averages", "runs", "wording", "intervals", "recalibrated", "slices", "paper"),),
     "asked": (
-        *("answers", "confidence", "uncertainty", "slices", "wording", "budget", "stated", "means", "lengths"),
+        *(
+            "answers",
+            "confidence",
+            "uncertainty",
+            "slices",
+            "wording",
+            "budget",
+            "stated",
+            "faithfulness",
+            "means",
+            "lengths",
+        ),
         *("form", "spread", "shift", "matrix", "across", "paper", "designs", "labels", "hides", "sampled"),
         *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
     ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from calprobe.answers import Grade, Reading, grade, read
 from calprobe.answers.readers import CONCLUDES
+from calprobe.answers.short import first_paragraph
 from calprobe.grading.options import GradeOptions
 from calprobe.questions import Question
 from calprobe.runs import AskedPiece, AskedRun, Reply
@@ -70,8 +71,11 @@ def graded_answers(run: AskedRun, options: GradeOptions) -> Iterator[GradedAnswe
             if reply.finish != "error" and question.kind != "choice" and is_known:
                 reader = answer_readers(piece, question).get(reply.stage, "")
                 if reader != "":
-                    reading = read(reply, question, reader, plain=piece.variant in plain)
-                    yield GradedAnswer(question, reply, reading, grade(reading, question, rules=options.rules))
+                    is_plain = piece.variant in plain
+                    reading = read(reply, question, reader, plain=is_plain)
+                    whole = first_paragraph(reply.text) if is_plain else reply.text
+                    by_rule = grade(reading, question, rules=options.rules, whole=whole)
+                    yield GradedAnswer(question, reply, reading, by_rule)
 
 
 def plain_variants(run: AskedRun) -> frozenset[str]:

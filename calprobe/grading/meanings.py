@@ -35,7 +35,7 @@ from calprobe.runs.meanings import (
     write_pairs,
     write_points,
 )
-from calprobe.runs.stages import ANSWER, FINAL
+from calprobe.runs.stages import ANSWER
 
 if TYPE_CHECKING:
     from calprobe.models import LoadOptions
@@ -105,17 +105,15 @@ def judge_meanings(
 
 
 def different_answers(run: AskedRun) -> Answers:
-    """The different answers to each open question, over all variants, paraphrases and samples; by text."""
+    """The different answers to each open question, over all variants, paraphrases and samples, with greedy ones."""
     answers: dict[tuple[str, str], tuple[Question, set[str]]] = {}
     plain = plain_variants(run)
     for piece, record in run.by_piece.items():
         questions = {question.id: question for question in run.questions[piece.set].questions}
         for reply in record.replies:
             question = questions[reply.question]
-            if reply.stage in (ANSWER, FINAL) and reply.finish != "error" and question.kind == "open":
-                readers = answer_readers(piece, question)
-                if reply.stage not in readers:
-                    continue
+            readers = answer_readers(piece, question) if question.kind == "open" else {}
+            if reply.stage in readers and reply.finish != "error":
                 reading = read(reply, question, readers[reply.stage], plain=piece.variant in plain)
                 text = said(reply, question, reading)
                 if text is not None:

@@ -18,8 +18,8 @@ GRADE_BY = (*OPEN_GRADERS, NUMBER, JUDGE)  # what `--grader` may say
 class GradeOptions:
     """How answers are graded. Raises UsageError for an unknown word and a threshold outside of (0, 1]."""
 
-    # exact, contains, rouge or judge of open questions, number of numbers; None: judge where there is one, else exact
-    # of open questions and number of numbers
+    # exact, contains, includes, rouge or judge of open questions, number of numbers; None: judge where there is one,
+    # else exact of open questions and number of numbers
     grader: str | None = None
     target: Target = (
         "all"  # the accepted texts that an answer is compared with: all, or the best one, which is the first

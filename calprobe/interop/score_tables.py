@@ -55,7 +55,13 @@ class _Column:
 
 
 def read_scored_answers(
-    path: Path, scores: Sequence[str], correct: str, correct_at: float | None = None, group: str | None = None
+    path: Path,
+    scores: Sequence[str],
+    correct: str,
+    correct_at: float | None = None,
+    group: str | None = None,
+    *,
+    many: bool = False,
 ) -> ScoredAnswers:
     """Read columns of a .csv (with a header), .parquet or .jsonl file.
 
@@ -66,6 +72,7 @@ def read_scored_answers(
             given.
         correct_at: the quality from which on an answer is right.
         group: name of a column of labels that divides the answers, such as the estimator of each row.
+        many: whether there may be any number of groups.
     Raises:
         UsageError: another suffix, no such column, a group of too many labels, or a table of several estimators (column
             `estimator`) that is not grouped by them.
@@ -82,7 +89,7 @@ def read_scored_answers(
     return ScoredAnswers(
         {name: _floats(columns[name], _number) for name in scores},
         _floats(columns[correct], lambda value: _truth(value, correct_at)).astype(np.int64),
-        None if group is None else _labels(path, columns[group]),
+        None if group is None else _labels(path, columns[group], many=many),
     )
 
 
@@ -99,9 +106,9 @@ def _refuse_a_pool(path: Path, estimators: _Column | None, group: str | None) ->
         )
 
 
-def _labels(path: Path, column: _Column) -> tuple[str, ...]:
+def _labels(path: Path, column: _Column, *, many: bool) -> tuple[str, ...]:
     labels = tuple(_shown(value) if value in (None, "") else str(value) for value in column.values)
-    if (count := len(set(labels))) > _MOST_GROUPS:
+    if not many and (count := len(set(labels))) > _MOST_GROUPS:
         raise UsageError(f"{path}: column {column.name} has {count:,} values; group by one of at most {_MOST_GROUPS}")
     return labels
 

@@ -73,6 +73,7 @@ class Covariate:
 
 # The group that each question of an asked run has in its set (a subject, a relation), which each run says by itself.
 QUESTION_GROUP = Covariate("group", "the questions", ("set", "question"), {}, numeric=False)
+QUESTION_KIND = Covariate("kind", "the questions", ("set", "question"), {}, numeric=False)  # choice, number, open
 
 
 @dataclass(frozen=True, slots=True)

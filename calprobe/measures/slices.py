@@ -85,6 +85,8 @@ class RunSlices:
     covariate: Covariate | None = None
     lacking: int = 0  # instances, or questions, that the covariate has no value for
     trends: Mapping[str, Trend] = field(default_factory=dict)  # by estimator, of a numeric covariate
+    # macro: means over the groups, each counting alike; micro: all units together. None of ranges of numbers.
+    averages: Mapping[str, Slice] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --by .. --json` says under `slices`: by what, and then an object for each slice."""

@@ -37,7 +37,7 @@ from calprobe.metrics.multiclass import (
     static_calibration_error,
 )
 from calprobe.metrics.paired import Difference, PairedDraws, mean_draws, paired_differences, paired_draws
-from calprobe.metrics.ranking import aurc, auroc, e_aurc, ordinal_confidence, prr
+from calprobe.metrics.ranking import augrc, aurc, auroc, e_aurc, ordinal_confidence, prr, prr_50
 from calprobe.metrics.recalibration import recalibrated
 from calprobe.metrics.reference import p_of_calibration
 from calprobe.metrics.registry import standard_metrics
@@ -53,6 +53,7 @@ from calprobe.metrics.rejection import (
     reject_by_vote,
 )
 from calprobe.metrics.resamples import LEAST_CLUSTERS, MANY_CLUSTERS, Resampling, Within
+from calprobe.metrics.risk_control import FixedThreshold, Kept, answers_needed, fix_threshold, kept_at
 from calprobe.metrics.scoring_rules import (
     ACCURACY,
     BrierDecomposition,
@@ -87,7 +88,9 @@ __all__ = [
     "CoxRecalibration",
     "Difference",
     "Estimate",
+    "FixedThreshold",
     "IsotonicMetric",
+    "Kept",
     "Metric",
     "MetricResult",
     "MultiClassMetric",
@@ -106,6 +109,8 @@ __all__ = [
     "accuracy_bands",
     "ace",
     "ace_weighted",
+    "answers_needed",
+    "augrc",
     "aurc",
     "auroc",
     "bins_for",
@@ -129,8 +134,10 @@ __all__ = [
     "ecce_mad",
     "ecce_range",
     "ece",
+    "fix_threshold",
     "holm",
     "isotonic_confidence",
+    "kept_at",
     "max_calibration_error",
     "max_t",
     "mcnemar",
@@ -143,6 +150,7 @@ __all__ = [
     "paired_differences",
     "paired_draws",
     "prr",
+    "prr_50",
     "recalibrated",
     "recovered_share",
     "reject_by_rank",

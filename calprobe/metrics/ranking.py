@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, check_vector, refuse
+from calprobe.arrays import Floats, Ints, check_vector, refuse
 from calprobe.metrics.metric import MetricResult, RankMetric
-from calprobe.metrics.ranks import Ranks, best_risk_sum, rank_sample
+from calprobe.metrics.ranks import Ranks, best_half_risk_sum, best_risk_sum, rank_sample
 from calprobe.metrics.sample import sort_instances
 
 GEIFMAN = "Geifman, Uziel, El-Yaniv 2019"
@@ -88,6 +88,52 @@ def e_aurc(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
     return _of_order(confidence, correct, _e_aurc)
 
 
+def augrc(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
+    """Area under the generalised risk-coverage curve: silent failures, averaged over coverage. Smaller is better.
+
+    `1/n * sum_k (incorrect ones among the k most confident) / n`: how many of all answers are wrong and kept, where
+    AURC has the share of the kept, which weighs the few most confident ones most. Equal to
+    `((1 - auroc) R W + W (W + 1) / 2) / n^2` for R correct and W incorrect of n. Source: Traub et al. 2024, "Overcoming
+    Common Flaws in the Evaluation of Selective Classification Systems", whose integral it is for many instances. Random
+    confidences have about half of the error rate.
+
+    Args:
+        confidence: [instances], in [0, 1].
+        correct: [instances], true or false.
+    Returns:
+        A value in [0, 1]. Ties: expected value over their random orders. 0 if all are correct; if all are incorrect
+        `(n + 1) / (2 n)`, whatever the order. NaN without instances.
+    Raises:
+        ValueError: shapes differ, NaN, or a value out of range.
+
+    >>> augrc([0.9, 0.6, 0.6, 0.3], [True, False, True, False]).value  # (0 + 1/2 + 1 + 2) / 4 / 4
+    0.21875
+    """
+    return _of_order(confidence, correct, _augrc)
+
+
+def prr_50(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
+    """Prediction-rejection ratio with half of the instances rejected at most. Larger is better.
+
+    `prr` over the coverages k/n with k > n - floor(n / 2) alone: what is gained where some are rejected, not most. This
+    is what lm-polygraph's benchmark reports (Vashurin et al. 2025, "Benchmarking Uncertainty Quantification Methods for
+    Large Language Models with LM-Polygraph"), save that random order there is an average over shuffles, and that ties
+    are in the order of sorting.
+
+    Arguments and errors are those of `aurc`.
+
+    Returns:
+        A value of at most 1, as `prr`. NaN for one class, and for fewer than four instances, of which
+        only all are kept at every such coverage.
+
+    >>> round(prr_50([0.9, 0.6, 0.6, 0.3], [True, False, True, False]).value, 4)  # (1 - 5/6) / (1 - 5/6)
+    1.0
+    >>> round(prr_50([0.9, 0.6, 0.6, 0.3], [False, True, False, True]).value, 4)
+    -1.0
+    """
+    return _of_order(confidence, correct, _prr_50)
+
+
 def prr(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> MetricResult:
     """Prediction-rejection ratio: how much of the best order's gain over random order is had. Larger is better.
 
@@ -153,11 +199,29 @@ def _e_aurc(ranks: Ranks) -> Floats:
     return excess
 
 
+def _augrc(ranks: Ranks) -> Floats:
+    right, wrong = ranks.right, ranks.wrong
+    with np.errstate(invalid="ignore"):
+        area: Floats = (2 * right * wrong - ranks.ordered + wrong * (wrong + 1)) / (2 * ranks.size**2)
+    return area
+
+
 def _prr(ranks: Ranks) -> Floats:
     # The random order's risk is the error rate W / n at each of the n coverages.
-    gain, best_gain = ranks.wrong - ranks.risk_sum, ranks.wrong - best_risk_sum(ranks)
-    one_class = (ranks.right == 0) | (ranks.wrong == 0)
-    ratio: Floats = np.divide(gain, best_gain, out=np.full(len(gain), np.nan), where=~one_class)
+    return _share_of_gain(ranks, ranks.wrong, ranks.risk_sum, best_risk_sum(ranks), least=2)
+
+
+def _prr_50(ranks: Ranks) -> Floats:
+    size = ranks.size
+    random = ranks.wrong * (size // 2) / np.maximum(size, 1)
+    return _share_of_gain(ranks, random, ranks.half_risk_sum, best_half_risk_sum(ranks), least=4)
+
+
+def _share_of_gain(ranks: Ranks, random: Floats | Ints, curve: Floats, best: Floats, *, least: int) -> Floats:
+    """How much of the best order's gain is had; NaN where nothing gains: of one class, of fewer instances than that."""
+    gain, best_gain = random - curve, random - best
+    defined = (ranks.right > 0) & (ranks.wrong > 0) & (ranks.size >= least)
+    ratio: Floats = np.divide(gain, best_gain, out=np.full(len(gain), np.nan), where=defined)
     return ratio
 
 
@@ -181,6 +245,14 @@ AURC = RankMetric(
     priority=9,
 )
 E_AURC = RankMetric("e_aurc", "E-AURC", "AURC minus that of the best order", "smaller", _e_aurc, source=GEIFMAN)
+AUGRC = RankMetric(
+    "augrc",
+    "AUGRC",
+    "share of all that are incorrect and among the k most confident, mean over k",
+    "smaller",
+    _augrc,
+    source="Traub et al. 2024",
+)
 PRR = RankMetric(
     "prr",
     "PRR",
@@ -190,4 +262,13 @@ PRR = RankMetric(
     bounds=(float("-inf"), 1.0),
     source="lm-polygraph",
     priority=10,
+)
+PRR_50 = RankMetric(
+    "prr_50",
+    "PRR to 50 %",
+    "PRR with half of the instances rejected at most",
+    "larger",
+    _prr_50,
+    bounds=(float("-inf"), 1.0),
+    source="Vashurin et al. 2025",
 )

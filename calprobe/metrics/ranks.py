@@ -15,12 +15,13 @@ EXACT_SUMS = 64  # harmonic numbers that are summed up
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Four numbers of each resample, [resamples]. Repeats of an instance in a resample are ties, like any others."""
+    """Numbers of each resample, [resamples]. Repeats of an instance in a resample are ties, like any others."""
 
     right: Ints  # correct instances
     wrong: Ints  # incorrect instances
     ordered: Ints  # (correct, incorrect) pairs with the correct one more confident, counted twice; a tie counts once
     risk_sum: Floats  # sum over k = 1..n of the expected share of incorrect ones among the k most confident
+    half_risk_sum: Floats  # the same sum over the last half, k = n - floor(n / 2) + 1 .. n: half rejected at most
 
     @property
     def size(self) -> Ints:
@@ -37,7 +38,8 @@ def rank_sample(sample: Sample) -> Ranks:
 
         sum_k E_k / k = W (1 + H_n - c) - sum over ties of s (b (H_b - c) - a (H_a - c))
 
-    for `W` incorrect ones of `n` and any `c`: exact, and without a sum over the places within a tie.
+    for `W` incorrect ones of `n` and any `c`: exact, and without a sum over the places within a tie. A sum that begins
+    at some k replaces `x (H_x - c)` by what `_from_half` returns.
     """
     starts = _group_starts(sample)
     total = np.add.reduceat(sample.counts, starts, axis=1)
@@ -50,10 +52,12 @@ def rank_sample(sample: Sample) -> Ranks:
     harmonic = harmonic_numbers(max(sample.n_instances, int(size.max(initial=0))))
     harmonic -= harmonic[sample.n_instances]  # c: it keeps what follows small, and so exact to more digits
     weighted = np.arange(len(harmonic)) * harmonic
-    ends = weighted[size[:, None] - np.insert(up_to, 0, 0, axis=1)]
+    ends = size[:, None] - np.insert(up_to, 0, 0, axis=1)
     share = (total - right) / np.maximum(total, 1)
-    risk_sum = n_wrong * (1 + harmonic[size]) + (share * np.diff(ends, axis=1)).sum(axis=1)
-    return Ranks(n_right, n_wrong, ordered, risk_sum)
+    risk_sum = n_wrong * (1 + harmonic[size]) + (share * np.diff(weighted[ends], axis=1)).sum(axis=1)
+    halves = _from_half(ends, size[:, None], harmonic)
+    half_risk_sum = n_wrong * harmonic[size] + (share * np.diff(halves, axis=1)).sum(axis=1)
+    return Ranks(n_right, n_wrong, ordered, risk_sum, half_risk_sum)
 
 
 def best_risk_sum(ranks: Ranks) -> Floats:
@@ -62,6 +66,28 @@ def best_risk_sum(ranks: Ranks) -> Floats:
     harmonic = harmonic_numbers(int(size.max(initial=0)))
     best: Floats = ranks.wrong - right * (harmonic[size] - harmonic[right])
     return best
+
+
+def best_half_risk_sum(ranks: Ranks) -> Floats:
+    """What `half_risk_sum` would be if every correct instance came before every incorrect one, [resamples]."""
+    size, right = ranks.size, ranks.right
+    harmonic = harmonic_numbers(int(size.max(initial=0)))
+    best: Floats = ranks.wrong * harmonic[size] - _from_half(size, size, harmonic) + _from_half(right, size, harmonic)
+    return best
+
+
+def _from_half(places: Ints, size: Ints, harmonic: Floats) -> Floats:
+    """`sum_{p <= x} H_{max(p, s) - 1}` for s = n - floor(n / 2) + 1: what an incorrect one at p adds is H_n less that.
+
+    Args:
+        places: x, from 0 to n.
+        size: n, of a shape that goes with it.
+        harmonic: numbers from H_0 to the largest H_n, all less the same c.
+    """
+    before = size - size // 2  # s - 1
+    later = np.maximum(places, before)
+    sums: Floats = later * harmonic[later] - (later - before) - (later - places) * harmonic[before]
+    return sums
 
 
 def harmonic_numbers(last: int) -> Floats:

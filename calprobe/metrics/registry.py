@@ -9,7 +9,7 @@ from calprobe.metrics.calibration_tests import calibration_tests
 from calprobe.metrics.corp import corp_metrics
 from calprobe.metrics.cumulative import ECCE_MAD, ECCE_RANGE
 from calprobe.metrics.metric import Metric
-from calprobe.metrics.ranking import AURC, AUROC, E_AURC, PRR
+from calprobe.metrics.ranking import AUGRC, AURC, AUROC, E_AURC, PRR, PRR_50
 from calprobe.metrics.reference import chance_metrics, reference_metrics
 from calprobe.metrics.scoring_rules import (
     ACCURACY,
@@ -32,12 +32,12 @@ def standard_metrics(ace_bins: int | None = ACE_BINS) -> tuple[Metric, ...]:
     Bins of None go by the number of instances, `bins_for`. Raises ValueError for less than one bin.
 
     >>> [metric.name for metric in standard_metrics() if metric.better == "larger"]
-    ['accuracy', 'brier_skill', 'brier_resolution', 'brier_dsc', 'nll_dsc', 'auroc', 'prr']
+    ['accuracy', 'brier_skill', 'brier_resolution', 'brier_dsc', 'nll_dsc', 'auroc', 'prr', 'prr_50']
     """
     errors = (*calibration_metrics(ace_bins), SMOOTH_ECE, DEBIASED_ECE, ECCE_MAD, ECCE_RANGE)
     by_chance = reference_metrics((*errors, *corp_metrics()))
     rules = (BRIER, BRIER_SKILL, *decomposition_metrics(ace_bins), NLL, *corp_metrics())
-    order = (AUROC, AURC, E_AURC, PRR)
+    order = (AUROC, AURC, E_AURC, AUGRC, PRR, PRR_50)
     return (ACCURACY, MEAN_CONFIDENCE, CONFIDENCE_GAP, *errors, *by_chance, *calibration_tests(), *rules, *order)
 
 

@@ -48,7 +48,7 @@ def overview_page(overview: Overview, options: OverviewOptions, links: Mapping[s
     page = Page(
         title=overview.title,
         subtitle=f"{counts}, side by side. Ranges are 95 % intervals; "
-        f"{'its own page' if links else '`calprobe report` of its runs'} has all numbers and figures of a task.",
+        f"{'its own page' if links else 'calprobe report of its runs'} has all numbers and figures of a task.",
         sections=(
             *filled(
                 Section("missing", "Missing", tuple(missing_tables(overview)), mark="warning"),
@@ -91,7 +91,7 @@ def _task(task: TaskOverview, overview: Overview) -> Iterator[Part]:
     if task.uncompared:
         yield f"The runs are not compared: {task.uncompared}"
     if len(pairs) > MOST_PAIRS:
-        yield f"The first {MOST_PAIRS} of {len(pairs)} pairs; `calprobe compare` prints all."
+        yield f"The first {MOST_PAIRS} of {len(pairs)} pairs; calprobe compare prints all."
     if sides.rows:
         rows = tuple(replace(row, group="") for row in sides.rows)
         notes = () if len(overview.tasks) > 1 else (OF,)  # it stands above all tasks

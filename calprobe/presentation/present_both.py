@@ -5,18 +5,20 @@ Pages and what they need are imported when one is written: without them a comman
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from calprobe.cells.opening import AnyRun, of_replies, of_scores
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import ReportOptions
-from calprobe.presentation.presentation import NamedFigure, Presentation
+from calprobe.presentation.presentation import WHOLE, NamedFigure, Presentation, ReportChoice, named_tables
+from calprobe.show.tables.types import Table
 from calprobe.studies.four_ways.compare_ways import compare_ways
 from calprobe.studies.four_ways.figures import way_pictures
+from calprobe.studies.four_ways.glance import ways_at_a_glance
 from calprobe.studies.four_ways.layouts import four_ways_tables
 from calprobe.studies.four_ways.way_options import FourWaysOptions
-from calprobe.studies.overview.overview_tables import overview_tables
+from calprobe.studies.overview.overview_tables import overview_at_a_glance, overview_tables
 from calprobe.studies.overview.overviews import OverviewOptions, overview, report_task
 from calprobe.studies.overview.tasks import tasks_of
 
@@ -43,10 +45,10 @@ def present_overview(
 
         return overview_page(result, of_both, {})
 
-    return Presentation(result, tables, tables, page=page)
+    return Presentation(result, partial(overview_at_a_glance, result), tables, page=page)
 
 
-def present_ways(runs: Mapping[str, AnyRun], options: FourWaysOptions) -> Presentation:
+def present_ways(runs: Mapping[str, AnyRun], options: FourWaysOptions, choice: ReportChoice = WHOLE) -> Presentation:
     """What runs of scores and of replies say of the same facts. Raises as `compare_ways`."""
     ways = compare_ways(of_scores(runs), of_replies(runs), options)
 
@@ -55,10 +57,16 @@ def present_ways(runs: Mapping[str, AnyRun], options: FourWaysOptions) -> Presen
 
         return four_ways_page(ways)
 
+    def tables(*, narrow: bool) -> Sequence[Table]:
+        return named_tables(four_ways_tables(ways, narrow=narrow), choice.tables)
+
+    def on_terminal() -> Sequence[Table]:
+        return ways_at_a_glance(ways, tables(narrow=True)) if choice.at_a_glance else tables(narrow=True)
+
     return Presentation(
         ways,
-        partial(four_ways_tables, ways, narrow=True),
-        partial(four_ways_tables, ways),
+        on_terminal,
+        partial(tables, narrow=False),
         lambda: (NamedFigure(kind, draw) for kind, draw in way_pictures(ways).drawn()),
         page,
         {"facts": lambda _: ways.frame().to_csv(index=False)},

@@ -12,7 +12,14 @@ from calprobe.cells.opening import AnyRun, asked_runs, of_replies
 from calprobe.curves.differences import draw_differences
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import CompareOptions, Pair
-from calprobe.presentation.presentation import NamedFigure, Presentation, ReportChoice, tables_of_kinds
+from calprobe.presentation.presentation import (
+    WHOLE,
+    NamedFigure,
+    Presentation,
+    ReportChoice,
+    named_tables,
+    tables_of_kinds,
+)
 from calprobe.presentation.reply_figures import reply_figures
 from calprobe.show.tables import Table
 from calprobe.studies.asked.asked_choice import choose_asked
@@ -22,7 +29,7 @@ from calprobe.studies.asked.compare_asked import compare_asked
 from calprobe.studies.asked.compared_figure import compared_forest
 from calprobe.studies.asked.compared_layouts import compared_tables
 from calprobe.studies.asked.figures import Pictures, pictures
-from calprobe.studies.asked.glance import tables_at_a_glance
+from calprobe.studies.asked.glance import compared_at_a_glance, tables_at_a_glance
 from calprobe.studies.asked.report_asked import report_asked
 from calprobe.studies.published.published_tables import published_tables
 from calprobe.studies.stated.model_layouts import models_tables
@@ -60,11 +67,20 @@ def present_replies(runs: Mapping[str, AnyRun], options: AskedOptions, choice: R
 
 
 def present_asked_comparison(
-    runs: Mapping[str, AnyRun], options: CompareOptions, asked: AskedOptions, variants: tuple[Pair, ...] | None
+    runs: Mapping[str, AnyRun],
+    options: CompareOptions,
+    asked: AskedOptions,
+    variants: tuple[Pair, ...] | None,
+    choice: ReportChoice = WHOLE,
 ) -> Presentation:
     """Differences between runs of replies, or within one. Raises as `compare_asked`."""
     comparison = compare_asked(asked_runs(of_replies(runs)), options, asked, variants)
-    tables = partial(compared_tables, comparison)
+
+    def in_files() -> Sequence[Table]:
+        return named_tables(compared_tables(comparison), choice.tables)
+
+    def tables() -> Sequence[Table]:
+        return compared_at_a_glance(comparison, in_files()) if choice.at_a_glance else in_files()
 
     def page() -> str:
         from calprobe.presentation.comparison_pages import asked_comparison_page
@@ -74,7 +90,7 @@ def present_asked_comparison(
     return Presentation(
         comparison,
         tables,
-        tables,
+        in_files,
         lambda: [NamedFigure("", partial(draw_differences, compared_forest(comparison)))],
         page,
     )

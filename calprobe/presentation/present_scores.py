@@ -19,14 +19,21 @@ from calprobe.measures.compare_runs import compare
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.measures.recalibrated import saved_maps
 from calprobe.presentation.figure_names import JOINT, file_names, names_of_runs
-from calprobe.presentation.presentation import NamedFigure, Presentation, ReportChoice, tables_of_kinds
+from calprobe.presentation.presentation import (
+    WHOLE,
+    NamedFigure,
+    Presentation,
+    ReportChoice,
+    named_tables,
+    tables_of_kinds,
+)
 from calprobe.show.plots import Look
 from calprobe.show.tables.comparison import comparison_tables, pair_tables
 from calprobe.show.tables.types import Table
 from calprobe.studies.scored.against import against
 from calprobe.studies.scored.choice import check_choice, choose
 from calprobe.studies.scored.contents import ReportContents, Wanted, gather, known_exposures
-from calprobe.studies.scored.glance import tables_at_a_glance
+from calprobe.studies.scored.glance import compared_at_a_glance, tables_at_a_glance
 from calprobe.studies.scored.paper_figures import paper_figures
 from calprobe.studies.scored.reductions import compare_reductions
 from calprobe.studies.scored.reductions_table import reductions_tables
@@ -85,7 +92,9 @@ def present_reductions(runs: Mapping[str, AnyRun], options: ReportOptions, besid
     return Presentation(compared, tables, tables)
 
 
-def present_comparison(runs: Mapping[str, AnyRun], options: CompareOptions) -> Presentation:
+def present_comparison(
+    runs: Mapping[str, AnyRun], options: CompareOptions, choice: ReportChoice = WHOLE
+) -> Presentation:
     """Differences between runs of scores, or within one. Raises as `compare`."""
     comparison = compare(of_scores(runs), options)
 
@@ -94,10 +103,14 @@ def present_comparison(runs: Mapping[str, AnyRun], options: CompareOptions) -> P
 
         return comparison_page(comparison)
 
+    def tables() -> Sequence[Table]:
+        named = named_tables(pair_tables(comparison), choice.tables)
+        return compared_at_a_glance(comparison, named) if choice.at_a_glance else named
+
     return Presentation(
         comparison,
-        partial(pair_tables, comparison),
-        partial(comparison_tables, comparison),
+        tables,
+        lambda: named_tables(comparison_tables(comparison), choice.tables),
         lambda: [NamedFigure("", partial(draw_differences, forest(comparison)))],
         page,
     )

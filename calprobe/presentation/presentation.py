@@ -63,6 +63,15 @@ class ReportChoice:
     wanted: tuple[str, ...] = ()  # kinds of tables that other options ask for, which a first look has too
 
 
+WHOLE = ReportChoice()
+
+
+def named_tables(tables: Sequence[Table], kinds: Sequence[str] | None) -> Sequence[Table]:
+    """Tables of a comparison, each named by its label, as many as are wanted. Raises as `tables_of_kinds`."""
+    named = [replace(table, kind=table.kind or table.label.removeprefix("asked-")) for table in tables]
+    return tables_of_kinds(named, kinds, f"it has {', '.join(dict.fromkeys(table.kind for table in named))}")
+
+
 def tables_of_kinds(tables: Sequence[Table], kinds: Sequence[str] | None, needs: str) -> Sequence[Table]:
     """The tables of the kinds; None: all. Raises UsageError for none."""
     chosen = [table for table in tables if kinds is None or table.kind in kinds]

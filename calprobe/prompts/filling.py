@@ -9,6 +9,7 @@ from calprobe.messages import counted
 from calprobe.prompts.placeholders import placeholders_of, replace_placeholders
 from calprobe.prompts.types import Message, PromptSet, Role, Variant, form_of
 from calprobe.questions import Question
+from calprobe.questions.examples import shown_to
 
 
 def fill(variant: Variant, question: Question, shots: Sequence[Question], prompt_set: PromptSet) -> tuple[Message, ...]:
@@ -19,7 +20,8 @@ def fill(variant: Variant, question: Question, shots: Sequence[Question], prompt
     Args:
         variant: one of the set's.
         question: what is asked.
-        shots: examples in their order; the first `variant.shots` of the question's kind are shown.
+        shots: examples in their order; the first `variant.shots` of the question's kind are shown, of its group
+            where there are so many.
         prompt_set: has the layout of options, and what stands between examples.
     Returns:
         A system turn if there is one, the user's turn, and the opening of the assistant's turn if there is one. A raw
@@ -40,13 +42,13 @@ def fill(variant: Variant, question: Question, shots: Sequence[Question], prompt
     wording = variant.of(question)
     _check_options_are_shown(wording, question)
     values = _values(question, prompt_set)
-    of_kind = [shot for shot in shots if shot.kind == question.kind]
-    if len(of_kind) < wording.shots:
+    shown = shown_to(question, shots, wording.shots)
+    if len(shown) < wording.shots:
         raise UsageError(
-            f"variant {wording.name!r} shows {counted(wording.shots, 'example')}, and there are {len(of_kind)} for "
+            f"variant {wording.name!r} shows {counted(wording.shots, 'example')}, and there are {len(shown)} for "
             f"questions of the kind {question.kind}; choose other --variants, or fewer --shots"
         )
-    values["fewshot_examples"] = _examples(wording, of_kind, prompt_set)
+    values["fewshot_examples"] = _examples(wording, shown, prompt_set)
     turns: tuple[tuple[Role, str], ...] = (
         ("system", wording.system),
         ("user", wording.user),
@@ -105,5 +107,5 @@ def _examples(variant: Variant, shots: Sequence[Question], prompt_set: PromptSet
     """The examples one after another, in the variant's layout."""
     return prompt_set.separator.join(
         replace_placeholders(variant.shot, {**_values(shot, prompt_set), "answer": shot.gold, "number": str(number)})
-        for number, shot in enumerate(shots[: variant.shots], start=1)
+        for number, shot in enumerate(shots, start=1)
     )

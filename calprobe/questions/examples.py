@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Hashable, Sequence
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.questions.drawing import drawn_places
-from calprobe.questions.options import QuestionOptions
-from calprobe.questions.pools import Pool, own_pool
+from calprobe.questions.options import QuestionOptions, ShotsBy
+from calprobe.questions.pools import Pool
 from calprobe.questions.types import Question, QuestionKind, QuestionSet
 
 SHOT_SEED = 42
-
-
-def pool_of_examples(others: Pool | None, options: QuestionOptions) -> Pool | None:
-    """The questions that examples are taken from: a file that the options name, else the set's other split.
-
-    None: there is no other split, or no examples are wanted. Raises UsageError for a file that is not there.
-    """
-    if not options.shots:
-        return None
-    if options.shots_from is None:
-        return others
-    path = Path(options.shots_from).expanduser()
-    if not path.is_file():
-        raise UsageError(f"--shots-from {options.shots_from}: there is no such file; give a question file")
-    return own_pool(path)
 
 
 def last_examples(
@@ -37,25 +21,29 @@ def last_examples(
     places: Sequence[int],
     chosen: Sequence[int],
     asked: Sequence[Question],
-    kinds: Collection[QuestionKind],
+    wanted: Collection[Question],
     options: QuestionOptions,
 ) -> tuple[Question, ...]:
     """As many of each kind as are wanted, the last of these places in the drawn order that are not chosen.
 
-    Each has a text that is not asked.
+    Each has a text that is not asked. By group, as many of each kind and group of the wanted questions come beside
+    them, as far as there are any.
     """
     taken_out, seen = set(chosen), {text_of(question) for question in asked}
     shots: list[Question] = []
-    lacking = Counter(dict.fromkeys(kinds, options.shots))
+    lacking = Counter({(question.kind, ""): options.shots for question in wanted})
+    if options.shots_by == "group":
+        lacking |= Counter({(question.kind, question.group): options.shots for question in wanted})
     for place in reversed(drawn_places(len(places), len(places), options.seed)):
-        if not lacking.total():
+        if not +lacking:
             break
         if places[place] in taken_out:
             continue
         shot = pool.question(places[place])
-        if lacking[shot.kind] and text_of(shot) not in seen:
+        keys = [key for key in {(shot.kind, ""), (shot.kind, shot.group)} if lacking[key] > 0]
+        if keys and text_of(shot) not in seen:
             seen.add(text_of(shot))
-            lacking[shot.kind] -= 1
+            lacking.subtract(keys)
             shots.append(shot)
     return tuple(shots)
 
@@ -81,8 +69,24 @@ def check_examples(
 
 def of_each_kind(shots: Sequence[Question], count: int) -> tuple[Question, ...]:
     """The first so many of each kind, in their order."""
-    by_kind = {kind: [shot for shot in shots if shot.kind == kind][:count] for kind in {shot.kind for shot in shots}}
-    return tuple(shot for shot in shots if shot in by_kind[shot.kind])
+    return _first_of(shots, count, lambda shot: shot.kind)
+
+
+def shown_to(question: Question, shots: Sequence[Question], count: int) -> list[Question]:
+    """The examples that a question's prompt shows: the first of its kind, of its own group where there are so many."""
+    of_kind = [shot for shot in shots if shot.kind == question.kind]
+    of_group = [shot for shot in of_kind if shot.group and shot.group == question.group]
+    return (of_group if len(of_group) >= count else of_kind)[:count]
+
+
+def _first_of(shots: Sequence[Question], count: int, key: Callable[[Question], Hashable]) -> tuple[Question, ...]:
+    seen: Counter[Hashable] = Counter()
+    first = []
+    for shot in shots:
+        seen[key(shot)] += 1
+        if seen[key(shot)] <= count:
+            first.append(shot)
+    return tuple(first)
 
 
 def text_of(question: Question) -> tuple[str, str]:
@@ -90,8 +94,10 @@ def text_of(question: Question) -> tuple[str, str]:
     return question.context, question.text
 
 
-def draw_shots(questions: QuestionSet, count: int, seed: int = SHOT_SEED) -> tuple[Question, ...]:
+def draw_shots(questions: QuestionSet, count: int, seed: int = SHOT_SEED, by: ShotsBy = "any") -> tuple[Question, ...]:
     """Examples for prompts, drawn from the questions of another split: so many for each kind of question in the set.
+
+    By group, so many of each kind and group, too, as far as there are any.
 
     The order is drawn, too, and with it that of the right answers. A smaller draw is the beginning of a larger one with
     the same seed.
@@ -115,4 +121,7 @@ def draw_shots(questions: QuestionSet, count: int, seed: int = SHOT_SEED) -> tup
         )
     order = list(questions.shots)
     random.Random(seed).shuffle(order)
-    return tuple(shot for shot in of_each_kind(order, count) if shot.kind in kinds)
+    chosen = set(map(id, of_each_kind(order, count)))
+    if by == "group":
+        chosen |= set(map(id, _first_of(order, count, lambda shot: (shot.kind, shot.group))))
+    return tuple(shot for shot in order if id(shot) in chosen and shot.kind in kinds)

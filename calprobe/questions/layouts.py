@@ -37,7 +37,12 @@ def _layout(
 # In this order a row is tried, so that no layout stands behind one with fewer columns of the same names.
 LAYOUTS: tuple[Layout, ...] = (
     _layout("mmlu-pro", "question_id,question,options,answer_index,category", {"choice": columns.mmlu_pro}),
-    _layout("mmlu", "subject,question,choices|options,answer", {"choice": columns.mmlu}),
+    _layout(
+        "mmlu",
+        "subject,question,choices|options,answer",
+        {"choice": columns.mmlu},
+        lambda row: isinstance(row.get("choices", row.get("options")), list),
+    ),
     _layout("arc", "id,question|question_stem,answerKey", {"choice": columns.arc}),
     _layout(
         "sciq",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,13 @@ from calprobe.probes.folder import METADATA
 from calprobe.probes.loading import FACTOR
 from calprobe.questions.columns import Surroundings
 from calprobe.questions.facts import fact_pool
+from calprobe.questions.hub_sets import PREFIX, hub_set, read_hub
 from calprobe.questions.layouts import Layout, layout_of_row
 from calprobe.questions.named_sets import NAMED_SETS, NamedSet
 from calprobe.questions.options import QuestionOptions
-from calprobe.questions.pools import Pool, own_pool, public_pool
+from calprobe.questions.pools import Pool, layout_pool, own_pool, public_pool, table_pool
 from calprobe.questions.question_file import is_own_format
-from calprobe.questions.rows import JSON_LINES, SUFFIXES, kind_of_file, read_rows
+from calprobe.questions.rows import SUFFIXES, Row, kind_of_file, read_rows
 from calprobe.questions.stored_sets import checked_split, fetched_set, files_in, missing, split_of_name, stored_files
 from calprobe.questions.taking import FoundSet, taken
 from calprobe.questions.types import QuestionSet, SetSource
@@ -38,8 +40,9 @@ def load_questions(
 
     Args:
         names: of each set a known name (`calprobe questions` lists them), a probe (mini, bear, bear-big or a folder in
-            BEAR's format), a file, or NAME=PATH: a known set's files that are already here, or a name for a file of
-            one's own. A known name wins over a file of that name; write `./mmlu` for the file.
+            BEAR's format), a file, a data set of the hub (hf:OWNER/NAME:CONFIG:SPLIT), or NAME=PATH: a known set's
+            files that are already here, or a name for a file of one's own. A known name wins over a file of that name;
+            write `./mmlu` for the file.
         options: what is asked; None: all questions of each.
     Raises:
         DataMissingError: a known set or probe that is not on this machine.
@@ -51,7 +54,8 @@ def load_questions(
     <QuestionSet mini: 2 questions>
     """
     chosen = QuestionOptions() if options is None else options
-    sets = tuple(taken(_find(os.fspath(name), chosen), chosen) for name in names)
+    shots = _examples(chosen)
+    sets = tuple(taken(_with_shots(_find(os.fspath(name), chosen), shots), chosen) for name in names)
     if not sets:
         raise UsageError("no question set; give a name or a file (`calprobe questions` lists the names)")
     for place, question_set in enumerate(sets):
@@ -62,15 +66,44 @@ def load_questions(
     return sets
 
 
+def _examples(options: QuestionOptions) -> Pool | None:
+    """The questions of --shots-from, a set as --questions takes it: of a set with splits, the one for examples.
+
+    Columns that the options name need not be in it, if none of them is.
+    """
+    if not options.shots or options.shots_from is None:
+        return None
+    plain = replace(options, shots_from=None, split=None)
+    try:
+        try:
+            found = _find(options.shots_from, plain)
+        except UsageError:
+            if not options.columns:
+                raise
+            found = _find(options.shots_from, replace(plain, columns={}))
+    except UsageError as error:
+        raise UsageError(f"--shots-from {options.shots_from}: {error}") from error
+    is_named = hub_set(options.shots_from).split if options.shots_from.startswith(PREFIX) else None
+    return found.pool if is_named or found.shots is None else found.shots
+
+
+def _with_shots(found: FoundSet, shots: Pool | None) -> FoundSet:
+    return found if shots is None else replace(found, shots=shots)
+
+
 def _find(name: str, options: QuestionOptions) -> FoundSet:
     if name in NAMED_SETS:
         return _stored(NAMED_SETS[name], options)
+    if name.startswith(PREFIX):
+        return _hub("", name, options)
     path = Path(name).expanduser()
     if are_facts(name):
         return _facts(name, options)
     if path.is_file():
         return _file(_stem(path), path, options)
     set_name, equals, place = name.partition("=")
+    if equals and place.startswith(PREFIX):
+        return _hub(set_name.strip(), place, options)
     if equals and not path.exists():
         return _given(set_name.strip(), Path(place).expanduser(), options)
     problem = "a folder without a probe; give its files, or NAME=FOLDER" if path.is_dir() else "no file, no known set"
@@ -125,6 +158,45 @@ def _stored(entry: NamedSet, options: QuestionOptions) -> FoundSet:
     return FoundSet(entry.name, pool_of(split), source, pool_of(shots_split) if shots_split else None)
 
 
+def _hub(name: str, address: str, options: QuestionOptions) -> FoundSet:
+    """A data set of the hub: of a known layout, or by the columns that the options name."""
+    hub = hub_set(address)
+    if hub.split and options.split not in (None, hub.split):
+        raise UsageError(f"--split {options.split}: {address} names the split {hub.split}; leave one of them out")
+    there = read_hub(hub)
+    name = name or hub.name
+    split = there.asked(hub.split or options.split, address)
+    rows = there.rows_of(split)
+    if not rows:
+        raise UsageError(f"{address}: split {split} has no rows; choose another")
+    layout = None if options.columns else layout_of_row(rows[0].content)
+
+    def pool_of(split: str, rows: Sequence[Row]) -> Pool:
+        place = Surroundings(name, split, options.seed)
+        if layout is not None:
+            return layout_pool(rows, layout, place, options.as_)
+        return table_pool(rows, options.columns, place, address)
+
+    shots_split = there.shown(split) if options.shots and options.shots_from is None else None
+    source = SetSource(
+        _UNTAKEN,
+        path=shown(str(Path(hub.id).resolve())) if Path(hub.id).is_dir() else None,
+        repository=None if Path(hub.id).is_dir() else hub.id,
+        revision=there.revision or hub.revision,
+        config=hub.config,
+        split=split,
+        shots_split=shots_split,
+        columns=options.columns,
+        quotable=_is_quotable(layout),
+    )
+    shots = pool_of(shots_split, there.rows_of(shots_split)) if shots_split else None
+    return FoundSet(name, pool_of(split, rows), source, shots)
+
+
+def _is_quotable(layout: Layout | None) -> bool:
+    return all(entry.quotable for entry in NAMED_SETS.values() if entry.layout is layout)
+
+
 def _given(name: str, path: Path, options: QuestionOptions) -> FoundSet:
     """NAME=PATH: a known set's files, or a file of one's own under a name."""
     if not path.exists():
@@ -137,12 +209,24 @@ def _given(name: str, path: Path, options: QuestionOptions) -> FoundSet:
         return _file(name, path, options)
     entry = NAMED_SETS[name]
     if path.is_dir():
-        split = checked_split(entry, options.split)
-        files = files_in(path, entry, split)
-    else:
-        _no_split(str(path), options)
-        split, files = split_of_name(path), {path.name: path}
-    return FoundSet(name, _public(files, entry.layout, name, split, options), _file_source(path, split, entry))
+        return _in_folder(entry, path, options)
+    _no_split(str(path), options)
+    split = split_of_name(path)
+    pool = _public({path.name: path}, entry.layout, name, split, options)
+    return FoundSet(name, pool, _file_source(path, split, entry))
+
+
+def _in_folder(entry: NamedSet, path: Path, options: QuestionOptions) -> FoundSet:
+    """A known set's files in a user's folder; examples come from the split for them, where it is there, too."""
+    split = checked_split(entry, options.split)
+    pool = _public(files_in(path, entry, split), entry.layout, entry.name, split, options)
+    source, shots = _file_source(path, split, entry), None
+    if options.shots and options.shots_from is None and entry.shots_split not in (None, split):
+        with suppress(UsageError):  # it is not there
+            shots_split = str(entry.shots_split)
+            shots = _public(files_in(path, entry, shots_split), entry.layout, entry.name, shots_split, options)
+            source = replace(source, shots_split=shots_split)
+    return FoundSet(entry.name, pool, source, shots)
 
 
 def _file(name: str, path: Path, options: QuestionOptions) -> FoundSet:
@@ -151,24 +235,20 @@ def _file(name: str, path: Path, options: QuestionOptions) -> FoundSet:
     if not kind_of_file(path):
         raise UsageError(f"{path}: not a question file; give one of {', '.join(SUFFIXES)}, .gz allowed")
     first = next(read_rows([path])).content
-    layout = None if is_own_format(first) else layout_of_row(first)
+    layout = None if options.columns or is_own_format(first) else layout_of_row(first)
     if layout is not None:
         split = split_of_name(path)
         pool = _public({path.name: path}, layout, name, split, options)
-        quotable = all(entry.quotable for entry in NAMED_SETS.values() if entry.layout is layout)
-        return FoundSet(name, pool, replace(_file_source(path, split, None), quotable=quotable))
+        return FoundSet(name, pool, replace(_file_source(path, split, None), quotable=_is_quotable(layout)))
     if _is_reply(first):
         raise UsageError(
             f"{path}: a file of replies, not of questions; make a run of it:\n"
             f"calprobe import replies {shlex.quote(str(path))} --questions QUESTIONS.jsonl --out RUN"
         )
-    if kind_of_file(path) not in JSON_LINES:
-        problem = f"{path}: its columns ({', '.join(first)}) are of no public set that calprobe knows"
-        raise UsageError(f"{problem}; write a question file in JSON lines (docs/how-to/questions.md)")
     if options.as_ is not None:
         raise UsageError(f"--as {options.as_}: {path} says itself of which kind its questions are; leave --as out")
-    source = replace(_file_source(path, "", None), **origin_of(first, str(path)))
-    return FoundSet(name, own_pool(path), source)
+    source = replace(_file_source(path, "", None), columns=options.columns, **origin_of(first, str(path)))
+    return FoundSet(name, own_pool(path, options.columns, Surroundings(name, "", options.seed)), source)
 
 
 def _is_reply(row: Mapping[str, Any]) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from calprobe.errors import ProbeFormatError, UsageError
@@ -14,7 +14,8 @@ from calprobe.questions.gold import QuestionFault
 from calprobe.questions.layouts import Layout
 from calprobe.questions.options import AskedAs
 from calprobe.questions.question_file import read_question_file
-from calprobe.questions.rows import ColumnFault, read_rows
+from calprobe.questions.rows import DELIMITERS, JSON_LINES, ColumnFault, Row, kind_of_file, read_rows
+from calprobe.questions.tables import read_table
 from calprobe.questions.types import Question, QuestionKind
 
 
@@ -27,6 +28,7 @@ class Pool:
     notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)  # name -> SHA-256 (hex)
     of_each: Callable[[int, int], Sequence[int]] | None = None  # of facts: places of N of each relation, by a seed
+    left_out: int = 0  # rows that cannot be asked
 
     @property
     def size(self) -> int:
@@ -34,19 +36,37 @@ class Pool:
         return len(self.groups)
 
 
-def pool_of(questions: Sequence[Question], notes: tuple[str, ...], files: Mapping[str, str]) -> Pool:
+def pool_of(questions: Sequence[Question], notes: tuple[str, ...], files: Mapping[str, str], left_out: int = 0) -> Pool:
     """A pool of questions that are there already."""
-    return Pool([question.group for question in questions], questions.__getitem__, notes, files)
+    groups = [question.group for question in questions]
+    return Pool(groups, questions.__getitem__, notes, files, left_out=left_out)
 
 
-def own_pool(path: Path) -> Pool:
-    """The questions of a user's file. Raises ProbeFormatError as `read_question_file`."""
-    questions, notes = read_question_file(path)
-    return pool_of(questions, notes, {path.name: sha256_of(path)})
+def own_pool(path: Path, columns: Mapping[str, str], place: Surroundings) -> Pool:
+    """The questions of a user's file. Raises as `read_question_file`, and as `read_table` for tables."""
+    files = {path.name: sha256_of(path)}
+    kind = kind_of_file(path)
+    if kind in JSON_LINES and not columns:
+        questions, notes = read_question_file(path)
+        return pool_of(questions, notes, files)
+    table = read_table(list(read_rows([path])), columns, place, str(path), texts=kind in DELIMITERS, lenient=False)
+    return pool_of(table.questions, table.notes, files, table.left_out)
+
+
+def table_pool(rows: Sequence[Row], columns: Mapping[str, str], place: Surroundings, name: str) -> Pool:
+    """The questions of public rows by columns that a user names; raises as `read_table`."""
+    table = read_table(rows, columns, place, name, texts=False, lenient=True)
+    return pool_of(table.questions, table.notes, {}, table.left_out)
 
 
 def public_pool(paths: Mapping[str, Path], layout: Layout, place: Surroundings, as_: AskedAs | None) -> Pool:
-    """The questions of a public set's files, by name.
+    """The questions of a public set's files, by name; as `layout_pool`."""
+    pool = layout_pool(read_rows(list(paths.values())), layout, place, as_)
+    return replace(pool, files={name: sha256_of(path) for name, path in paths.items()})
+
+
+def layout_pool(rows: Iterable[Row], layout: Layout, place: Surroundings, as_: AskedAs | None) -> Pool:
+    """The questions of a public set's rows.
 
     Rows that cannot be asked, for they have no gold answer, and rows with the id of an earlier one are left out, and a
     note says how many.
@@ -59,7 +79,7 @@ def public_pool(paths: Mapping[str, Path], layout: Layout, place: Surroundings, 
     questions: dict[str, Question] = {}
     faults: list[str] = []
     repeated = 0
-    for row in read_rows(list(paths.values())):
+    for row in rows:
         try:
             question = reader(row, place)
         except ColumnFault as fault:
@@ -77,7 +97,7 @@ def public_pool(paths: Mapping[str, Path], layout: Layout, place: Surroundings, 
             f"{faults[0] if faults else place.set}: and no other row can be asked; choose another split"
         )
     notes = tuple(_left_out(faults, repeated))
-    return pool_of(list(questions.values()), notes, {name: sha256_of(path) for name, path in paths.items()})
+    return pool_of(list(questions.values()), notes, {}, len(faults))
 
 
 def kind_asked(layout: Layout, as_: AskedAs | None, name: str) -> QuestionKind:

@@ -1,8 +1,8 @@
 """A user's question file: JSON lines, plain or gzipped.
 
 A line: `{"id", "question", "options"?, "labels"?, "answer", "unit"?, "context"?, "group"?, "kind"?, "paraphrases"?}`.
-Without a kind, options make a choice, a number makes a number, and a list of texts an open question. A file that
-calprobe wrote says in each line, too, where its questions were taken from.
+Without a kind, options make a choice, a number makes a number, and a text or a list of texts an open
+question. A file that calprobe wrote says in each line, too, where its questions were taken from.
 """
 
 from __future__ import annotations
@@ -130,13 +130,8 @@ def _kind_of(record: Mapping[str, Any]) -> QuestionKind:
         return KINDS[KINDS.index(kind)]
     if "options" in record:
         return "choice"
-    if isinstance(answer, list):
+    if isinstance(answer, list | str):
         return "open"
-    if isinstance(answer, str):
-        problem = "without options, an answer in quotes is unclear"
-        raise QuestionFault(
-            f"{problem}; write a number without quotes, or texts that are right in a list: [{answer!r:.40}]"
-        )
     return "number"
 
 

@@ -13,7 +13,7 @@ from calprobe.folders import data_root
 from calprobe.probes.json_files import read_json_object
 from calprobe.questions.named_sets import NamedSet
 from calprobe.questions.pools import sha256_of
-from calprobe.questions.rows import kind_of_file
+from calprobe.questions.rows import kind_of_file, read_rows
 
 FETCHED = "fetched.json"  # beside the files of a set: what was fetched
 _SPLIT = re.compile(r"(?:^|[_.-])(train|test|validation|dev|main|diamond|extended)(?=$|[_.-])")
@@ -88,6 +88,9 @@ def files_in(place: Path, entry: NamedSet, split: str) -> dict[str, Path]:
     if not names:  # the files side by side, without the repository's folders
         flat = {name: f"{entry.splits[split].rpartition('/')[0]}/{name}".lstrip("/") for name in below}
         names = [name for name, as_there in flat.items() if entry.files_of(split, [as_there])]
+    if not names:  # files of other names that tell of their split, such as mmlu_test.jsonl.gz
+        of_split = [name for name, path in below.items() if split_of_name(path) == split]
+        names = [name for name in of_split if entry.layout.fits(next(read_rows([below[name]])).content)]
     if not names:
         problem = f"no file of {entry.name}'s split {split} ({entry.splits[split]}) in {place}"
         raise UsageError(f"{problem}; give the file itself: {entry.name}=FILE")

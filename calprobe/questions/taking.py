@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from calprobe.errors import UsageError
 from calprobe.questions.drawing import fingerprint_of_places, rule_of, taken_places
-from calprobe.questions.examples import check_examples, last_examples, pool_of_examples, text_of
+from calprobe.questions.examples import check_examples, last_examples, text_of
 from calprobe.questions.options import QuestionOptions
 from calprobe.questions.pools import Pool, grouped
 from calprobe.questions.records import fingerprint_of_questions
@@ -33,21 +33,20 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
 
     Raises:
         UsageError: the set has not so many questions, none of the groups, or not so many examples.
-        ProbeFormatError: the file of examples is not a question file.
     """
     places = grouped(found.pool, options.groups, found.name)
     chosen = _chosen(found, places, options)
-    shot_pool = pool_of_examples(found.shots, options)
+    shot_pool = found.shots if options.shots else None
     shots: tuple[Question, ...] = ()
     notes = found.pool.notes
     asked_questions = _questions(found.pool, chosen) if options.shots else ()
     kinds = dict.fromkeys(question.kind for question in asked_questions)
     if options.shots and shot_pool is not None:
-        shots = last_examples(shot_pool, range(shot_pool.size), (), asked_questions, kinds, options)
+        shots = last_examples(shot_pool, range(shot_pool.size), (), asked_questions, asked_questions, options)
     elif options.shots:
-        shots = last_examples(found.pool, places, chosen, asked_questions, kinds, options)
+        shots = last_examples(found.pool, places, chosen, asked_questions, asked_questions, options)
         if len(shots) < options.shots * len(kinds) and options.draw is None:
-            shots = last_examples(found.pool, places, (), (), kinds, options)
+            shots = last_examples(found.pool, places, (), (), asked_questions, options)
             held_back = {text_of(shot) for shot in shots}
             chosen = [place for place in chosen if text_of(found.pool.question(place)) not in held_back]
             names = ", ".join(shot.id for shot in shots)
@@ -59,6 +58,7 @@ def taken(found: FoundSet, options: QuestionOptions) -> QuestionSet:
         found.source,
         fingerprint=fingerprint_of_questions(questions),
         files={**found.pool.files, **({} if shot_pool is None else shot_pool.files)},
+        left_out=found.source.left_out or found.pool.left_out,
     )
     if not found.source.available or options.groups or rule_of(options) != "all":
         source = replace(

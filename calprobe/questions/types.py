@@ -60,6 +60,7 @@ class SetSource:
     path: str | None = None  # of a user's file, ~ for the home folder; None: a set that calprobe knows by name
     repository: str | None = None  # data set on the hub, owner/name
     revision: str | None = None  # its commit
+    config: str | None = None  # which of its configurations
     files: Mapping[str, str] = field(default_factory=dict)  # name of each file that was read -> its SHA-256 (hex)
     probe: str | None = None  # facts as questions: the probe's fingerprint, as in the manifest of a scored run
     split: str | None = None  # test, validation, ..
@@ -67,6 +68,8 @@ class SetSource:
     available: int = 0  # questions of the split and its chosen groups that can be asked
     groups: tuple[str, ...] = ()  # that the questions were chosen from; empty: all
     in_split: int | None = None  # questions of the split in any group; None: as many as are available, or not known
+    left_out: int = 0  # rows of the split that cannot be asked, most often since they have no right answer
+    columns: Mapping[str, str] = field(default_factory=dict)  # field of a question -> column that a user has named
     rule: str = "all"  # which were taken: all, first, nested, sample, relation; see `calprobe.questions.drawing`
     seed: int | None = None  # of a draw, and of the order of options where a set leaves it open
     places: str | None = None  # SHA-256 (hex) of the drawn places, a JSON list, in their order; None: not drawn

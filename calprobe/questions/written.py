@@ -12,7 +12,7 @@ from calprobe.questions.gold import QuestionFault
 from calprobe.questions.question_file import TAKEN_FROM, read_question
 from calprobe.questions.types import Question, QuestionSet, SetSource
 
-_OF_FILE = ("fingerprint", "path", "files", "shots_split")  # fields of a source that another file has anew
+_OF_FILE = ("fingerprint", "path", "files", "shots_split", "columns")  # fields of a source that another file has anew
 _DEFAULTS = {field.name: field.default for field in fields(SetSource)}
 _KEPT = tuple(name for name in _DEFAULTS if name not in _OF_FILE)
 

@@ -303,6 +303,7 @@ def _source_text(record: QuestionSetRecord) -> str:
         f"split {source.split}" if source.split else "",
         f"revision {source.revision[:12]}" if source.revision else "",
         f"rule {source.rule}",
+        f"{counted(source.left_out, 'row')} that cannot be asked left out" if source.left_out else "",
         f"{counted(record.held_back, 'other')} held back as examples" if record.held_back else "",
     ]
     return f"{record.name} ({', '.join(clause for clause in clauses if clause)})"

@@ -58,6 +58,11 @@ class QuestionSetRecord:
         return min(len(self.shots), max(self.source.available - self.n_asked, 0))
 
     @property
+    def left_out(self) -> int:
+        """Rows of its source that cannot be asked, where all others are."""
+        return self.source.left_out if self.source.rule == "all" else 0
+
+    @property
     def is_limited(self) -> bool:
         """Whether the run is of a part of the set by request; questions that serve as examples are no such part."""
         return self.n_asked < self.n_in_set and (self.drawn is not None or bool(self.source.groups))

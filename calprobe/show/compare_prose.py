@@ -34,6 +34,7 @@ UNITS: Mapping[ClusterKind, str] = {
 _TIE = f"{ABSOLUTE:.0e}".replace("e-0", "e-")  # 1e-4
 
 OWN_ANSWERS = "Each estimator is judged on its own answers: where accuracies differ, Brier and ACE differ too."
+TOO_FEW = "With so few resamples"
 NO_ANSWER = "they count as incorrect with confidence 0, which makes errors small"
 
 
@@ -134,7 +135,7 @@ def correction_notes(comparison: Corrected) -> Iterator[str]:
     if by_holm and least >= SIGNIFICANT:
         enough = math.ceil(2 * tests / SIGNIFICANT / 1000) * 1000
         yield (
-            f"With so few resamples no corrected p-value is below {min(least, 1):.2f}: use --bootstrap {enough} or "
+            f"{TOO_FEW} no corrected p-value is below {min(least, 1):.2f}: use --bootstrap {enough} or "
             "--correction max-t."
         )
 

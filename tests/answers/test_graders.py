@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from calprobe.answers import Grade, GradeRules, Reading, abstains, grade, read_short, rouge_l
 from calprobe.errors import UsageError
 from calprobe.metrics import auroc
+from calprobe.questions import Question
 
 ABSTENTIONS = [
     "I don't know the answer",
@@ -84,6 +85,20 @@ def test_contains_takes_complete_words_in_one_form() -> None:
     assert not graded("Paris is not the capital", "Paris", grader="contains").correct
 
 
+def test_includes_looks_in_the_whole_reply_and_believes_what_is_denied() -> None:
+    def of(whole: str, *accepted: str, read: str = "Let me think") -> Grade:
+        question = Question("1", "?", "open", accepted=accepted)
+        return grade(Reading(read, "ok", "first_line"), question, "includes", whole=whole)
+
+    assert of("Let me think.\nIt is on May 18, 2018.", "2018", "18 May 2018") == Grade(True, "includes", "18 May 2018")
+    assert of("Paris is not the capital", "Paris").correct
+    assert not of("Jerome", "Rome").correct
+    assert of("It is C++", "c++").correct
+    assert not of("It is it", "?!").correct
+    assert of("nothing", "Let me think").rule == "exact"
+    assert of("I do not know. Paris?", "Paris", read="I do not know").abstained
+
+
 def test_the_target_is_all_accepted_texts_or_the_best() -> None:
     for target, correct in (("all", True), ("best", False), ("first", False)):
         assert graded("Lutetia", "Paris", "Lutetia", target=target).correct is correct
@@ -131,7 +146,9 @@ def test_rouge_decides_from_its_threshold_on() -> None:
 
 
 def test_unknown_words_are_refused() -> None:
-    with pytest.raises(UsageError, match="no grader 'contain'; choose exact, contains, rouge; did you mean contains"):
+    with pytest.raises(
+        UsageError, match="no grader 'contain'; choose exact, contains, includes, rouge; did you mean contains"
+    ):
         GradeRules("contain")
     with pytest.raises(UsageError, match="target 'last': choose all, best, first"):
         GradeRules(target="last")  # type: ignore[arg-type]

@@ -103,10 +103,11 @@ def test_graders_are_for_kinds() -> None:
     with pytest.raises(UsageError, match="question o: grader number is for questions of kind number, not open"):
         graded("x", "y", grader="number")
     with pytest.raises(
-        UsageError, match="no grader 'exacts'; choose label, exact, contains, rouge, number; did you mean exact"
+        UsageError,
+        match="no grader 'exacts'; choose label, exact, contains, includes, rouge, number; did you mean exact",
     ):
         graded("x", "y", grader="exacts")
-    assert set(GRADERS) == {"label", "exact", "contains", "rouge", "number"}
+    assert set(GRADERS) == {"label", "exact", "contains", "includes", "rouge", "number"}
 
 
 def test_a_label_is_right_if_it_is_the_options() -> None:

@@ -12,6 +12,7 @@ from fake_backend import FakeBackend
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Pending
 from calprobe.errors import UsageError
+from calprobe.questions import QuestionOptions
 from calprobe.runs import Reply
 
 FEW = AskOptions(variants=("fewshot_3",), collect=("answer",), quiet=True)
@@ -79,3 +80,41 @@ def test_the_default_prompt_shows_none_so_all_are_asked(tmp_path: Path) -> None:
 def audited(path: Path) -> Path:
     """A run that was asked under the study's variants."""
     return ask(FakeBackend(), str(mixed(path, 5, 4, 4)), path / "audit", AskOptions(study="audit", quiet=True)).path
+
+
+def in_groups(path: Path, name: str, sizes: dict[str, int]) -> str:
+    rows = [
+        {"id": f"{group}{n}", "question": f"{group} of {name} {n}?", "answer": n, "group": group}
+        for group, size in sizes.items()
+        for n in range(size)
+    ]
+    file = path / f"{name}.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(file)
+
+
+def test_examples_of_the_questions_own_group(tmp_path: Path) -> None:
+    asked = in_groups(tmp_path, "asked", {"law": 2, "art": 2, "few": 1})
+    others = in_groups(tmp_path, "dev", {"few": 2, "law": 5, "art": 5})
+    for by in ("group", "any"):
+        backend = Noting()
+        chosen = QuestionOptions(shots_from=others, shots_by=by)
+        run = ask(backend, asked, tmp_path / by, FEW, question_options=chosen)
+        (record,) = run.manifest.sets
+        assert len(record.shots) >= 3 if by == "group" else len(record.shots) == 3
+        prompts = backend.prompts
+        for question, prompt in prompts.items():
+            assert prompt.count(" of dev ") == 3
+            if by == "group" and not question.startswith("few"):  # of which there are too few examples
+                assert prompt.count(f"{question[:3]} of dev ") == 3
+        heads = {prompt.partition(" of asked ")[0][:-3] for prompt in prompts.values()}
+        assert len(heads) == (1 if by == "any" else 3)
+
+
+def test_examples_of_each_group_are_held_back(tmp_path: Path) -> None:
+    asked = in_groups(tmp_path, "asked", {"law": 6, "art": 5})
+    backend = Noting()
+    run = ask(backend, asked, tmp_path / "run", FEW, question_options=QuestionOptions(shots_by="group"))
+    (record,) = run.manifest.sets
+    assert (record.n_questions, record.held_back) == (5, 6)
+    assert all(prompt.count(f"{question[:3]} of asked ") == 4 for question, prompt in backend.prompts.items())

@@ -25,7 +25,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def test_the_same_facts_are_shown_in_several_ways(runs: tuple[Path, Path], tmp_path: Path) -> None:
     facts, page, figure = (tmp_path / name for name in ("facts.csv", "page.html", "ways.svg"))
-    files = ("--facts", facts, "--html", page, "--plot", figure)
+    files = ("--tables", "all", "--facts", facts, "--html", page, "--plot", figure)
     done = calprobe("compare", *runs[::-1], *QUICK, "--variants", "direct", "--label", "asked=letters", *files)
     assert done.returncode == 0, done.stderr
     assert "12 facts of 2 relations that all runs have, of 12 that any of them has." in done.stdout

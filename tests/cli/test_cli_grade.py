@@ -73,7 +73,7 @@ def test_readings_are_exported_with_who_decided(run: str, tmp_path: Path) -> Non
             ("--judge", "x", "--judge-base-url", "http://h/v1", "--dtype", "float32"),
             "--dtype applies to --judge-backend transformers or vllm, and the judge's backend is openai; leave it out",
         ),
-        (("--grader", "same"), "--grader same: choose one of exact, contains, rouge, number, judge"),
+        (("--grader", "same"), "--grader same: choose one of exact, contains, includes, rouge, number, judge"),
     ],
 )
 def test_options_without_effect_are_refused(run: str, options: tuple[str, ...], what: str) -> None:

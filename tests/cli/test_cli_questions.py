@@ -138,3 +138,19 @@ def test_mmlu_as_it_is(shared: Path) -> None:
     assert content["chance"] == 0.25
     assert sum(content["gold_places"].values()) == 14_042
     assert sum(content["groups"].values()) == 14_042
+
+
+def test_columns_of_a_spreadsheet(tmp_path: Path) -> None:
+    path = tmp_path / "quiz.csv"
+    path.write_text('Nr,"Text, in full",A,B,Solution\n1,Which is hot?,Ice,Fire,Fire\n2,Which is wet?,Sand,Water,\n')
+    refused = calprobe("questions", path)
+    assert refused.returncode == 2
+    assert "no column 'question'; say which it is: --columns question=COLUMN" in refused.stderr
+    assert "it has the columns Nr, Text, in full, A, B, Solution" in refused.stderr
+    columns = "question=Text, in full,options=A+B,answer=Solution"
+    done = calprobe("questions", path, "--columns", columns, "--columns", "id=Nr", "--json")
+    content = json.loads(done.stdout)
+    assert (content["questions"], content["kinds"], content["source"]["left_out"]) == (1, {"choice": 1}, 1)
+    assert content["source"]["columns"]["question"] == "Text, in full"
+    for wrong, says in (("question", "give FIELD=COLUMN"), ("id=a,id=b", "id is there twice")):
+        assert says in calprobe("questions", path, "--columns", wrong).stderr

@@ -97,7 +97,7 @@ def test_words_for_right_and_wrong(words: tuple[str, str], tmp_path: Path, capsy
         (["--score", "sure", "--uncertainty", "sure", "--correct", "right"], 2, "sure: given as --score and as --unc"),
         (["--score", "sure", "--baseline", "sure", "--correct", "right"], 2, "give another score to compare with it"),
         (["--score", "sure", "--score", "entropy", "--baseline", "x", "--correct", "right"], 2, "'x' is not one of"),
-        (["--score", "sure"], 2, "Missing option '--correct'"),
+        (["--score", "sure"], 2, "no column 'correct'"),
     ],
 )
 def test_what_goes_wrong_is_said(

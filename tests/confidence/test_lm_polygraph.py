@@ -18,14 +18,19 @@ from calprobe.confidence.samples import (
     both_entail,
     ccp,
     class_counts,
+    cocoa,
     degree,
     different_strings,
     eccentricity,
     eigv,
     greedy_classes,
+    kernel_entropy,
     lexsim,
     monte_carlo_entropy,
     rouge_matrix,
+    semantic_density,
+    semantic_kernel,
+    sentence_sar,
 )
 from calprobe.confidence.samples.entropy import answer_entropy
 
@@ -90,6 +95,53 @@ def test_semantic_entropy_is_the_same_of_the_same_classes(seed: int) -> None:
     assert monte_carlo_entropy(classes, logprobs) == pytest.approx(float(theirs()(stats)[0]), abs=CLOSE)
     counted = theirs(class_probability_estimation="frequency")(stats)
     assert answer_entropy(class_counts(classes)) == pytest.approx(float(counted[0]), abs=CLOSE)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kernel_entropy_is_the_same(seed: int) -> None:
+    said = judgements(7, seed)
+    stats = {"semantic_matrix_entail": said[None, ..., 0], "semantic_matrix_contra": said[None, ..., 2]}
+    theirs = estimator("kernel_language_entropy").KernelLanguageEntropy()(stats)
+    assert kernel_entropy(semantic_kernel(said)) == pytest.approx(float(theirs[0]), abs=CLOSE)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_answer_beside_its_samples_is_the_same(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kernel, near = semantic_kernel(judgements(6, seed)), rng.random(5)
+    tokens = [np.log(rng.random(n)) for n in (3, 1, 4, 2, 5)]
+    own = np.log(rng.random(4))
+    entropies = rng.random(4)
+    stats = {
+        "greedy_sentence_similarity": [near],
+        "greedy_log_likelihoods": [own],
+        "greedy_log_probs": [own],
+        "entropy": [entropies],
+        "sample_log_probs": [[logs.sum() for logs in tokens]],
+        "sample_tokens": [tokens],
+        "sample_texts": [[str(i) for i in range(5)]],
+        "concat_greedy_semantic_matrix_contra_forward": [1 - kernel[0, 1:]],
+        "concat_greedy_semantic_matrix_neutral_forward": [np.zeros(5)],
+    }
+    for name, uncertainty in (
+        ("CocoaMSP", -own.sum()),
+        ("CocoaPPL", -own.mean()),
+        ("CocoaMTE", entropies.mean()),
+    ):
+        theirs = getattr(estimator("cocoa"), name)()(stats)
+        assert cocoa(float(uncertainty), near) == pytest.approx(float(theirs[0]), abs=CLOSE)
+    density = semantic_density(kernel[0, 1:], [logs.mean() for logs in tokens], own.mean())
+    theirs = estimator("semantic_density").SemanticDensity()(stats)
+    assert -density == pytest.approx(float(theirs[0]), abs=CLOSE)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sentence_sar_is_the_same(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    similarity, logprobs = affinity(rng.random((6, 6))), -rng.random(6) * 9
+    stats = {"sample_log_probs": [logprobs], "sample_sentence_similarity": [similarity]}
+    theirs = estimator("sentence_sar").SentenceSAR()(stats)
+    assert sentence_sar(similarity, logprobs) == pytest.approx(float(theirs[0]), abs=CLOSE)
 
 
 def test_ccp_is_the_same_of_the_same_judgements() -> None:

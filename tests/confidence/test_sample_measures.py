@@ -20,6 +20,7 @@ from calprobe.confidence.samples import (
     eigv,
     frequencies,
     greedy_classes,
+    kernel_entropy,
     lexsim,
     likelihood_entropy,
     miller_madow_entropy,
@@ -27,11 +28,13 @@ from calprobe.confidence.samples import (
     no_contradiction,
     one_hot,
     rouge_matrix,
+    semantic_density,
+    sentence_sar,
     sequence_probability,
     spectral_embedding,
     split_variance,
 )
-from calprobe.confidence.samples.spectral import Spectrum, degree
+from calprobe.confidence.samples.spectral import HEAT, Spectrum, degree
 
 
 def blocks(*sizes: int) -> Floats:
@@ -55,6 +58,36 @@ def test_perfect_clusters_of_any_sizes_have_closed_forms(sizes: tuple[int, ...])
     assert degree(w) == pytest.approx(1 - (shares**2).sum())
     classes = np.repeat(np.arange(c), sizes)
     assert split_variance(one_hot(classes), np.arange(m)).total == pytest.approx(1 - (shares**2).sum())
+
+
+@pytest.mark.parametrize("sizes", [(2,), (6, 6), (9, 3), (4, 3, 2, 2, 1)])
+def test_kernel_entropy_of_perfect_clusters_has_a_closed_form(sizes: tuple[int, ...]) -> None:
+    shares: list[float] = []
+    for size in sizes:  # eigenvalues of the Laplacian are 0 once and 2 * size else
+        fading = math.exp(-HEAT * 2 * size)
+        likeness = (1 - fading) / (1 + (size - 1) * fading)
+        shares += [1 + (size - 1) * likeness, *[1 - likeness] * (size - 1)]
+    m = sum(sizes)
+    expected = -sum(share / m * math.log(share / m) for share in shares) / math.log(m)
+    assert kernel_entropy(blocks(*sizes)) == pytest.approx(expected, abs=1e-9)
+    assert kernel_entropy([[1.0]]) == 0
+
+
+def test_measures_beside_samples_do_not_depend_on_the_samples_order() -> None:
+    rng = np.random.default_rng(0)
+    kernel, logprobs, order = rng.random((7, 7)), -rng.random(7), rng.permutation(7)
+    moved = kernel[np.ix_(order, order)]
+    assert kernel_entropy(moved) == pytest.approx(kernel_entropy(kernel), abs=1e-12)
+    assert sentence_sar(moved, logprobs[order]) == pytest.approx(sentence_sar(kernel, logprobs), abs=1e-12)
+    assert semantic_density(kernel[0][order], logprobs[order], -0.5) == pytest.approx(
+        semantic_density(kernel[0], logprobs, -0.5), abs=1e-12
+    )
+
+
+def test_improbable_replies_have_a_finite_relevance() -> None:
+    # Probabilities of long replies are 0 in float64; their logarithms are not.
+    assert sentence_sar(np.eye(2), [-2000.0, -3000.0]) == 2500.0
+    assert sentence_sar(np.ones((2, 2)), [-2000.0, -2000.0]) == pytest.approx(2000 - math.log(1001))
 
 
 def test_parts_add_up_and_the_total_is_what_the_projector_gives() -> None:

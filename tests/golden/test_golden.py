@@ -99,5 +99,13 @@ def test_the_output_is_as_it_was(name: str, folder: Path) -> None:
     assert numbers == pytest.approx(numbers_before, rel=LAST_BITS, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if name.endswith("-glance.txt")])
+def test_a_first_look_is_one_screen(name: str) -> None:
+    """Of the outputs as they are kept, which the test above holds equal to what is printed."""
+    lines = (EXPECTED / name).read_text("utf-8").splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+
+
 def test_every_kept_output_is_of_a_case() -> None:
     assert {file.name for file in EXPECTED.iterdir()} == set(CASES)

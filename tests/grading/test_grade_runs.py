@@ -313,3 +313,13 @@ def test_grading_again_takes_the_grader_of_before(run: AskedRun) -> None:
     assert stored is not None
     assert stored.decided == judged
     assert "judge" not in grade(open_asked(run.path), GradeOptions("exact")).decided
+
+
+def test_includes_reads_the_whole_reply(tmp_path: Path) -> None:
+    text = "Let me think about it.\nIt was written by William Shakespeare in 1600."
+    run = make_run(tmp_path / "run", {("plain", "author"): text, ("plain", "capital"): "Rome"})
+    for grader, right in (("contains", False), ("includes", True)):
+        grade(run, GradeOptions(grader=grader))
+        assert decided(open_asked(run.path))["plain", "author"] == (grader, right)
+    (made,) = calprobe.report([open_asked(run.path)], calprobe.AskedOptions()).runs
+    assert dict(made.disclosure.lines())["graded by"] == "includes 2 (1 right)"

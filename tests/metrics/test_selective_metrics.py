@@ -1,4 +1,4 @@
-"""AURC, E-AURC and PRR against every order of tied instances, against sums written out, and by hand."""
+"""AURC, E-AURC, AUGRC and PRR against every order of tied instances, against sums written out, and by hand."""
 
 from __future__ import annotations
 
@@ -12,15 +12,22 @@ from confidence_samples import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calprobe.metrics import MetricResult, aurc, auroc, e_aurc, prr
+from calprobe.metrics import MetricResult, augrc, aurc, auroc, e_aurc, prr, prr_50
 from calprobe.metrics.metric import evaluate
-from calprobe.metrics.ranking import AURC, AUROC, E_AURC, PRR
+from calprobe.metrics.ranking import AUGRC, AURC, AUROC, E_AURC, PRR, PRR_50
 from calprobe.metrics.ranks import harmonic_numbers
 from calprobe.metrics.rejection import accuracy_at_coverage
 from calprobe.metrics.sample import Sample, sort_instances
 
 ALL = (aurc, e_aurc, prr)
-FUNCTIONS: dict[str, Callable[..., MetricResult]] = {"auroc": auroc, "aurc": aurc, "e_aurc": e_aurc, "prr": prr}
+FUNCTIONS: dict[str, Callable[..., MetricResult]] = {
+    "auroc": auroc,
+    "aurc": aurc,
+    "e_aurc": e_aurc,
+    "prr": prr,
+    "augrc": augrc,
+    "prr_50": prr_50,
+}
 
 small_tied_samples = st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=7)
 
@@ -52,6 +59,37 @@ def test_values_are_expected_over_all_orders_within_ties(pairs: list[tuple[int, 
         assert np.isnan(prr(confidence, correct).value)
     else:
         assert prr(confidence, correct).value == pytest.approx(float((random - curve) / (random - best)), abs=1e-12)
+
+
+def curve_sums(correct_in_order: Sequence[bool]) -> tuple[Fraction, Fraction]:
+    """By their definitions: AUGRC, and the mean accuracy while half are rejected at most (0 of one instance)."""
+    n, kept_right = len(correct_in_order), list(accumulate(map(int, correct_in_order)))
+    failures = sum((Fraction(k - right, n) for k, right in enumerate(kept_right, start=1)), Fraction(0)) / n
+    late = [Fraction(kept_right[k - 1], k) for k in range(n - n // 2 + 1, n + 1)]
+    return failures, sum(late, Fraction(0)) / max(1, len(late))
+
+
+@given(small_tied_samples)
+def test_silent_failures_and_half_rejected_are_expected_over_all_orders(pairs: list[tuple[int, bool]]) -> None:
+    confidence, correct = [level / 4 for level, _ in pairs], [right for _, right in pairs]
+    orders = [order for order in permutations(pairs) if all(a[0] >= b[0] for a, b in pairwise(order))]
+    sums = [curve_sums([right for _, right in order]) for order in orders]
+    area, accuracy = (sum(values, Fraction(0)) / len(orders) for values in zip(*sums, strict=True))
+    best, mean = curve_sums(sorted(correct, reverse=True))[1], Fraction(sum(correct), len(correct))
+    assert augrc(confidence, correct).value == pytest.approx(float(area), abs=1e-13)
+    if len(set(correct)) == 1 or len(correct) < 4:
+        assert np.isnan(prr_50(confidence, correct).value)
+    else:
+        assert prr_50(confidence, correct).value == pytest.approx(float((accuracy - mean) / (best - mean)), abs=1e-12)
+
+
+@given(samples())
+def test_silent_failures_follow_from_auroc(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    n, right = len(sample[0]), int(sample[1].sum())
+    wrong, area = n - right, auroc(*sample).value
+    pairs = 0.0 if np.isnan(area) else (1 - area) * right * wrong
+    if n:
+        assert augrc(*sample).value == pytest.approx((pairs + wrong * (wrong + 1) / 2) / n**2, abs=1e-13)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=60))
@@ -174,7 +212,7 @@ def test_each_resample_can_have_correctness_of_its_own(sample: tuple[np.ndarray,
     confidence = np.sort(sample[0])
     rng = np.random.default_rng(seed)
     correct, counts = rng.integers(0, 2, (4, len(confidence))), rng.integers(0, 4, (4, len(confidence)))
-    found = evaluate((AUROC, AURC, E_AURC, PRR), Sample(confidence, correct, counts))
+    found = evaluate((AUROC, AURC, E_AURC, AUGRC, PRR, PRR_50), Sample(confidence, correct, counts))
     for row in range(4):
         held = np.repeat(np.arange(len(confidence)), counts[row])
         for name, function in FUNCTIONS.items():

@@ -179,7 +179,7 @@ def test_examples_of_another_file(tmp_path: Path) -> None:
     assert [shot.id for shot in mine.shots] == ["o1"]
     assert len(mine.questions) == 10
     assert set(mine.source.files) == {"mine.jsonl", "others.jsonl"}
-    with pytest.raises(UsageError, match=r"--shots-from absent: there is no such file"):
+    with pytest.raises(UsageError, match=r"--shots-from absent: .*no file, no known set"):
         load_questions([path], QuestionOptions(shots=1, shots_from="absent"))
 
 
@@ -269,7 +269,7 @@ def test_wrong_names_and_options(tmp_path: Path) -> None:
             "--draw 7: gsm8k has 6 questions; draw at most 6, or choose another --split",
         ),
         (own, QuestionOptions(as_="open"), "mine.jsonl says itself of which kind its questions are"),
-        (table, QuestionOptions(), r"table.csv: its columns .a, b. are of no public set that calprobe knows; write"),
+        (table, QuestionOptions(), r"table.csv: no column 'question'; say which"),
         (tmp_path / "notes.txt", QuestionOptions(), "notes.txt: not a question file; give one of .parquet, .jsonl"),
     ]
     for name, options, says in cases:

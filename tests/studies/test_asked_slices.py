@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import AskedOptions
-from calprobe.measures.covariates import QUESTION_GROUP, Covariate, read_covariate
+from calprobe.measures.covariates import QUESTION_GROUP, QUESTION_KIND, Covariate, read_covariate
 from calprobe.measures.slices import RunSlices
 from calprobe.metrics import Resampling
 from calprobe.presentation.report_pages import asked_page
@@ -62,6 +62,44 @@ def test_groups_of_questions_are_slices_without_a_file() -> None:
     assert slices.slices[0].accuracy.value == cell.accuracy[cell.reader].value.value
     with pytest.raises(UsageError, match=r"--by group: no question of .* has a group; write one into"):
         report_asked([asked], replace(QUICK, by=QUESTION_GROUP))
+
+
+def test_averages_over_groups_and_over_questions() -> None:
+    asked = run(120)
+    groups = ["law" if at < 90 else "physics" if at < 114 else "" for at in range(120)]
+    named = tuple(
+        replace(question, group=group) for question, group in zip(asked.sets[0].questions, groups, strict=True)
+    )
+    asked = replace(asked, sets=(replace(asked.sets[0], questions=named),))
+    (report,) = report_asked([asked], AskedOptions(resampling=Resampling(2000), by=QUESTION_GROUP)).runs
+    cell = report.sets["quiz"].cells["plain"]
+    assert cell.slices is not None
+    law, physics, _ = cell.slices.slices
+    macro, micro = cell.slices.averages["macro"], cell.slices.averages["micro"]
+    assert macro.accuracy is not None
+    assert law.accuracy is not None
+    assert physics.accuracy is not None
+    shares = law.accuracy.value, physics.accuracy.value
+    assert macro.accuracy.value == pytest.approx(sum(shares) / 2)
+    # The variance of a mean of independent shares, in closed form.
+    deviation = sum(share * (1 - share) / n for share, n in zip(shares, (90, 24), strict=True)) ** 0.5 / 2
+    assert macro.accuracy.high - macro.accuracy.low == pytest.approx(2 * 1.96 * deviation, rel=0.1)
+    for metric in ("brier", "ace", "confidence_gap", "auroc"):
+        parts = [part.estimators["label"][metric].value for part in (law, physics)]
+        assert macro.estimators["label"][metric].value == pytest.approx(sum(parts) / 2)
+    assert macro.estimators["label"]["ace"].low <= macro.estimators["label"]["ace"].value
+    assert micro.accuracy == cell.accuracy[cell.reader].value
+    assert micro.estimators["label"]["ace"] == cell.estimators["label"].metrics["ace"]
+    assert (macro.questions, micro.questions) == (114, 120)  # those without a group are in no group
+    assert set(cell.to_json()["slice_averages"]) == {"macro", "micro"}
+
+
+def test_kinds_of_questions_are_slices() -> None:
+    (report,) = report_asked([run()], replace(QUICK, by=QUESTION_KIND)).runs
+    slices = report.sets["quiz"].cells["plain"].slices
+    assert slices is not None
+    assert [(part.name, part.questions) for part in slices.slices] == [("choice", N)]
+    assert slices.averages == {}  # of one group
 
 
 def only(asked: Asked, names: set[str]) -> Asked:

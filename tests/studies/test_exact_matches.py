@@ -25,14 +25,14 @@ def open_run(*texts: str) -> Asked:
 
 
 def test_wrong_answers_with_an_accepted_text_are_counted_and_warned_of() -> None:
-    report = report_asked([open_run("Paris", "It is Paris.", "Not Paris.", "Rome", "Paris, France")], OPTIONS)
+    report = report_asked([open_run("Paris", "It is certainly Paris.", "Not Paris.", "Rome", "Paris, France")], OPTIONS)
     (run,) = report.runs
-    assert run.sets["quiz"].exact == ExactMatches(graded=5, right=1, contain=2)
+    assert run.sets["quiz"].exact == ExactMatches(graded=5, right=1, contain=2, sentences=1)
     found = run.to_json()["disclosure"]
-    assert found["exact_matching"] == {"quiz": {"n": 5, "right": 1, "wrong_and_contain_accepted": 2}}
+    assert found["exact_matching"] == {"quiz": {"n": 5, "right": 1, "wrong_and_contain_accepted": 2, "sentences": 1}}
     (warning,) = found["warnings"]
     assert warning.startswith("quiz: 2 of 5 answers (40 %) are wrong by exact matching and contain an accepted text")
-    assert "accuracy is 0.200, or 0.600 if these were right" in warning
+    assert "accuracy is 0.200, or 0.600 if these were right; 1 of the wrong answers is a sentence. " in warning
     assert "`calprobe grade RUN --grader contains`" in warning
     assert "--judge MODEL" in warning
     notes = [note for table in asked_tables(report) for note in table.notes]

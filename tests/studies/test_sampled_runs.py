@@ -447,3 +447,58 @@ def test_a_model_that_knows_nothing_has_no_skill_wherever_the_right_label_stands
 def test_a_mean_of_equal_values_is_that_value() -> None:
     said = {"q0": ["right"] * 7 + ["a", "b", "c"], "q1": ["right"] * 9 + ["a"]}
     assert confidences(run(said), "frequency.majority") == {("q0", 0): 0.7, ("q1", 0): 0.9}
+
+
+NEAR, FAR, OWN = math.exp(-1.5), math.exp(-0.2), math.exp(-0.375)
+
+
+def _sums() -> Asked:
+    """One question with three samples, 5, 5 and 6, and a greedy 6; numbers need no judge."""
+    logprobs = [(-0.1, -0.3), (-0.2, -0.2), (-1.0, -2.0)]
+    question = Question("n0", "2 + 3?", "number", number=5.0)
+    replies = [
+        made.reply("n0", text, sample=at, logprobs=logs)
+        for at, (text, logs) in enumerate(zip("556", logprobs, strict=True))
+    ]
+    return made.asked([question], [*replies, made.reply("n0", "6", stage="greedy", logprobs=(-0.5, -0.25))])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [  # minus the log-probability times the share of the others that say something else
+        ("cocoa.sequence", [0.4 * 1 / 2, 0.4 * 1 / 2, 3.0 * 2 / 2]),
+        ("cocoa.sequence.greedy", [0.75 * 2 / 3]),
+        ("cocoa.perplexity", [0.2 * 1 / 2, 0.2 * 1 / 2, 1.5 * 2 / 2]),
+        ("cocoa.perplexity.rouge.majority", [0.2 * 1 / 2]),
+        # Of the different replies 5 and 6 and the greedy 6, by the mean log-probability of their tokens.
+        ("semantic_density.greedy", [(NEAR + OWN) / (NEAR + FAR + OWN)]),
+    ],
+)
+def test_an_answer_beside_the_other_samples_by_hand(name: str, expected: list[float]) -> None:
+    found = confidences(_sums(), name, replace(OPTIONS, forms=(name,)))
+    assert list(found.values()) == pytest.approx(expected)
+
+
+def test_the_rarer_answer_is_the_less_sure_one_by_each_estimator() -> None:
+    for name in ("cocoa.sequence", "cocoa.perplexity.rouge", "semantic_density"):
+        sure = confidences(_sums(), name, replace(OPTIONS, forms=(name,)))
+        assert (sure["n0", 2] < sure["n0", 0]) == (name == "semantic_density")
+
+
+def test_stated_confidence_stands_beside_the_frequency_of_its_answer() -> None:
+    question = made.choice("q0")
+    said = [("A", "0.9"), ("A", "0.6"), ("B", "0.2"), ("A", "no idea")]
+    replies = [
+        own
+        for at, (letter, confidence) in enumerate(said)
+        for own in (
+            made.reply("q0", f"Answer: {letter}", sample=at),
+            made.reply("q0", confidence, stage="stated:decimal", sample=at),
+        )
+    ]
+    found = cell(made.asked([question], replies)).faithfulness["stated_decimal"]
+    assert found.instances == 3
+    assert found.mean.value == pytest.approx(1 - (0.15 + 0.15 + 0.05) / 3)
+    assert found.conditional.value == pytest.approx((0.85 + 0.95) / 2)
+    assert found.excess.value == pytest.approx((1.7 - 1.75) / 3)
+    assert not cell(run()).faithfulness

@@ -1,6 +1,7 @@
 """The table of estimators of replies: what each is, where it comes from and what a cell must have for it.
 
-Add an estimator as an entry of `ENTRIES`, of samples as one of `MEASURES`; reports, tables, figures and exports take it
+Add an estimator as an entry of `ENTRIES`, of samples as one of `MEASURES`, of an answer beside the
+others as one of `BESIDE`; reports, tables, figures and exports take it
 from there.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from calprobe.confidence.asked.beside_samples import BESIDE
 from calprobe.confidence.asked.closed import expected_confidence, has_closed
 from calprobe.confidence.asked.labels import own_confidence, paper_confidence
 from calprobe.confidence.asked.p_true import of_option, p_true, p_true_raw
@@ -262,4 +264,5 @@ ENTRIES: tuple[Entry, ...] = (
         of_replies,
     ),
     *MEASURES,
+    *BESIDE,
 )

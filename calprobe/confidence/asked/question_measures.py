@@ -16,13 +16,16 @@ from calprobe.confidence.samples import (
     class_counts,
     degree,
     eigv,
+    kernel_entropy,
     lexsim,
     likelihood_entropy,
     miller_madow_entropy,
     one_hot,
+    sentence_sar,
     split_variance,
 )
-from calprobe.confidence.samples.spectral import COX_THRESHOLD, LIN_THRESHOLD, Spectrum, Weights
+from calprobe.confidence.samples.beside import DUAN
+from calprobe.confidence.samples.spectral import COX_THRESHOLD, LIN_THRESHOLD, NIKITIN, Spectrum, Weights
 
 KUHN, LIN, COX = "Kuhn, Gal, Farquhar 2023", "Lin, Trivedi, Sun 2024", "Cox et al. 2025"
 NAN = float("nan")
@@ -31,10 +34,18 @@ Classes = Callable[[SampledQuestion], Ints | None]
 Points = Callable[[SampledQuestion], Floats | None]
 
 
-def _uncertainty(name: str, definition: str, measure: Measure, source: str = "", needs: Collection[str] = ()) -> Entry:
+def _uncertainty(
+    name: str,
+    definition: str,
+    measure: Measure,
+    source: str = "",
+    needs: Collection[str] = (),
+    *,
+    on_request: bool = False,
+) -> Entry:
     """An uncertainty without a scale in the readings of its AUROC; NaN where it is not known.
 
-    A name with a dot is of another form of a measure, computed where it is asked for.
+    A name with a dot is of another form of a measure, and is always computed on request alone.
     """
     estimator = Estimator(
         name,
@@ -44,7 +55,7 @@ def _uncertainty(name: str, definition: str, measure: Measure, source: str = "",
         source,
         "uncertainty",
         frozenset(needs) | {"samples"},
-        on_request="." in name,
+        on_request=on_request or "." in name,
     )
     return Entry(estimator, of_questions)
 
@@ -70,6 +81,12 @@ def _likelihood(question: SampledQuestion) -> float:
         NAN
         if question.meaning is None
         else likelihood_entropy(apart(question.meaning), question.replies, question.logprobs)
+    )
+
+
+def _sentence_sar(question: SampledQuestion) -> float:
+    return (
+        NAN if question.affinity is None else sentence_sar(question.strings.expand(question.affinity), question.totals)
     )
 
 
@@ -222,6 +239,22 @@ MEASURES: tuple[Entry, ...] = (
         "minus the mean ROUGE-L of pairs of different strings",
         lambda question: lexsim(question.common_words),
         LIN,
+    ),
+    _uncertainty(
+        "kernel_entropy",
+        "von Neumann entropy of the heat kernel over the samples, as a share of its largest",
+        lambda question: NAN if question.kernel is None else kernel_entropy(question.strings.expand(question.kernel)),
+        NIKITIN,
+        _PAIRS | {"contradictions"},
+        on_request=True,
+    ),
+    _uncertainty(
+        "sentence_sar",
+        "minus the mean log-probability of the replies, each with those of its like added a thousandfold",
+        _sentence_sar,
+        DUAN,
+        _PAIRS | {"logprobs"},
+        on_request=True,
     ),
     *_variances("", "eigenvectors of the Laplacian with eigenvalues below 0.5", _spectral(), "relations"),
     *_variances("lin", "eigenvectors with eigenvalues below 0.9", _spectral(threshold=LIN_THRESHOLD), "relations"),

@@ -14,6 +14,7 @@ from calprobe.answers import READERS, Grade, Reading, abstains, grade, read, rea
 from calprobe.answers.constrained import read_constrained
 from calprobe.answers.grading import ABSTENTION, IMPORTED, GradeRules, with_contained
 from calprobe.answers.readers import CONCLUDES, CONCLUSIONS
+from calprobe.answers.said import said
 from calprobe.answers.types import GIVEN as GIVEN
 from calprobe.arrays import Ints
 from calprobe.confidence.asked.reply_table import ANSWER, FINAL, GREEDY, GREEDY_FINAL, ReplyTable, Row
@@ -149,8 +150,7 @@ def greedy_is_right(row: Row, reader: str) -> bool | None:
 
     Where the samples are read off their conclusions, it is that of the greedy answer.
     """
-    concludes = reader in (CONCLUDED, *CONCLUSIONS)
-    stage = GREEDY_FINAL if concludes else GREEDY
+    stage = _greedy_stage(reader)
     reply, stored = row.replies.get(stage), row.grades.get(stage)
     if reply is None:
         return None
@@ -158,8 +158,25 @@ def greedy_is_right(row: Row, reader: str) -> bool | None:
         return reply.correct
     if stored is not None and reader in _GRADED:
         return stored.correct
-    name = _named(reader, row.question) if concludes else None
-    return grade(read(reply, row.question, name, plain=row.plain), row.question).correct
+    return grade(_greedy_reading(row, reader), row.question).correct
+
+
+def greedy_answer(row: Row, reader: str) -> str | None:
+    """What a row's greedy answer says, as its samples are compared by; None where it has none, or says nothing."""
+    stage = _greedy_stage(reader)
+    return said(row.replies[stage], row.question, _greedy_reading(row, reader)) if stage in row.replies else None
+
+
+def _greedy_stage(reader: str) -> str:
+    return GREEDY_FINAL if reader in (CONCLUDED, *CONCLUSIONS) else GREEDY
+
+
+def _greedy_reading(row: Row, reader: str) -> Reading:
+    stage = _greedy_stage(reader)
+    if row.replies[stage].correct is not None:
+        return Reading(None, OK, GIVEN)
+    name = _named(reader, row.question) if stage == GREEDY_FINAL else None
+    return read(row.replies[stage], row.question, name, plain=row.plain)
 
 
 def _was_read(reading: Reading) -> bool:

@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked.read_cell import Read
-from calprobe.confidence.asked.reply_table import GREEDY, GREEDY_FINAL
-from calprobe.confidence.asked.sampled import SampledQuestion
+from calprobe.confidence.asked.readings import greedy_answer
+from calprobe.confidence.asked.reply_table import ANSWER, GREEDY, GREEDY_FINAL, Row
+from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob, sum_logprob
 from calprobe.confidence.asked.token_estimators import DECIMALS, of_rows
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimator import Entry, Estimator
@@ -31,6 +32,9 @@ from calprobe.confidence.samples import frequencies
 from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, Confidence
 
 Compute = Callable[[Read], Confidence]
+Reading = tuple[str, str, Callable[[Compute], Compute]]  # what ends its name and its definition
+# Of a question's samples, the place of one, its row and the stage of its reply: a number, and why it is not known.
+OfAnswer = Callable[[SampledQuestion, int, Row, str], tuple[float, str]]
 NO_ANSWER, OTHER = "no answer", NOT_ASKED
 MAJORITY, GREEDY_READING = ".majority", ".greedy"
 READINGS = ("", MAJORITY, GREEDY_READING)
@@ -67,6 +71,40 @@ def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
         return of_rows(read, values, status)
 
     return compute
+
+
+def of_answers(measure: OfAnswer) -> Compute:
+    """What is measured of each sample beside the others of its question."""
+
+    def compute(read: Read) -> Confidence:
+        values, status = np.full(len(read.table), np.nan), [NO_ANSWER] * len(read.table)
+        for question in read.samples:
+            for at, place in enumerate(question.rows.tolist()):
+                values[place], status[place] = measure(question, at, read.table.rows[place], ANSWER)
+        return of_rows(read, values, status)
+
+    return compute
+
+
+def of_greedy_answers(measure: OfAnswer) -> Compute:
+    """What is measured of a greedy answer beside all samples of its question, with its own correctness."""
+
+    def reading(read: Read) -> Confidence:
+        rows = _Rows.of(read)
+        for question in read.samples:
+            for place in question.rows.tolist():
+                row, right = read.table.rows[place], read.greedy_is_right[place]
+                if right is not None:
+                    answer = greedy_answer(row, read.answers.reader)
+                    logprobs = mean_logprob(row, GREEDY)[0], sum_logprob(row, GREEDY)[0]
+                    value, why = measure(question.beside(answer, place, logprobs), len(question.rows), row, GREEDY)
+                    rows.values[place], rows.correct[place] = round(value, DECIMALS) + 0.0, right
+                    rows.status[place] = why
+                elif any(stage in row.failed for stage in (GREEDY, GREEDY_FINAL)):
+                    rows.status[place] = REQUEST
+        return rows.confidence()
+
+    return reading
 
 
 def of_majority(compute: Compute) -> Compute:
@@ -152,6 +190,14 @@ def of_replies(entry: Entry, read: Read) -> Iterator[Estimator]:
     )
 
 
+def of_beside(entry: Entry, read: Read, measure: OfAnswer) -> Iterator[Estimator]:
+    """Of each sample beside the others, of the most frequent answer, and where there is one of the greedy answer."""
+    readings: list[Reading] = [(MAJORITY, "of the most frequent answer", of_majority)]
+    if read.table.has(GREEDY):
+        readings.append((GREEDY_READING, "of the greedy answer", lambda _: of_greedy_answers(measure)))
+    yield from _readings(entry, readings)
+
+
 def of_questions(entry: Entry, read: Read) -> Iterator[Estimator]:
     """An uncertainty of a question, against its most frequent answer, and where there is one its greedy answer."""
     readings = [(MAJORITY, "against the most frequent answer", of_majority)]
@@ -160,7 +206,7 @@ def of_questions(entry: Entry, read: Read) -> Iterator[Estimator]:
     yield from _readings(entry, readings)
 
 
-def _readings(entry: Entry, readings: Sequence[tuple[str, str, Callable[[Compute], Compute]]]) -> Iterator[Estimator]:
+def _readings(entry: Entry, readings: Sequence[Reading]) -> Iterator[Estimator]:
     estimator = entry.estimator
     yield replace(estimator, compute=partial(Read.once, compute=estimator.compute))
     for end, meaning, reading in readings:

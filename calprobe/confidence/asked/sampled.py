@@ -25,9 +25,11 @@ from calprobe.confidence.samples import (
     most_frequent,
     no_contradiction,
     rouge_matrix,
+    semantic_kernel,
 )
 from calprobe.confidence.samples.spectral import Spectrum
 from calprobe.confidence.tie_breaking import draw_name
+from calprobe.confidence.types import OK
 from calprobe.questions.types import Question
 
 NO_LOGPROBS, EMPTY, THOUGHT = "no log-probabilities", "empty reply", "tokens of a thought among those of the reply"
@@ -73,6 +75,7 @@ class SampledQuestion:
     strings: Strings  # what the samples say
     replies: Ints  # [samples], a number for each different text of a complete reply
     logprobs: Floats  # [samples], mean log-probability of a reply's tokens; NaN: not known
+    totals: Floats  # [samples], their sum
     meanings: Meanings | None
     # Of samples that were drawn from those of a question: these, whose matrices theirs are parts of.
     drawn_from: SampledQuestion | None = None
@@ -88,7 +91,26 @@ class SampledQuestion:
             strings=different_strings(texts),
             replies=self.replies[places],
             logprobs=self.logprobs[places],
+            totals=self.totals[places],
             drawn_from=self,
+        )
+
+    def beside(self, answer: str | None, row: int, logprobs: tuple[float, float]) -> SampledQuestion:
+        """With a greedy answer behind the samples, which stands in the row of one of them.
+
+        `logprobs` are the mean and the sum of its tokens' log-probabilities.
+        """
+        texts = [None if place < 0 else self.strings.texts[place] for place in self.strings.of.tolist()]
+        mean, total = logprobs
+        return replace(
+            self,
+            rows=np.append(self.rows, row),
+            wordings=np.append(self.wordings, self.wordings[self.rows == row][:1]),
+            strings=different_strings([*texts, answer]),
+            replies=np.append(self.replies, -1),
+            logprobs=np.append(self.logprobs, mean),
+            totals=np.append(self.totals, total),
+            drawn_from=None,
         )
 
     @cached_property
@@ -166,6 +188,11 @@ class SampledQuestion:
         return None if self.relations is None else affinity(self.relations[..., 0])
 
     @cached_property
+    def kernel(self) -> Floats | None:
+        """How near the strings are to each other by what was judged, [strings, strings]; see `semantic_kernel`."""
+        return None if self.relations is None else semantic_kernel(self.relations)
+
+    @cached_property
     def spectrum(self) -> Spectrum | None:
         """The Laplacian of all samples."""
         if self.affinity is None:
@@ -228,16 +255,29 @@ def _sampled(table: ReplyTable, answers: Answers, places: Sequence[int], meaning
         different_strings(texts),
         classes_of_keys([row.first.text for row in rows]),
         np.array([mean_logprob(row)[0] for row in rows], np.float64),
+        np.array([sum_logprob(row)[0] for row in rows], np.float64),
         meanings,
     )
 
 
-def mean_logprob(row: Row) -> tuple[float, str]:
+def mean_logprob(row: Row, stage: str = ANSWER) -> tuple[float, str]:
     """The mean log-probability of the tokens of a row's answer, and why it is not known."""
-    reply = row.replies.get(ANSWER)
+    logprobs, why = _logprobs(row, stage)
+    return (float(np.mean(logprobs)) if logprobs else float("nan")), why
+
+
+def sum_logprob(row: Row, stage: str = ANSWER) -> tuple[float, str]:
+    """The log-probability of a row's answer, the sum over its tokens, and why it is not known."""
+    logprobs, why = _logprobs(row, stage)
+    return (float(np.sum(logprobs)) if logprobs else float("nan")), why
+
+
+def _logprobs(row: Row, stage: str) -> tuple[tuple[float, ...], str]:
+    """Those of the tokens of a reply; none, with the reason, where they are not known."""
+    reply = row.replies.get(stage)
     if reply is None or reply.logprobs is None:
-        return float("nan"), NO_LOGPROBS
+        return (), NO_LOGPROBS
     if reply.reasoning and not reply.thought_tokens:  # they stand among those of the reply
-        return float("nan"), THOUGHT
+        return (), THOUGHT
     logprobs = reply.logprobs[reply.thought_tokens :]
-    return (float(np.mean(logprobs)), "ok") if logprobs else (float("nan"), EMPTY)
+    return logprobs, OK if logprobs else EMPTY

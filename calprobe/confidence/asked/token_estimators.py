@@ -9,7 +9,7 @@ import numpy as np
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.claims import NO_ALTERNATIVES
 from calprobe.confidence.asked.read_cell import Read
-from calprobe.confidence.asked.reply_table import ANSWER, ReplyTable
+from calprobe.confidence.asked.reply_table import ANSWER, Row
 from calprobe.confidence.asked.sampled import EMPTY, mean_logprob
 from calprobe.confidence.samples import ClaimProbability
 from calprobe.confidence.types import NOT_ASKED, OK, REQUEST, Confidence
@@ -34,7 +34,7 @@ def perplexity(read: Read) -> Confidence:
 
 def token_entropy(read: Read) -> Confidence:
     """The mean entropy of each reply's positions; of windows the least that it can be."""
-    entropies = [_entropy(read.table, place) for place in range(len(read.table))]
+    entropies = [mean_entropy(row) for row in read.table.rows]
     return of_rows(read, [value for value, _ in entropies], [status for _, status in entropies])
 
 
@@ -60,11 +60,11 @@ def _mean_logprobs(read: Read) -> Known:
     return [value for value, _ in means], [status for _, status in means]
 
 
-def _entropy(table: ReplyTable, place: int) -> tuple[float, str]:
-    row = table.rows[place]
-    reply = row.replies.get(ANSWER)
+def mean_entropy(row: Row, stage: str = ANSWER) -> tuple[float, str]:
+    """The mean entropy of a reply's positions, and why it is not known."""
+    reply = row.replies.get(stage)
     if reply is None:
-        return float("nan"), REQUEST if ANSWER in row.failed else NOT_ASKED
+        return float("nan"), REQUEST if stage in row.failed else NOT_ASKED
     if reply.alternatives is None:
         return float("nan"), NO_ALTERNATIVES
     entropies = reply.alternatives.entropies

@@ -1,6 +1,7 @@
 """Measures over repeated samples: arrays and texts of one question in, one number out; shares over questions."""
 
 from calprobe.answers.token_claims import ccp_pairs
+from calprobe.confidence.samples.beside import cocoa, semantic_density, sentence_sar
 from calprobe.confidence.samples.ccp import ClaimProbability, ccp, ccp_token, combined_relation
 from calprobe.confidence.samples.clusters import (
     Strings,
@@ -21,8 +22,15 @@ from calprobe.confidence.samples.entropy import (
     monte_carlo_entropy,
 )
 from calprobe.confidence.samples.frequency import frequencies, most_frequent
-from calprobe.confidence.samples.similarity import affinity, lexsim, rouge_matrix
-from calprobe.confidence.samples.spectral import degree, eccentricity, eigv, laplacian, spectral_embedding
+from calprobe.confidence.samples.similarity import affinity, lexsim, rouge_matrix, semantic_kernel
+from calprobe.confidence.samples.spectral import (
+    degree,
+    eccentricity,
+    eigv,
+    kernel_entropy,
+    laplacian,
+    spectral_embedding,
+)
 from calprobe.confidence.samples.tokens import perplexity, sequence_probability, token_entropy
 from calprobe.confidence.samples.variance import VarianceSplit, one_hot, split_variance
 from calprobe.confidence.samples.wording import WordingShare, exact_wording_share, wording_p_value, wording_share
@@ -42,6 +50,7 @@ __all__ = [
     "class_counts",
     "classes_of_keys",
     "close",
+    "cocoa",
     "combined_relation",
     "cosines",
     "degree",
@@ -51,6 +60,7 @@ __all__ = [
     "exact_wording_share",
     "frequencies",
     "greedy_classes",
+    "kernel_entropy",
     "laplacian",
     "lexsim",
     "likelihood_entropy",
@@ -61,6 +71,9 @@ __all__ = [
     "one_hot",
     "perplexity",
     "rouge_matrix",
+    "semantic_density",
+    "semantic_kernel",
+    "sentence_sar",
     "sequence_probability",
     "spectral_embedding",
     "split_variance",

@@ -191,14 +191,19 @@ def check_square(name: str, matrix: npt.ArrayLike) -> Floats:
     return square
 
 
-def _largest(probabilities: npt.ArrayLike) -> Ints:
+def check_relations(probabilities: npt.ArrayLike) -> Floats:
+    """What was judged as float64 [strings, strings, 3]; ValueError for another shape or NaN off the diagonal."""
     numbers = check_numbers("probabilities", probabilities)
     if numbers.ndim != 3 or numbers.shape[0] != numbers.shape[1] or numbers.shape[2] != 3:
         raise ValueError(f"probabilities must have shape [strings, strings, 3]; got {numbers.shape}")
     off = ~np.eye(len(numbers), dtype=np.bool_)
     if np.isnan(numbers[off]).any():
         raise ValueError("probabilities must be known for each pair of different strings; got NaN")
-    places: Ints = numbers.argmax(axis=2).astype(np.int64)
+    return numbers
+
+
+def _largest(probabilities: npt.ArrayLike) -> Ints:
+    places: Ints = check_relations(probabilities).argmax(axis=2).astype(np.int64)
     return places
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calprobe.answers.rouge import rouge_l
 from calprobe.arrays import Floats, refuse
-from calprobe.confidence.samples.clusters import check_square
+from calprobe.confidence.samples.clusters import check_relations, check_square
 
 
 def rouge_matrix(texts: Sequence[str]) -> Floats:
@@ -76,3 +76,26 @@ def affinity(entail: npt.ArrayLike) -> Floats:
     matrix = check_square("entail", matrix)
     refuse("entail", "must lie in [0, 1]", matrix.ravel(), (matrix.ravel() < 0) | (matrix.ravel() > 1))
     return (matrix + matrix.T) / 2
+
+
+def semantic_kernel(probabilities: npt.ArrayLike) -> Floats:
+    """How near each string is to another by what was judged, `P_entail + P_neutral / 2`, [strings, strings].
+
+    1 minus the expected squared distance of Qiu, Miikkulainen 2024, and the weight of an edge in Nikitin et al. 2024.
+    A string is at 1 to itself, whatever a model says.
+
+    Args:
+        probabilities: [strings, strings, 3], of entailment, neutral, contradiction; a row's string is the premise, the
+            diagonal is not looked at.
+    Returns:
+        In [0, 1]; not symmetric.
+    Raises:
+        ValueError: another shape, or NaN off the diagonal.
+
+    >>> semantic_kernel([[[1, 0, 0], [0.5, 0.5, 0]], [[0, 0.2, 0.8], [1, 0, 0]]]).tolist()
+    [[1.0, 0.75], [0.1, 1.0]]
+    """
+    relations = check_relations(probabilities)
+    kernel: Floats = np.clip(relations[..., 0] + relations[..., 1] / 2, 0.0, 1.0)  # float32 sums are above 1 by a hair
+    np.fill_diagonal(kernel, 1.0)
+    return kernel

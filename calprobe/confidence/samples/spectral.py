@@ -11,9 +11,10 @@ import numpy.typing as npt
 from calprobe.arrays import Floats, Ints, refuse
 from calprobe.confidence.samples.clusters import check_square
 
-LIN = "Lin, Trivedi, Sun 2024"
+LIN, NIKITIN = "Lin, Trivedi, Sun 2024", "Nikitin et al. 2024"
 Weights = Literal["cut", "smooth"]
 COX_THRESHOLD, LIN_THRESHOLD = 0.5, 0.9  # eigenvalues below it have an axis
+HEAT = 0.3  # time of the heat kernel, Nikitin et al. 2024
 
 
 def laplacian(affinity: npt.ArrayLike) -> Floats:
@@ -154,3 +155,38 @@ def spectral_embedding(affinity: npt.ArrayLike, threshold: float = COX_THRESHOLD
     if not 0 < threshold <= 2:
         raise ValueError(f"threshold must lie in (0, 2]; got {threshold}")
     return Spectrum.of(affinity).points(threshold, weights)
+
+
+def kernel_entropy(kernel: npt.ArrayLike, time: float = HEAT) -> float:
+    """The von Neumann entropy of the heat kernel over samples, `-trace(K ln K) / ln m`. Larger is less sure.
+
+    `K = expm(-t L)` scaled to 1/m on its diagonal, `L = D - W`, `W = kernel + kernel^T`, D the row sums of W. Nikitin
+    et al. 2024, "kernel language entropy", with the scaling of lm-polygraph.
+
+    Args:
+        kernel: [samples, samples], in [0, 1], see `semantic_kernel`; the diagonal is not looked at.
+        time: t, above 0.
+    Returns:
+        In [0, 1]: 1 where no two samples say the same, above 0 where all do; 0 of a single one, NaN without samples.
+    Raises:
+        ValueError: not square, NaN, or a value out of range.
+
+    >>> round(kernel_entropy([[1, 0], [0, 1]]), 9), round(kernel_entropy([[1, 1], [1, 1]]), 4)
+    (1.0, 0.7806)
+    """
+    matrix = check_square("kernel", kernel)
+    flat = matrix.ravel()
+    refuse("kernel", "must lie in [0, 1]", flat, (flat < 0) | (flat > 1))
+    if not time > 0:
+        raise ValueError(f"time must be above 0; got {time}")
+    m = len(matrix)
+    if m < 2:
+        return 0.0 if m else float("nan")
+    weights = matrix + matrix.T
+    np.fill_diagonal(weights, 0.0)
+    values, vectors = np.linalg.eigh(np.diag(weights.sum(axis=1)) - weights)
+    heat = (vectors * np.exp(-time * values)) @ vectors.T
+    scale = 1 / np.sqrt(np.diag(heat))
+    shares = np.linalg.eigvalsh(scale[:, None] * heat * scale / m)
+    shares = shares[shares > 1e-12]  # the rest is rounding, of eigenvalues that tend to 0
+    return float(-(shares * np.log(shares)).sum() / np.log(m))

@@ -79,7 +79,10 @@ def _estimators(estimators: Mapping[str, CellEstimator], choice: Choice) -> dict
 
 def _slices(slices: RunSlices, choice: Choice) -> RunSlices:
     parts = (replace(part, estimators=choice.by_estimator(part.estimators)) for part in slices.slices)
-    return replace(slices, slices=tuple(parts), trends=choice.by_estimator(slices.trends))
+    averages = {
+        name: replace(part, estimators=choice.by_estimator(part.estimators)) for name, part in slices.averages.items()
+    }
+    return replace(slices, slices=tuple(parts), trends=choice.by_estimator(slices.trends), averages=averages)
 
 
 def _named(auroc: BudgetAuroc) -> str:

@@ -14,13 +14,16 @@ from calprobe.measures.covariates import (
     OF_FACTS,
     OF_REPLIES,
     QUESTION_GROUP,
+    QUESTION_KIND,
     Covariate,
     Group,
     Key,
     groups_of,
 )
 from calprobe.measures.estimates import estimates_of
+from calprobe.measures.macro import macro_estimates, macro_mean
 from calprobe.measures.slices import METRICS, RunSlices, Slice, covariate_slices
+from calprobe.metrics import Metric
 from calprobe.metrics.ranking import AUROC
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 from calprobe.questions.facts import fact_of
@@ -48,6 +51,8 @@ def covariate_values(asked: Asked, covariate: Covariate) -> Values:
     """
     if covariate is QUESTION_GROUP:
         return _groups_of_questions(asked)
+    if covariate is QUESTION_KIND:
+        return {(of_set.name, question.root): question.kind for of_set in asked.sets for question in of_set.questions}
     questions = list(
         dict.fromkeys(
             (question_set.name, question.root) for question_set in asked.sets for question in question_set.questions
@@ -100,26 +105,66 @@ def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> R
     """A cell's numbers in each group that it has answers of, and their trend."""
     questions = opened.units.group.tolist()
     values = [found.values[name] for name in questions]
-    named = ((group, [at for at, name in enumerate(questions) if name in members]) for group, members in found.groups)
-    slices = (_slice(group, opened.at(places), options) for group, places in named if places)
+    named = [(group, [at for at, name in enumerate(questions) if name in members]) for group, members in found.groups]
+    parts = [(group, opened.at(places)) for group, places in named if places]
+    slices = (_slice(group.name, part, options, options.slice_bins, group.ends) for group, part in parts)
     lacking = len({name for name, value in zip(questions, values, strict=True) if value is None})
     clusters = None if opened.units.clusters is None else opened.units.group
     by = found.covariate, values, lacking
     probabilities = [name for name, estimator in opened.estimators.items() if estimator.scale == "probability"]
-    return covariate_slices(opened.cell, probabilities, slices, by, options.resampling, clusters)
+    of_cell = covariate_slices(opened.cell, probabilities, slices, by, options.resampling, clusters)
+    if found.covariate.numeric:
+        return of_cell
+    categories = [part for group, part in parts if any(found.values[name] is not None for name in _questions(part))]
+    return replace(of_cell, averages=_averages(opened, categories, options)) if len(categories) > 1 else of_cell
 
 
-def _slice(group: Group, opened: AskedCell, options: AskedOptions) -> Slice:
-    metrics = [metric for metric in metrics_of(replace(options, ace_bins=options.slice_bins)) if metric.name in SHOWN]
+def _questions(opened: AskedCell) -> list[str]:
+    names: list[str] = opened.units.group.tolist()
+    return names
+
+
+def _averages(opened: AskedCell, parts: Sequence[AskedCell], options: AskedOptions) -> dict[str, Slice]:
+    """The macro average over the groups, without answers that have none, and the micro average over all answers."""
+    cells, answers = [part.cell for part in parts], [part.read.answers for part in parts]
+    right = [(of_part.correct, cell) for of_part, cell in zip(answers, cells, strict=True)]
+    names = dict.fromkeys(name for cell in cells for name in cell.estimators)
+    having = {name: [cell for cell in cells if name in cell.estimators] for name in names}
+    macro = Slice(
+        name="macro",
+        instances=sum(len(part.table) for part in parts),
+        chance_accuracy=float(np.mean([part.units.chance.mean() for part in parts])),
+        accuracy=macro_mean(right, [of_part.asked for of_part in answers], options.resampling),
+        estimators=macro_estimates(cells, _metrics(options, options.slice_bins), options.resampling),
+        questions=sum(len(set(_questions(part))) for part in parts),
+        coverage={
+            name: macro_mean(
+                [(cell.confidences[name].read, cell) for cell in of_name],
+                [cell.confidences[name].asked for cell in of_name],
+                options.resampling,
+            )
+            for name, of_name in having.items()
+        },
+    )
+    return {"macro": macro, "micro": _slice("micro", opened, options, options.ace_bins)}
+
+
+def _metrics(options: AskedOptions, bins: int | None) -> list[Metric]:
+    return [metric for metric in metrics_of(replace(options, ace_bins=bins)) if metric.name in SHOWN]
+
+
+def _slice(
+    name: str, opened: AskedCell, options: AskedOptions, bins: int | None, ends: tuple[float, float] | None = None
+) -> Slice:
     answers = opened.read.answers
     return Slice(
-        name=group.name,
+        name=name,
         instances=len(opened.table),
         chance_accuracy=float(opened.units.chance.mean()),
         accuracy=mean_over(opened, answers.correct, answers.asked, options),
-        estimators=estimates_of(opened.cell, metrics, options.resampling, smooth=False),
-        ends=group.ends,
-        questions=len(set(opened.units.group.tolist())),
+        estimators=estimates_of(opened.cell, _metrics(options, bins), options.resampling, smooth=False),
+        ends=ends,
+        questions=len(set(_questions(opened))),
         coverage={
             name: mean_over(opened, confidence.read, confidence.asked, options)
             for name, confidence in opened.confidences.items()

@@ -15,7 +15,13 @@ from calprobe.show.tables.types import Table
 from calprobe.studies.answers.layouts import answer_study_tables
 from calprobe.studies.asked.accuracy_layouts import answers_table, form_table, spread_table
 from calprobe.studies.asked.asked_report import AskedReport
-from calprobe.studies.asked.confidence_layouts import SHIFT, confidence_table, means_table, stated_table
+from calprobe.studies.asked.confidence_layouts import (
+    SHIFT,
+    confidence_table,
+    faithfulness_table,
+    means_table,
+    stated_table,
+)
 from calprobe.studies.asked.length_layouts import lengths_table
 from calprobe.studies.asked.map_layouts import maps_table
 from calprobe.studies.asked.results import AskedRunReport, SetReport
@@ -114,6 +120,7 @@ def _of_set(set_report: SetReport, report: AskedReport, run: AskedRunReport) -> 
         *slices_tables(set_report, report.options),
         *budget_tables({name: cell.budgets for name, cell in set_report.cells.items()}),
         stated_table(set_report),
+        faithfulness_table(set_report),
         *([means_table(set_report, report.options.threshold)] if run.stated is None else []),
         lengths_table(set_report),
         form_table(set_report),

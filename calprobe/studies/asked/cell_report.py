@@ -25,6 +25,7 @@ from calprobe.metrics import (
     paired_draws,
     standard_metrics,
 )
+from calprobe.metrics.faithfulness import Faithfulness, faithfulness
 from calprobe.studies.asked.lengths import cell_lengths
 from calprobe.studies.asked.results import (
     Accuracy,
@@ -38,7 +39,7 @@ from calprobe.studies.wording.budget_plans import BudgetOptions, cell_budgets
 from calprobe.studies.wording.numbers import cell_wording, question_itself
 from calprobe.studies.wording.results import SampleCounts
 
-RAW, NORMALISED = "label_raw", "label"
+RAW, NORMALISED, FREQUENCY = "label_raw", "label", "frequency"
 Kept = npt.NDArray[np.bool_]  # [rows]
 UNDEFINED = Estimate(float("nan"))
 
@@ -68,6 +69,7 @@ def report_cell(opened: AskedCell, options: AskedOptions) -> CellReport:
             for name, estimator in opened.estimators.items()
             if estimator.group == "stated"
         },
+        faithfulness=_faithfulness(opened, options),
         samples=_samples(opened),
         wording=cell_wording(opened, options.resampling, options.with_original),
         itself=question_itself(opened, options.resampling),
@@ -103,6 +105,21 @@ def _kinds(opened: AskedCell, options: AskedOptions) -> dict[str, KindReport]:
             accuracy={name: report_accuracy(of_kind, answers, options) for name, answers in of_kind.answers.items()},
             estimators=_estimators(of_kind, options),
         )
+    return reports
+
+
+def _faithfulness(opened: AskedCell, options: AskedOptions) -> dict[str, Faithfulness]:
+    """Of each stated confidence, on the rows that have it and are samples of their question."""
+    frequency = opened.confidences.get(FREQUENCY)
+    if frequency is None:
+        return {}
+    reports: dict[str, Faithfulness] = {}
+    for name, estimator in opened.estimators.items():
+        stated = opened.confidences[name]
+        kept = stated.read & frequency.read
+        if estimator.group == "stated" and kept.any():
+            values = stated.confidence[kept], frequency.confidence[kept]
+            reports[name] = faithfulness(*values, options.resampling, opened.units.clusters_of(kept))
     return reports
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from calprobe.metrics import Estimate, Metric
+from calprobe.metrics.faithfulness import Faithfulness
 from calprobe.show.tables.layout import Layout, cells, metrics, where
 from calprobe.show.tables.types import LAST, Row, Table
 from calprobe.studies.asked.accuracy_layouts import ALL_KINDS
@@ -65,7 +66,7 @@ def _part(
 ) -> Iterator[tuple[Row, CellEstimator]]:
     title = f"{variant}, {kind} ({rows:,})" if kind else variant
     for name, estimator in estimators.items():
-        if estimator.scale == "probability":
+        if estimator.scale != "uncertainty":
             keys = {"variant": variant, "estimator": name} | ({"kind": kind} if kind else {})
             yield Row(name, group=title, note=_row_note(estimator, rows), keys=keys), estimator
 
@@ -136,6 +137,33 @@ def stated_table(report: SetReport) -> Table:
         for name in phrasings
         for cell in report.cells.values()
         if name in cell.overconfidence
+    )
+
+
+FAITHFULNESS = Layout[Faithfulness].given(
+    "Stated confidence beside the frequency of the answer",
+    "faithfulness",
+    "variant",
+    cells("rows", "n", lambda words: words.instances),
+    cells("stated - frequency", "stated_minus_frequency", lambda words: words.excess),
+    cells("faithfulness", "faithfulness", lambda words: words.mean, "larger"),
+    cells("cMFG", "cmfg", lambda words: words.conditional, "larger"),
+    cells("rho", "spearman", lambda words: words.rho, "larger"),
+    notes=(
+        "Frequency: share of the samples that give the same answer. Faithfulness: mean of 1 - |stated - frequency|; "
+        "cMFG: the mean of its means in ten bins of frequency. Words that are always 1 have a cMFG of about .5, "
+        "always .5 about .75; rho says whether they follow the frequency at all.",
+    ),
+    kind="faithfulness",
+)
+
+
+def faithfulness_table(report: SetReport) -> Table:
+    """A row a phrasing and variant: whether what is stated follows how often samples say the same."""
+    return FAITHFULNESS.of_rows(
+        (Row(cell.variant, group=name, keys={"variant": cell.variant, "estimator": name}), words)
+        for cell in report.cells.values()
+        for name, words in cell.faithfulness.items()
     )
 
 

@@ -90,7 +90,12 @@ class Disclosure:
                 for name, cells in self.graded.items()
             },
             "exact_matching": {
-                name: {"n": matches.graded, "right": matches.right, "wrong_and_contain_accepted": matches.contain}
+                name: {
+                    "n": matches.graded,
+                    "right": matches.right,
+                    "wrong_and_contain_accepted": matches.contain,
+                    "sentences": matches.sentences,
+                }
                 for name, matches in self.exact.items()
             },
             "warnings": [f"{name}: {matches.warning}" for name, matches in self.exact.items() if matches.warning],

@@ -18,6 +18,7 @@ class ExactMatches:
     graded: int
     right: int
     contain: int  # of the wrong ones, those that contain an accepted text as complete words and do not deny it
+    sentences: int = 0  # of the wrong ones, those longer by three words or more than every accepted text
 
     @property
     def warning(self) -> str:
@@ -29,11 +30,17 @@ class ExactMatches:
         if not self.graded or self.contain <= WARN_ABOVE * self.graded:
             return ""
         share, accuracy = self.contain / self.graded, self.right / self.graded
+        sentences = f"; {self.sentences:,} of the wrong answers {_are(self.sentences)}" if self.sentences else ""
         return (
             f"{self.contain:,} of {counted(self.graded, 'answer')} ({100 * share:.0f} %) are wrong by exact matching "
-            f"and contain an accepted text; accuracy is {accuracy:.3f}, or {accuracy + share:.3f} if these were right. "
+            f"and contain an accepted text; accuracy is {accuracy:.3f}, or {accuracy + share:.3f} if these were "
+            f"right{sentences}. "
             "Grade them by `calprobe grade RUN --grader contains`, or by a model: `calprobe grade RUN --judge MODEL`"
         )
+
+
+def _are(count: int) -> str:
+    return "is a sentence" if count == 1 else "are sentences"
 
 
 def exact_matches(cells: Iterable[Answers]) -> ExactMatches | None:
@@ -45,4 +52,5 @@ def exact_matches(cells: Iterable[Answers]) -> ExactMatches | None:
     if not grades:
         return None
     right = sum(grade.correct for grade in grades)
-    return ExactMatches(len(grades), right, sum(grade.contains for grade in grades))
+    contain, sentences = (sum(getattr(grade, name) for grade in grades) for name in ("contains", "sentence"))
+    return ExactMatches(len(grades), right, contain, sentences)

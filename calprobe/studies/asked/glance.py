@@ -7,17 +7,24 @@ from dataclasses import replace
 
 from calprobe.metrics import Metric
 from calprobe.metrics.error_shown import chance_shown, columns_shown
+from calprobe.show.prose import sentence
 from calprobe.show.tables.layout import UNRANKED, Layout, cells, metrics, where
-from calprobe.show.tables.shorter import at_a_glance, others_named
+from calprobe.show.tables.shorter import FEW, at_a_glance, others_named
+from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered
 from calprobe.show.tables.types import Row, Table
 from calprobe.show.verdict import decimals_of
 from calprobe.studies.asked.accuracy_layouts import Answered, answered
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import ON_TERMINALS, heading
+from calprobe.studies.asked.compared import AskedComparison
+from calprobe.studies.asked.compared_layouts import compared_heading
 from calprobe.studies.asked.overall import OF_RUN, Overall, overall_by, probabilities_of, usual_cells
 from calprobe.studies.asked.results import AskedRunReport
-from calprobe.studies.asked.run_verdict import verdict
+from calprobe.studies.asked.run_verdict import MOST, verdict
+from calprobe.studies.stated.stated_cells import AS_SAID
 
+MANY_RUNS = 4
+MOST_ROWS = 8  # of all runs together, on one screen
 # Of a disclosure what a reader of these numbers has to know at once.
 AT_ONCE = ON_TERMINALS - {"answers", "tokens", "asked by", "model"}
 # The tables that a study is about, in place of those of any run.
@@ -34,16 +41,37 @@ def tables_at_a_glance(report: AskedReport, tables: Sequence[Table], wanted: Seq
     """
     if not any(run.sets for run in report.runs):
         return tuple(tables)
-    heads = [
-        Table("", "verdict", "", (), (), heading=(*heading(run), *verdict(run)), keys={"run": run.label}, **UNRANKED)
-        for run in report.runs
-    ]
-    shown = _of_study(report, tables) or [*_answers(report), _confidences(report)]
+    most = MOST if len(report.runs) == 1 else 1
+    told = len(report.runs) <= MANY_RUNS  # of more runs, tables alone tell the numbers
+    lines = [line for run in report.runs for line in (*heading(run), *(verdict(run, most) if told else ()))]
+    head = Table("", "verdict", "", (), (), heading=tuple(lines), keys={"run": report.runs[0].label}, **UNRANKED)
+    shown = (_of_study(report, tables) if len(report.runs) == 1 else []) or [*_answers(report), _confidences(report)]
     shown += [table for table in tables if table.kind in wanted and table not in shown]
     shown = [replace(table, heading=(), notes=_needed(table), fine_print=()) for table in shown if table.rows]
     notes = tuple(dict.fromkeys(note for run in report.runs for note in _disclosed(run)))
     last = Table("", "more", "", (), (), notes=(*notes, *others_named(shown, tables)), **UNRANKED)
-    return (*heads, *shown, last)
+    return (head, *shown, last)
+
+
+def compared_at_a_glance(comparison: AskedComparison, tables: Sequence[Table]) -> tuple[Table, ...]:
+    """The verdict on each pair of runs, or of variants of one, and their numbers, for a terminal."""
+    pairs = []
+    for pair in comparison.pairs:
+        filled = [cell for cell in pair.cells if cell.rows]
+        of = "variants" if len(pair.sets) == 1 else "sets" if len(pair.sets) == len(filled) else "variants of sets"
+        if comparison.within:
+            pairs += [Sides(cell.first, cell.second, [cell.contrasts], cell.rows) for cell in filled]
+        else:
+            rows = max((cell.rows for cell in filled), default=0)
+            pairs.append(Sides(pair.first, pair.second, [cell.contrasts for cell in filled], rows, of))
+    runs = [
+        f"{letter}{line}"
+        for letter, line in zip(
+            (letter for letter, _ in lettered(comparison.runs, pairs)), compared_heading(comparison), strict=True
+        )
+    ]
+    left_out = [sentence(clause) for pair in comparison.pairs for clause in pair.left_out]
+    return comparison_at_a_glance(comparison, pairs, (*runs, *left_out[:2]), tables)
 
 
 def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:
@@ -54,7 +82,17 @@ def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:
         if table.kind in kinds:
             first.setdefault((table.kind, table.keys.get("run", "")), table)
     digits = decimals_of(max(of_set.questions for run in report.runs for of_set in run.sets.values()))
-    return [at_a_glance(table, digits) for table in first.values()]
+    shorter = [at_a_glance(_as_said(table), digits) for table in first.values()]
+    few = sum(len(table.rows) for table in shorter) <= FEW
+    return [replace(table, intervals=few) for table in shorter]
+
+
+def _as_said(table: Table) -> Table:
+    """The table without the rows of another way to read what was stated, which stand below those of the reply."""
+    ways = {row.keys.get("reading") for row in table.rows}
+    if AS_SAID not in ways:
+        return table
+    return replace(table, rows=tuple(row for row in table.rows if row.keys.get("reading") == AS_SAID))
 
 
 def _answers(report: AskedReport) -> Iterator[Table]:
@@ -67,6 +105,8 @@ def _answers(report: AskedReport) -> Iterator[Table]:
         table = OF_VARIANTS.of_rows(answered(of_set), *[f"Warning: {warning}."] * bool(warning))
         yield at_a_glance(table, decimals_of(of_set.questions))
         return
+    if len(sets) == len(report.runs) <= MANY_RUNS:
+        return  # the verdict on each run has its accuracy
     rows = [
         (Row(name, group=run.label if len(report.runs) > 1 else ""), overall)
         for run, name in sets
@@ -119,7 +159,11 @@ def _confidences(report: AskedReport) -> Table:
         *([cells("coverage", "coverage", lambda overall: overall.coverage)] if missing else []),
         kind="confidence",
     )
-    return at_a_glance(layout.of_rows(rows), decimals_of(questions))
+    table = at_a_glance(layout.of_rows(rows), decimals_of(questions))
+    groups = [members for _, members in table.groups()]
+    most = max(1, MOST_ROWS // max(1, len(groups)))
+    first = tuple(row for members in groups for _, row in members[:most])
+    return replace(table, rows=first)
 
 
 def _columns(report: AskedReport, questions: int) -> list[Metric]:

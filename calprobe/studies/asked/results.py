@@ -15,6 +15,7 @@ from calprobe.confidence.estimator import Scale
 from calprobe.measures.json_values import number_json, value_json
 from calprobe.measures.slices import RunSlices
 from calprobe.metrics import Difference, Estimate
+from calprobe.metrics.faithfulness import Faithfulness
 from calprobe.metrics.uncertainty_map import UncertaintyMaps
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.studies.answers.results import AnswerStudy
@@ -143,6 +144,7 @@ class CellReport:
     itself: QuestionItself | None = None  # where questions have answers to their own text and to other wordings
     budgets: tuple[CellBudget, ...] = ()  # plans of fewer answers, where these are asked for
     maps: Mapping[str, UncertaintyMaps] = field(default_factory=dict)  # by estimator, of those that a map has made
+    faithfulness: Mapping[str, Faithfulness] = field(default_factory=dict)  # by estimator, beside samples' frequency
     lengths: tuple[StageLengths, ...] = ()  # tokens of replies and thoughts, by stage
     slices: RunSlices | None = None  # by a covariate; None unless asked for
     kinds: Mapping[str, KindReport] = field(default_factory=dict)  # of questions; none where all are of one kind
@@ -179,11 +181,16 @@ class CellReport:
             "wording": {
                 wording.points: value_json(wording.share) | {"p": number_json(wording.p)} for wording in self.wording
             },
+            **({"faithfulness": value_json(self.faithfulness)} if self.faithfulness else {}),
             **({"kinds": value_json(self.kinds)} if self.kinds else {}),
             **(
                 {}
                 if self.slices is None
-                else {"slices": self.slices.to_json(), "covariate": self.slices.covariate_json()}
+                else {
+                    "slices": self.slices.to_json(),
+                    "slice_averages": {name: part.to_json() for name, part in self.slices.averages.items()},
+                    "covariate": self.slices.covariate_json(),
+                }
             ),
         }
 

@@ -13,8 +13,8 @@ MOST = 4  # confidences that a verdict judges
 BESIDE_LABEL = ("label_raw", "label_answer")
 
 
-def verdict(run: AskedRunReport) -> tuple[str, ...]:
-    """How often a run is right, and what each of its first confidences is worth; in few sentences."""
+def verdict(run: AskedRunReport, most: int = MOST) -> tuple[str, ...]:
+    """How often a run is right, and what each of its first confidences is worth; in few sentences, `most` of these."""
     overall = overall_of(run)
     if overall is None:
         return ()
@@ -24,8 +24,8 @@ def verdict(run: AskedRunReport) -> tuple[str, ...]:
     chance = f"chance {short(overall.chance, digits)}; {counted(n, 'question')}"
     first = f"Accuracy {short_spelled(accuracy, digits)}{over}; {chance}."
     names = _judged(run, overall)
-    sentences = [sentence_on(_confidence(run, name), accuracy.value) for name in names[:MOST]]
-    more = [f"{counted(len(names) - MOST, 'more confidence')} below."] if len(names) > MOST else []
+    sentences = [sentence_on(_confidence(run, name), accuracy.value) for name in names[:most]]
+    more = [f"{counted(len(names) - most, 'more confidence')} below."] if len(names) > most else []
     return (first, *sentences, *more)
 
 

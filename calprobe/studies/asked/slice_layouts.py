@@ -18,6 +18,7 @@ from calprobe.show.tables.types import Row, Table
 from calprobe.studies.asked.results import SetReport
 
 OF_SCALE: dict[Scale, dict[str, str]] = {"probability": COVARIATE_METRICS, "uncertainty": {AUROC.name: AUROC.title}}
+AVERAGES = "macro: mean over the groups, each counting alike. micro: over all questions."
 Record = TypeVar("Record")
 
 
@@ -56,10 +57,14 @@ def _slices(
     sizes = {
         slice_.name: min(alike.instances for alike in all_slices if alike.name == slice_.name) for slice_ in all_slices
     }
-    named = {variant: {slice_.name: slice_ for slice_ in of_cell.slices} for variant, of_cell in slices.items()}
+    rows: list[tuple[Row, Slice]] = []
+    for variant, of_cell in slices.items():
+        rows += _rows({variant: {slice_.name: slice_ for slice_ in of_cell.slices}}, first.by, "slice")
+        rows += _rows({variant: of_cell.averages}, first.by, "average")
     return layout.of_rows(
-        _rows(named, first.by, "slice"),
+        [(row if len(slices) > 1 else replace(row, group=""), slice_) for row, slice_ in rows],
         *(() if first.covariate is None else covariate_notes(first.covariate, groups, lacking, "question")),
+        *[AVERAGES] * any(of_cell.averages for of_cell in slices.values()),
         f"Accuracy: by {', '.join(readers)}, the reader that confidences go by.",
         *slice_ace_notes(options.slice_bins, sizes),
     )
@@ -76,10 +81,9 @@ def _of(name: str, scale: Scale, place: int) -> tuple[Cells[Slice], ...]:
 
 
 def _rows(records: Mapping[str, Mapping[str, Record]], by: str, key: str) -> Iterator[tuple[Row, Record]]:
-    """Grouped by variant, where there are several."""
+    """Grouped by variant."""
     for row, record in below(records, key):
-        keys = {"covariate": by, **row.keys}
-        yield replace(row, group=row.group if len(records) > 1 else "", keys=keys), record
+        yield replace(row, keys={"covariate": by, **row.keys}), record
 
 
 def _trends(slices: Mapping[str, RunSlices]) -> Table:
@@ -93,4 +97,5 @@ def _trends(slices: Mapping[str, RunSlices]) -> Table:
         kind="slices",
     )
     trends = {variant: of_cell.trends for variant, of_cell in slices.items()}
-    return layout.of_rows(_rows(trends, by, "estimator"))
+    rows = _rows(trends, by, "estimator")
+    return layout.of_rows((row if len(trends) > 1 else replace(row, group=""), trend) for row, trend in rows)

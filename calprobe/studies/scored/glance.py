@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from calprobe.confidence import BASE, Headline, headline
+from calprobe.measures.compare_results import Comparison
+from calprobe.show.compare_prose import pair_notes, unpaired_notes
+from calprobe.show.prose import mean_accuracy_name, size, state
 from calprobe.show.tables.shorter import at_a_glance, others_named
+from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered
 from calprobe.show.tables.types import Table
 from calprobe.show.verdict import decimals_of
 from calprobe.studies.scored.notes import verdict
@@ -28,7 +32,8 @@ def tables_at_a_glance(report: Report, tables: Sequence[Table], wanted: Sequence
     """
     kinds = OF_ONE if len(report.runs) == 1 else OF_SEVERAL
     digits = decimals_of(max(run.instances for run in report.runs))
-    heads = [_head(run, tables) for run in report.runs]
+    several = len(report.runs) > 1
+    heads = [_head(run, tables, several=several) for run in report.runs]
     shown = [
         _shorter(table, digits) if table.kind in kinds else table
         for table in tables
@@ -38,6 +43,32 @@ def tables_at_a_glance(report: Report, tables: Sequence[Table], wanted: Sequence
         shown = [_of_the_run(table) for table in shown]
     more = Table("", "more", "", (), (), notes=others_named(shown, tables), best_within=None)
     return (*heads, *shown, more)
+
+
+def compared_at_a_glance(comparison: Comparison, tables: Sequence[Table]) -> tuple[Table, ...]:
+    """The verdict on each pair of runs, or of estimators or templates of one, and their numbers, for a terminal."""
+    if (within := comparison.within) is not None:
+        of_run = [pair for pairs in within.kinds.values() for pair in pairs]
+        pairs = [Sides(pair.first, pair.second, [pair.contrasts], within.run.instances) for pair in of_run]
+    else:
+        whole = [(pair, pair.everything) for pair in comparison.pairs]
+        names = {"bear_score": mean_accuracy_name(comparison.runs)}
+        pairs = [
+            Sides(
+                pair.first,
+                pair.second,
+                [all_of.contrasts],
+                all_of.instances,
+                accuracy=names.get(pair.accuracy_of or "", "accuracy"),
+            )
+            for pair, all_of in whole
+        ]
+    runs = [
+        f"{letter}{run.label}: {run.model}, {run.manifest.probe.name} ({size(run)}), {state(run)}"
+        for letter, run in lettered(comparison.runs, pairs)
+    ]
+    notes = [f"{note}." for pair in comparison.pairs for note in pair_notes(pair)] if len(comparison.pairs) == 1 else []
+    return comparison_at_a_glance(comparison, pairs, (*runs, *notes, *unpaired_notes(comparison)), tables)
 
 
 def _of_the_run(table: Table) -> Table:
@@ -50,10 +81,10 @@ def _of_the_run(table: Table) -> Table:
     return table
 
 
-def _head(run: RunReport, tables: Sequence[Table]) -> Table:
+def _head(run: RunReport, tables: Sequence[Table], *, several: bool) -> Table:
     """What was scored, what it lacks, and the verdict, above all tables."""
     whole = next(table for table in tables if table.kind == "runs" and table.keys.get("run") == run.label)
-    lines = (*whole.heading[:3], *verdict(run))
+    lines = (*whole.heading[:3], *verdict(run, several=several))
     return Table("", "verdict", "", (), (), heading=lines, lead=whole.lead, keys=whole.keys, best_within=None)
 
 

@@ -38,9 +38,9 @@ def accuracies(run: RunReport) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def verdict(run: RunReport) -> tuple[str, ...]:
-    """How often a run is right, and what each of its first confidences is worth."""
-    return (*accuracies(run), *calibration_sentences(run, headline(Headline.FIRST)))
+def verdict(run: RunReport, *, several: bool = False) -> tuple[str, ...]:
+    """How often a run is right, and what each of its first confidences is worth; of several runs base alone."""
+    return (*accuracies(run), *calibration_sentences(run, (BASE,) if several else headline(Headline.FIRST)))
 
 
 def calibration_sentences(run: RunReport, estimators: Container[str] = (BASE,)) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Thresholds: above which confidence answers may be trusted, at a stated risk."""

@@ -1,0 +1,65 @@
+"""What a threshold says, in words."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from calprobe.messages import counted
+from calprobe.metrics import Kept, answers_needed
+from calprobe.studies.threshold.numbers import CellThreshold, Thresholds
+
+WIDTH = 80
+ERRORS = (0, 1, 2, 5, 10, 20)
+
+
+def threshold_text(found: Thresholds) -> str:
+    """The paragraphs of `calprobe threshold`."""
+    options = found.options
+    head = (
+        f"Wanted: at most {_percent(options.risk)} wrong of the answers given, at {_percent(options.level)} certainty."
+    )
+    paragraphs = [head, *(line for cell in found.cells for line in _sentences(cell))]
+    if len(found.cells) > 1:
+        paragraphs.append("Each promise is for a score that was chosen beforehand, not for the best of these.")
+    return "\n".join(textwrap.fill(text, WIDTH, subsequent_indent="  ") for text in paragraphs)
+
+
+def _sentences(cell: CellThreshold) -> Iterator[str]:
+    tested, name = cell.fixed.tested, f"{cell.cell}, {cell.score}"
+    if cell.checked is None:
+        unit = "questions or relations" if cell.clustered else "answers"
+        yield (
+            f"{name}: no threshold will do. That takes {cell.needed:,} tested {unit} without an error above it, "
+            f"or more; of {counted(tested.answers, 'answer')} tested, {tested.wrong:,} of the {tested.kept:,} "
+            "surest are wrong."
+        )
+        return
+    side = "at least" if cell.at_least else "at most"
+    yield f"{name}: answer where it is {side} {cell.threshold:.4g}. On {cell.on}: {_kept_text(cell.checked)}."
+    for group, kept in cell.groups.items():
+        yield f"  {group}: {_kept_text(kept)}"
+
+
+def _kept_text(kept: Kept) -> str:
+    """Coverage, risk and its bound."""
+    if not kept.kept:
+        return f"answers none of {kept.answers:,}"
+    return (
+        f"answers {_percent(kept.coverage)} ({kept.kept:,} of {kept.answers:,}), of which {_percent(kept.risk)} "
+        f"({kept.wrong:,}) wrong, at most {_percent(kept.upper)}"
+    )
+
+
+def needed_text(risk: float, level: float) -> str:
+    """How many answers have to be checked by hand, by how many of them turn out wrong."""
+    lines = [
+        f"Answers to check above a threshold, for a risk of at most {_percent(risk)} at {_percent(level)}:",
+        "  wrong among them   answers needed",
+        *(f"  {wrong:16,}   {answers_needed(risk, level, wrong):14,}" for wrong in ERRORS),
+    ]
+    return "\n".join(lines)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"

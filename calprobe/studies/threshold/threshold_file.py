@@ -1,0 +1,72 @@
+"""A threshold in a file: fixed on one run or table, to decide on new scores."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.arrays import check_vector
+from calprobe.errors import DataMissingError, ProbeFormatError
+from calprobe.messages import shown
+
+WHAT = "calprobe threshold"
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Which scores are to be trusted, and the promise that goes with that.
+
+    >>> threshold = Threshold("margin", 0.7, True, 0.05, 0.95, "runs/clm", 233)
+    >>> threshold.answers([0.9, 0.7, 0.1]).tolist()
+    [True, True, False]
+    """
+
+    score: str  # estimator or column
+    threshold: float  # in units of the score
+    at_least: bool  # whether larger scores are surer; False: smaller ones are
+    risk: float  # at most so many of further answers are wrong
+    level: float  # of the promise
+    fixed_on: str  # run or file
+    tested: int  # answers that it was tested on
+
+    def answers(self, scores: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Where to answer, [scores]; abstain elsewhere, and where a score is NaN. Raises ValueError for no numbers."""
+        values = check_vector("scores", scores)
+        decided: npt.NDArray[np.bool_] = values >= self.threshold if self.at_least else values <= self.threshold
+        return decided
+
+    def text(self) -> str:
+        """The text of its file."""
+        return json.dumps({"what": WHAT, **asdict(self)}, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def load(cls, named: str | Path) -> Self:
+        """The threshold in a file of `calprobe threshold --out`.
+
+        Raises:
+            DataMissingError: there is no such file.
+            ProbeFormatError: it has something else in it.
+        """
+        path = Path(named)
+        if not path.is_file():
+            raise DataMissingError(
+                f"{path}: no such file; write one with `calprobe threshold RUN --risk .. --out FILE`"
+            )
+        try:
+            data: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            if data.pop("what", None) != WHAT:
+                _fail(path, f'no "what": "{WHAT}"')
+            threshold = cls(**data)
+            float(threshold.threshold)
+        except (AttributeError, OSError, TypeError, ValueError) as error:
+            _fail(path, f"{type(error).__name__}: {error}")
+        return threshold
+
+
+def _fail(path: Path, why: str) -> NoReturn:
+    raise ProbeFormatError(f"{shown(str(path))}: not a file of a threshold ({why}); write one with --out")

@@ -1,0 +1,89 @@
+"""`calprobe threshold`: fixed on one half, checked on the other, written and applied, or not found."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import calprobe
+from calprobe.cli.app import cli
+from calprobe.metrics import fix_threshold, kept_at
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    p = rng.random(1200).round(6)
+    right = rng.random(1200) < p
+    lines = (f"{a},{-math.log(a + 1e-9)},{int(y)},{i // 3}" for i, (a, y) in enumerate(zip(p, right, strict=True)))
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join(["p,u,y,q", *lines]) + "\n", "utf-8")
+    return path
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(cli, ["threshold", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_table_is_split_and_checked_on_the_other_half(table: Path) -> None:
+    (found,) = json.loads(run(table, "--score", "p", "--correct", "y", "--risk", 0.2, "--json"))["thresholds"]
+    p, y = np.loadtxt(table, delimiter=",", skiprows=1, usecols=(0, 2)).T
+    half = np.random.default_rng([0, 2]).permutation(1200) < 600
+    fixed = fix_threshold(p[half], y[half], 0.2)
+    kept = kept_at(p[~half], y[~half], fixed.threshold)
+    assert found["threshold"] == fixed.threshold
+    checked = found["checked"]
+    assert (checked["answers"], checked["kept"], checked["wrong"]) == (600, kept.kept, kept.wrong)
+    assert checked["risk_upper"] == kept.upper
+    # An uncertainty of the same order has the same answers; its threshold is turned round.
+    (turned,) = json.loads(run(table, "--uncertainty", "u", "--correct", "y", "--risk", 0.2, "--json"))["thresholds"]
+    assert (turned["checked"], turned["answer_if"]) == (checked, "at_most")
+    assert turned["threshold"] == pytest.approx(-math.log(fixed.threshold), abs=1e-6)
+    by_question = run(table, "--score", "p", "--correct", "y", "--risk", 0.2, "--cluster", "q", "--json")
+    assert json.loads(by_question)["thresholds"][0]["clustered"]
+
+
+def test_a_threshold_is_written_and_decides_on_new_scores(table: Path, tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    said = run(table, "--score", "p", "--correct", "y", "--risk", 0.2, "--out", file)
+    assert "answer where it is at least" in said
+    assert max(map(len, said.splitlines())) <= 80
+    threshold = calprobe.Threshold.load(file)
+    new = tmp_path / "new.csv"
+    new.write_text(f"id,p\na,{threshold.threshold}\nb,0.01\nc,\n", "utf-8")
+    decided = run("--apply", file, new).splitlines()
+    assert decided[0] == "id,p,decision"
+    assert [line.rpartition(",")[2] for line in decided[1:]] == ["answer", "abstain", "abstain"]
+    assert threshold.answers([0.0, 1.0]).tolist() == [False, True]
+
+
+def test_where_none_will_do_it_says_what_is_needed(table: Path, tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    said = run(table, "--score", "p", "--correct", "y", "--risk", 0.001, "--out", file)
+    assert "no threshold will do. That takes 2,995 tested answers" in " ".join(said.split())
+    assert not file.exists()
+    assert "59" in run("--risk", 0.05)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "--risk: give the share"),
+        (("--risk", "2"), "--risk must lie between 0 and 1"),
+        (("TABLE", "--risk", ".1"), "give one column of scores"),
+        (("TABLE", "--risk", ".1", "--score", "p", "--correct", "y", "--by", "relation"), "--by relation"),
+        (("--apply", "TABLE", "TABLE"), "not a file of a threshold"),
+    ],
+)
+def test_mistakes_are_refused(table: Path, arguments: tuple[str, ...], message: str) -> None:
+    words = [str(table) if word == "TABLE" else word for word in arguments]
+    result = CliRunner().invoke(cli, ["threshold", *words])
+    assert message in result.output + str(result.exception)
+    assert result.exit_code != 0

@@ -1,0 +1,77 @@
+"""The verdict on a comparison: the direction of each metric, and several cells counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from calprobe.measures.chosen import known_metrics
+from calprobe.measures.compare_results import Contrast, Corrected
+from calprobe.measures.options import CompareOptions
+from calprobe.metrics import ACCURACY, Difference, Estimate
+from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, verdict_on
+
+
+class Compared(Corrected):
+    """Contrasts with their p-values as given."""
+
+    def __init__(self, contrasts: list[Contrast]) -> None:
+        self.metrics = (ACCURACY, *known_metrics(("brier", "ece", "auroc"), 20))
+        self.options = CompareOptions()
+        self.given = contrasts
+
+    @property
+    def contrasts(self) -> Iterator[Contrast]:
+        yield from self.given
+
+    def replaced(self, change: object) -> Compared:
+        return self
+
+
+def contrast(metric: str, first: float, second: float, p: float) -> Contrast:
+    difference = Difference(first - second, first - second - 0.1, first - second + 0.1, p)
+    estimator = None if metric == "accuracy" else "label"
+    return Contrast(estimator, metric, Estimate(first), Estimate(second), difference, p_holm=p)
+
+
+@pytest.mark.parametrize(
+    ("metric", "first", "second", "better"),
+    [
+        ("accuracy", 0.9, 0.5, "A"),
+        ("accuracy", 0.5, 0.9, "B"),
+        ("ece", 0.1, 0.4, "A"),
+        ("brier", 0.4, 0.1, "B"),
+        ("auroc", 0.6, 0.9, "B"),
+    ],
+)
+def test_the_better_side_is_that_of_the_metric(metric: str, first: float, second: float, better: str) -> None:
+    of_one = contrast(metric, first, second, 0.01)
+    (sentence,) = verdict_on(Sides("a", "b", [[of_one]], 100), Compared([of_one]))
+    assert f"{better} is better" in sentence
+    of_none = contrast(metric, first, second, 0.05)
+    (sentence,) = verdict_on(Sides("a", "b", [[of_none]], 100), Compared([of_none]))
+    assert "A and B cannot be told apart" in sentence
+
+
+def test_a_difference_is_said_with_interval_and_p_value() -> None:
+    one = contrast("ece", 0.1, 0.4, 0.01)
+    assert verdict_on(Sides("a", "b", [[one]], 100), Compared([one])) == (
+        "ECE of label: A is better; A - B -.30 (-.40 to -.20), Holm p .01.",
+    )
+
+
+def test_cells_are_counted_and_their_differences_are_means() -> None:
+    cells = [[contrast("accuracy", 0.9, 0.5, 0.01)], [contrast("accuracy", 0.6, 0.5, 0.6)]]
+    comparison = Compared([*cells[0], *cells[1]])
+    (sentence,) = verdict_on(Sides("a", "b", cells, 100), comparison)
+    assert sentence == (
+        "Accuracy: A is better under 1 of 2 variants, A and B cannot be told apart under 1; "
+        "A - B +.25 on average, least Holm p .01."
+    )
+    _, table, _ = comparison_at_a_glance(comparison, [Sides("a", "b", cells, 100)], ("A a, B b",), [])
+    first, second, difference, _ = table.rows[0].cells
+    assert isinstance(first, Estimate)
+    assert isinstance(second, Estimate)
+    assert isinstance(difference, Difference)
+    assert (first.value, second.value, difference.value) == pytest.approx((0.75, 0.5, 0.25))
