@@ -95,8 +95,8 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
 
     `confidence` is null where it could not be read, and `status` says why. `mass` is the probability of all replies of
     the closed set that it is a share of; `low` and `high` are the least and the largest that `p_true` can be by a
-    window, `mode` and `spread` those of the distribution that `stated_PROMPT.expected` is the mean of. Last come the question,
-    options, right answer, the answer that the first reader found, and the question's group.
+    window, `mode` and `spread` those of the distribution that `stated_PROMPT.expected` is the mean of. Last come the
+    question, its options and right answer, the answer that the first reader found, and the question's group.
     """
     import pandas as pd
 
