@@ -145,6 +145,10 @@ def kept_at(
         level: of the bound.
         clusters: [answers], the label of each one's cluster; None: answers are independent.
         largest: the most answers of a cluster; None: as many as the largest here has.
+
+    >>> kept = kept_at([0.9, 0.8, 0.7, 0.1], [True, True, False, False], threshold=0.75)
+    >>> kept.kept, kept.wrong, round(kept.upper, 3)
+    (2, 0, 0.776)
     """
     values, right = np.asarray(sureness, np.float64), check_correct(correct, len(np.asarray(sureness)))
     return _kept(values, right, threshold, level, check_clusters(clusters, len(values)), largest)

@@ -20,6 +20,8 @@ from calprobe.runs.side_files import SideObject
 
 _FILE = SideObject("questions", "restore the file, or ask again into another folder")
 FILE_NAME = _FILE.file_name
+# Fields of a source that later versions added, left out of the file where they are empty.
+_LATER = ("config", "left_out", "columns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,14 @@ def write_questions(folder: Path, sets: Sequence[StoredSet]) -> None:
 
     Raises CalprobeError if the file cannot be written.
     """
-    _FILE.write(folder, {"sets": [asdict(stored) for stored in sets]})
+    _FILE.write(folder, {"sets": [_as_written(stored) for stored in sets]})
+
+
+def _as_written(stored: StoredSet) -> dict[str, Any]:
+    """All fields; of a source those of later versions only where it has them, so that old files are written alike."""
+    fields = asdict(stored)
+    fields["source"] = {name: value for name, value in fields["source"].items() if value or name not in _LATER}
+    return fields
 
 
 def read_questions(folder: Path) -> tuple[StoredSet, ...]:

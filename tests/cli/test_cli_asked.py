@@ -194,7 +194,7 @@ def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
         (("--reduction", "mean"), "--reduction applies to runs of scores, and "),
         (
             ("--by", "domain"),
-            "--by domain is of runs of scores; for runs of replies there are --by group and",
+            "--by domain is of runs of scores; for runs of replies there are --by group, --by kind and",
         ),
         (("--by-groups", "2"), "--by-groups cuts numbers of a file; give --by FILE:COLUMN"),
         (("--tables", "slices"), "--tables slices: the report has no such table"),

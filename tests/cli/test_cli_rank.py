@@ -35,7 +35,7 @@ def test_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (found,) = json.loads(capsys.readouterr().out).values()
     metrics = found["scores"]["entropy"]
     assert (found["answers"], metrics["auroc"]["value"], metrics["prr"]["value"]) == (4, 1.0, 1.0)
-    assert set(metrics) == {"accuracy", "auroc", "aurc", "e_aurc", "prr"}
+    assert set(metrics) == {"accuracy", "auroc", "aurc", "e_aurc", "augrc", "prr", "prr_50"}
 
 
 def test_a_table(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

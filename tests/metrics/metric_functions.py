@@ -12,6 +12,7 @@ from calprobe.metrics import (
     accuracy,
     ace,
     ace_weighted,
+    augrc,
     aurc,
     auroc,
     brier,
@@ -31,6 +32,7 @@ from calprobe.metrics import (
     mean_confidence,
     nll,
     prr,
+    prr_50,
     smooth_ece,
     static_calibration_error,
 )
@@ -89,7 +91,9 @@ ON_ARRAYS: dict[str, Callable[..., MetricResult]] = {
     "auroc": auroc,
     "aurc": aurc,
     "e_aurc": e_aurc,
+    "augrc": augrc,
     "prr": prr,
+    "prr_50": prr_50,
 }
 
 

@@ -19,7 +19,7 @@ CONFIDENCE = RNG.integers(0, 11, 300) / 10
 CORRECT = (RNG.random(300) < CONFIDENCE).astype(np.int64)
 ANSWERS = ScoredAnswers({"confidence": CONFIDENCE, "logit": 40 * CONFIDENCE - 25}, CORRECT)
 QUICK = Resampling(20)
-ORDER_ONLY = {"accuracy", "auroc", "aurc", "e_aurc", "prr"}
+ORDER_ONLY = {"accuracy", "auroc", "aurc", "e_aurc", "augrc", "prr", "prr_50"}
 
 
 def test_confidences_get_every_metric_other_scores_those_of_order() -> None:

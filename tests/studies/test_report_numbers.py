@@ -42,7 +42,7 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def meant(estimator: EstimatorReport) -> list[Metric]:
     """The metrics that have a meaning for an estimator: of order for chance, no NLL for shares of votes."""
-    of_order = ("accuracy", "auroc", "aurc", "e_aurc", "prr")
+    of_order = ("accuracy", "auroc", "aurc", "e_aurc", "augrc", "prr", "prr_50")
     if estimator.name == "chance":
         return [metric for metric in standard_metrics(5) if metric.name in of_order]
     of_shares = estimator.name.startswith("consistency") or estimator.name == "fixed_agreement"

@@ -192,7 +192,8 @@ def test_claims_with_one_sample_each_are_not_sampled() -> None:
 
 def test_what_has_no_scale_has_metrics_of_its_order_alone() -> None:
     report = cell(run())
-    assert {"auroc", "aurc", "e_aurc", "prr", "accuracy"} == set(report.estimators["lexsim"].metrics)
+    of_order = {"accuracy", "auroc", "aurc", "e_aurc", "augrc", "prr", "prr_50"}
+    assert of_order == set(report.estimators["lexsim"].metrics)
     assert "ece" in report.estimators["sequence"].metrics
     assert math.isnan(report.estimators["lexsim"].brier_bounds[0])
     table = uncertainty_table(report_asked_run(run(), OPTIONS).sets["quiz"], [AUROC])

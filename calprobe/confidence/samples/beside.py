@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from calprobe.arrays import Floats, check_vector, refuse
 from calprobe.confidence.samples.clusters import check_square
@@ -81,6 +80,8 @@ def sentence_sar(similarity: npt.ArrayLike, logprobs: npt.ArrayLike, temperature
     >>> round(sentence_sar([[1, 0.5], [0.5, 1]], [log(0.25), log(0.5)], temperature=0.5), 6)  # -ln .75, twice
     0.287682
     """
+    from scipy.special import logsumexp  # SciPy takes a while to import, and most reports need none of it
+
     likeness, logs = check_square("similarity", similarity), _logs(logprobs)
     _shares("similarity", likeness.ravel())
     if len(likeness) != len(logs):
