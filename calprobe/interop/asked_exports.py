@@ -84,7 +84,9 @@ def reply_table(
         answers: what was read as the answer, and whether it is right, of the replies that give one.
     """
     order: dict[tuple[str, str], tuple[int, Question]] = {}
+    secret: set[str] = set()  # sets whose texts must not be published
     for of_set in sets:
+        secret |= set() if of_set.source.quotable else {of_set.name}
         order |= {(of_set.name, question.id): (at, question) for at, question in enumerate(of_set.questions)}
     pieces: dict[tuple[str, str, int], list[Reply]] = {}
     for reply in replies:
@@ -95,7 +97,7 @@ def reply_table(
         for reply in sorted(piece, key=lambda reply: order[reply.set, reply.question][0]):
             question = turned(order[reply.set, reply.question][1], turns.get(reply.variant, 0))
             answer, correct = answers.get(place_of(reply), (None, None))
-            words = dict(zip(IN_WORDS, in_words(question, answer), strict=True))
+            words = dict(zip(IN_WORDS, in_words(question, answer, quotable=reply.set not in secret), strict=True))
             rows.append({name: _plain(getattr(reply, name)) for name in own} | words | {"correct": correct})
     return _table(REPLIES, rows)
 
@@ -105,12 +107,18 @@ def place_of(reply: Reply) -> Place:
     return reply.set, reply.question, reply.variant, reply.paraphrase, reply.sample, reply.stage
 
 
-def in_words(question: Question, answer: str | None) -> tuple[str | None, ...]:
-    """The columns IN_WORDS; options, as they were shown, are a JSON object of texts by label, null where there are
-    none."""
+def in_words(question: Question, answer: str | None, *, quotable: bool) -> tuple[str | None, ...]:
+    """The columns IN_WORDS; options, as they were shown, are a JSON object of texts by label (null: none).
+
+    Of a set whose texts must not be published, without these.
+    """
+    is_known = question.answer is not None or question.number is not None or any(question.accepted)
+    gold = question.gold if is_known and (quotable or question.kind == "choice") else None
+    if not quotable:
+        return None, None, gold, answer, question.group
     options = dict(zip(question.labels, question.options, strict=True))
     shown = json.dumps(options, ensure_ascii=False) if options else None
-    return question.text, shown, question.gold, answer, question.group
+    return question.text, shown, gold, answer, question.group
 
 
 def label_table(

@@ -29,6 +29,7 @@ from calprobe.runs.journal_reading import read_journals
 from calprobe.runs.replies import TOO_LONG
 from calprobe.runs.shards import shard_path
 from calprobe.studies.asked.asked_tables import NO_REPLIES, asked_tables, heading
+from calprobe.studies.asked.frames import confidences_frame
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
 
 QUESTIONS = question_set(40)
@@ -151,7 +152,10 @@ def test_prompts_that_must_not_be_quoted_are_not_read_from_the_journal(tmp_path:
     assert any(reply.prompt for reply in read_journals(tmp_path / "run"))
     asked = asked_of("run", open_asked(tmp_path / "run"))
     assert {reply.prompt for reply in asked.replies} == {""}
-    assert set(reply_table(asked.replies)["prompt_ids"].to_pylist()) == {None}
+    table = reply_table(asked.replies, asked.sets)
+    for column in ("prompt_ids", "question_text", "options"):
+        assert set(table[column].to_pylist()) == {None}
+    assert confidences_frame(asked, AskedOptions())["question_text"].isna().all()
 
 
 def test_a_damaged_journal_is_named_with_what_could_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

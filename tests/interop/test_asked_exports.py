@@ -9,8 +9,9 @@ import asked_replies as made
 import pyarrow.parquet
 import pytest
 
-from calprobe.interop.asked_exports import LABELS, REPLIES, label_table, reply_table
+from calprobe.interop.asked_exports import LABELS, REPLIES, in_words, label_table, reply_table
 from calprobe.measures.asked_options import AskedOptions
+from calprobe.questions.types import Question
 from calprobe.runs import table_files
 from calprobe.studies.asked.frames import answers_by_reply, confidences_frame, readings_frame
 
@@ -125,6 +126,10 @@ def test_whether_an_answer_is_true_has_no_right_label() -> None:
     table = label_table([reply], run().sets)
     assert table.column("label").to_pylist() == ["A", "B"]
     assert table.column("gold").to_pylist() == [None, None]
+
+
+def test_a_question_without_a_right_answer_has_none_in_words() -> None:
+    assert in_words(Question("1", "Why?", "open"), "so", quotable=True) == ("Why?", None, None, "so", "")
 
 
 def test_replies_stand_in_the_order_of_the_file_with_their_question_and_answer() -> None:

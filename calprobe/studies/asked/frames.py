@@ -101,10 +101,14 @@ def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     import pandas as pd
 
     rows: list[tuple[Any, ...]] = []
+    quotable = {of_set.name: of_set.source.quotable for of_set in asked.sets}
     for read_set in _read(asked, options):
         for opened in read_set.cells.values():
             read = [answer for answer, _ in first_answers(opened)]
-            words = [in_words(row.question, answer) for row, answer in zip(opened.table.rows, read, strict=True)]
+            words = [
+                in_words(row.question, answer, quotable=quotable[read_set.name])
+                for row, answer in zip(opened.table.rows, read, strict=True)
+            ]
             for name, confidences in opened.confidences.items():
                 nothing = np.full(len(opened.table), np.nan)
                 last = [
