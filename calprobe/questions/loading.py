@@ -187,14 +187,16 @@ def _hub(name: str, address: str, options: QuestionOptions) -> FoundSet:
         split=split,
         shots_split=shots_split,
         columns=options.columns,
-        quotable=_is_quotable(layout),
+        quotable=_is_quotable(layout, hub.id),
     )
     shots = pool_of(shots_split, there.rows_of(shots_split)) if shots_split else None
     return FoundSet(name, pool_of(split, rows), source, shots)
 
 
-def _is_quotable(layout: Layout | None) -> bool:
-    return all(entry.quotable for entry in NAMED_SETS.values() if entry.layout is layout)
+def _is_quotable(layout: Layout | None, repository: str = "") -> bool:
+    """Whether texts may be shown: not of a known set that forbids it, by whatever columns it is read."""
+    same = (e for e in NAMED_SETS.values() if e.layout is layout or e.repository.lower() == repository.lower())
+    return all(entry.quotable for entry in same)
 
 
 def _given(name: str, path: Path, options: QuestionOptions) -> FoundSet:

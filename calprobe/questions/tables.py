@@ -83,10 +83,11 @@ def read_table(
             where[question.id] = row.where
     if not questions:
         raise ProbeFormatError(f"{faults[0] if faults else name}: and no other row can be asked")
-    unread = [column for column in header if column not in {part for parts in of.values() for part in parts}]
     if faults:
         notes.append(f"Left out: {counted(len(faults), 'row')}, the first at {shown(faults[0])}.")
-    if unread := [column for column in unread if not any(p.startswith(f"{column}.") for ps in of.values() for p in ps)]:
+    # Of a part, `a.b`, the column is `a`.
+    read = {name for parts in of.values() for part in parts for name in (part, part.partition(".")[0])}
+    if unread := [column for column in header if column not in read]:
         notes.append(f"Columns that are not read: {_few(unread)}.")
     return Table(tuple(questions.values()), tuple(notes), len(faults))
 

@@ -14,6 +14,7 @@ from question_files import CHOICE, write_questions
 from calprobe.errors import DataMissingError, ProbeFormatError, UsageError
 from calprobe.questions import Question, QuestionOptions, QuestionSet, load_questions
 from calprobe.questions.hub_sets import HubRows, hub_set
+from calprobe.questions.rows import Row
 
 QUIZ = """Nr,Subject,"Question, in full",Option A,Option B,Option C,Correct
 7,geo,What is the capital of France?,Paris,Rome,,Paris
@@ -216,6 +217,17 @@ def test_a_folder_that_the_library_reads(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DataMissingError, match="hf:nowhere/here cannot be had: "):
         loaded("hf:nowhere/here", columns)
+
+
+@pytest.mark.parametrize(("name", "quotable"), [("Idavidrein/gpqa", False), ("idavidrein/GPQA", False), ("a/b", True)])
+def test_a_set_that_must_not_be_quoted_is_not_by_other_columns(
+    name: str, quotable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [Row({"q": "Why?", "a": "so"}, "row 0", 0)]
+    monkeypatch.setattr(
+        "calprobe.questions.loading.read_hub", lambda hub: HubRows(("train",), None, lambda split: rows)
+    )
+    assert loaded(f"hf:{name}", {"question": "q", "answer": "a"}).source.quotable is quotable
 
 
 def test_without_the_library_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling, auroc
 from calprobe.metrics.ranking import AUROC
 from calprobe.questions.types import Question
+from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.replies import Reply
 from calprobe.studies.asked.asked_choice import choose_asked
 from calprobe.studies.asked.confidence_layouts import confidence_table
@@ -503,3 +504,14 @@ def test_stated_confidence_stands_beside_the_frequency_of_its_answer() -> None:
     assert found.conditional.value == pytest.approx((0.85 + 0.95) / 2)
     assert found.excess.value == pytest.approx((1.7 - 1.75) / 3)
     assert not cell(run()).faithfulness
+
+
+def test_greedy_answers_come_without_the_entropy_of_their_tokens() -> None:
+    tokens = [Alternatives.of([[("5", 1, -0.1), ("6", 2, -2.5)]], [entropy], complete=True) for entropy in (0.2, 0.6)]
+    question = Question("n0", "2 + 3?", "number", number=5.0)
+    samples = [made.reply("n0", text, sample=at, alternatives=tokens[at]) for at, text in enumerate("56")]
+    asked = made.asked([question], [*samples, made.reply("n0", "6", stage="greedy")])
+    options = replace(OPTIONS, forms=("cocoa.token_entropy.rouge",))
+    assert confidences(asked, "cocoa.token_entropy.rouge", options) == pytest.approx({("n0", 0): 0.2, ("n0", 1): 0.6})
+    assert "cocoa.token_entropy.rouge.majority" in cell(asked, options).estimators
+    assert "cocoa.token_entropy.rouge.greedy" not in cell(asked, options).estimators

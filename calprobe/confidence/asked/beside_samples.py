@@ -9,7 +9,7 @@ import numpy as np
 
 from calprobe.arrays import Floats
 from calprobe.confidence.asked.reply_table import Row
-from calprobe.confidence.asked.sample_readings import NO_ANSWER, OfAnswer, of_answers, of_beside
+from calprobe.confidence.asked.sample_readings import NO_ANSWER, OfAnswer, of_answers, of_beside, of_replies
 from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob, sum_logprob
 from calprobe.confidence.asked.token_estimators import mean_entropy
 from calprobe.confidence.estimator import Entry, Estimator, Scale
@@ -72,7 +72,8 @@ def _entry(name: str, definition: str, measure: OfAnswer, source: str, needs: Co
         frozenset(needs) | {"samples"},
         on_request=True,
     )
-    return Entry(estimator, partial(of_beside, measure=measure))
+    # Greedy answers are asked without the alternatives of their tokens.
+    return Entry(estimator, of_replies if "alternatives" in needs else partial(of_beside, measure=measure))
 
 
 _PAIRS = frozenset(("relations",))
