@@ -166,8 +166,8 @@ $(UQLM_VENV)/.installed: pyproject.toml
 	$(UQLM_PIP) --editable . pytest hypothesis uqlm==0.6.7 'pyarrow<22'
 	@touch $@
 
-test-integrations: $(INTEGRATIONS_VENV)/.installed $(UQLM_VENV)/.installed ## inside inspect_ai, lm-evaluation-harness, lm-polygraph and uqlm themselves, in two environments (6 GB)
-	OMP_NUM_THREADS=1 $(INTEGRATIONS_VENV)/bin/python -m pytest -m "" tests/integrations tests/interop tests/test_doctests.py -k "not examples_hold or integrations"
+test-integrations: $(INTEGRATIONS_VENV)/.installed $(UQLM_VENV)/.installed ## inside inspect_ai, lm-evaluation-harness, lm-polygraph, datasets and uqlm themselves, in two environments (6 GB)
+	OMP_NUM_THREADS=1 $(INTEGRATIONS_VENV)/bin/python -m pytest -m "" tests/integrations tests/interop tests/questions/test_tables.py tests/test_doctests.py -k "not examples_hold or integrations"
 	OMP_NUM_THREADS=1 $(UQLM_VENV)/bin/python -m pytest -m "" tests/integrations/test_rank_recipes.py
 
 test-engines: $(VENV)/.engines ## sweeps on real clusters of this machine: Ray; Slurm (apt: slurmctld slurmd munge; as root)
