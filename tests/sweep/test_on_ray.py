@@ -260,7 +260,9 @@ def test_ctrl_c_lets_jobs_keep_what_they_have(tmp_path: Path, cluster: Cluster) 
             lambda job, attempt: events.append(("ends", job.name, attempt.exit_code)),
         )
     thread.join()
-    assert sorted(events) == [("begins", "m/a", 0), ("begins", "m/b", 0), ("ends", "m/a", 130), ("ends", "m/b", 130)]
+    begun = sorted(name for what, name, _ in events if what == "begins")  # any two: Ray keeps no order
+    assert len(set(begun)) == 2
+    assert sorted((name, code) for what, name, code in events if what == "ends") == [(name, 130) for name in begun]
     assert len(list(tmp_path.glob("m/*/kept"))) == 2
 
 

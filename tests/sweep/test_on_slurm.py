@@ -47,7 +47,7 @@ class Pretended:
     arrays: list[tuple[list[str], Mapping[str, Any], int]] = field(default_factory=list)
     queue: dict[str, Listed] = field(default_factory=dict)
     kept: dict[str, Task] = field(default_factory=dict)
-    ends: dict[str, End] = field(default_factory=dict)
+    ends: dict[str, End | None] = field(default_factory=dict)
     cancelled: list[str] = field(default_factory=list)
     looks: list[Callable[[], None]] = field(default_factory=list)  # what happens at the next looks at the queue
 
@@ -72,7 +72,7 @@ class Pretended:
             self.looks.pop(0)()
         return dict(self.queue)
 
-    def end_of(self, job: str) -> End:
+    def end_of(self, job: str) -> End | None:
         return self.ends.get(job, End())
 
     def knows(self, cluster: str, number: str) -> bool:
@@ -180,6 +180,22 @@ def test_an_end_that_is_not_the_process_s_own_is_named(tmp_path: Path, end: End,
     assert told.ended["m/lost"].exit_code == (130 if end.state == "CANCELLED" else -9)
     assert told.ended["m/good"].exit_code == 0
     assert Told().by(engine(Pretended()), jobs, tmp_path).ended["m/lost"].exit_code == 0
+
+
+def test_a_job_that_the_queue_leaves_out_between_two_starts_is_waited_for(tmp_path: Path) -> None:
+    cluster = Pretended(keeps={"again"})
+
+    def missed() -> None:
+        cluster.queue.clear()
+        cluster.ends["10"] = None
+
+    def starts() -> None:
+        cluster.queue["10"] = Listed("a", "RUNNING", "None")
+        cluster.ends.clear()
+
+    cluster.looks += [missed, lambda: None, starts, cluster.let_go]
+    told = Told().by(engine(cluster), [planned("again")], tmp_path)
+    assert {name: attempt.exit_code for name, attempt in told.ended.items()} == {"m/again": 0}
 
 
 def test_nodes_that_do_not_see_the_folder_are_said_once(tmp_path: Path) -> None:

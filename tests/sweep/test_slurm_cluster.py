@@ -63,6 +63,8 @@ def test_the_queue_is_read_by_job(say: Say) -> None:
 def test_an_end_is_the_controllers_else_that_of_the_accounting(say: Say) -> None:
     say("scontrol", "echo 'JobId=5 JobName=a JobState=TIMEOUT Reason=TimeLimit ReqNodeList=(null) NodeList=n[1-2] x=y'")
     assert cluster().end_of("5") == End("TIMEOUT", "n[1-2]")
+    say("scontrol", "echo 'JobId=5 JobName=a JobState=REQUEUED Reason=None'")
+    assert cluster().end_of("5") is None
     say("scontrol", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
     say("sacct", "echo 'CANCELLED by 1000|None assigned'")
     assert cluster().end_of("5") == End("CANCELLED", "")

@@ -21,6 +21,11 @@ MOST_STARTS = 20  # by time limits, each of which leaves the run further
 _SECONDS_TO_ANSWER = 60
 _NAMED_AT_ONCE = 500  # jobs on one command line
 _LARGEST_ARRAY = 1000  # where Slurm does not say it; its own default is MaxArraySize=1001
+# A job in any other state, as REQUEUED or COMPLETING, is there, even where squeue leaves it out for a moment.
+_ENDED = {
+    *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
+    *("REVOKED", "TIMEOUT"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,8 @@ class Cluster(Protocol):
         """This user's jobs that have not ended, by number or NUMBER_INDEX. Raises CalprobeError without an answer."""
         ...
 
-    def end_of(self, job: str) -> End:
-        """How a job ended."""
+    def end_of(self, job: str) -> End | None:
+        """How a job ended; None where the controller says that it has not."""
         ...
 
     def knows(self, cluster: str, number: str) -> bool:
@@ -136,11 +141,12 @@ class Slurm:
         rows = [line.split("|") for line in text.splitlines() if line.count("|") == 3]
         return {job: Listed(name, state, why) for job, name, state, why in rows}
 
-    def end_of(self, job: str) -> End:
+    def end_of(self, job: str) -> End | None:
         """See `Cluster`. The controller forgets a job after minutes (`MinJobAge`); accounting, where it is, never."""
         try:
             fields = dict(re.findall(r"(\w+)=(\S*)", _asked("scontrol", "--oneliner", "show", "job", job)))
-            return End(fields.get("JobState", ""), fields.get("NodeList", "").replace("(null)", ""))
+            end = End(fields.get("JobState", ""), fields.get("NodeList", "").replace("(null)", ""))
+            return end if not end.state or end.state in _ENDED else None
         except CalprobeError:
             pass
         try:

@@ -165,6 +165,9 @@ class Waiting:
         if sent.gone_since is None or (code is None and now - sent.gone_since < self.pace.grace):
             return None
         end = self.cluster.end_of(sent.number)
+        if end is None:  # between two starts
+            sent.gone_since = None
+            return None
         slurm_log = sent.array.slurm_log(self.out, sent.index)
         if not self.any_word and end.state == "FAILED" and not slurm_log.exists():
             self.cluster.cancel(sorted({unfinished.array.number for unfinished in self.left}))
