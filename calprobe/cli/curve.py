@@ -185,8 +185,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     """
     from calprobe.cells.opening import asked_runs, of_replies
     from calprobe.measures.asked_options import PARSE_THRESHOLD, AskedOptions
-    from calprobe.studies.asked.rejection_curves import asked_rejection
-    from calprobe.studies.asked.reliability_curves import asked_calibration
+    from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection
 
     if arguments.kind not in OF_REPLIES:
         kinds = " and ".join(f"--kind {kind}" for kind in OF_REPLIES)

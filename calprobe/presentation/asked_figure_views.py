@@ -9,7 +9,7 @@ from dataclasses import replace
 from calprobe.curves.calibration import Calibration
 from calprobe.measures.run_names import states_of
 from calprobe.presentation import charts
-from calprobe.presentation.figure_views import legend, reliability
+from calprobe.presentation.figure_views import legend, rejection, reliability, reliability_of_runs
 from calprobe.show.html.panels import drawn
 from calprobe.show.html.views import Choice, FigureView
 from calprobe.show.kinds.dumbbell_figure import Dumbbells
@@ -117,6 +117,9 @@ def asked_figures(pictures: Pictures) -> Iterator[FigureView]:
             "of the rows in bins of equal width.",
             "question" if pictures.calibration.of == "questions" else "row",
         )
+        for name in dict.fromkeys(line.run for line in pictures.rejection.lines):
+            lines = tuple(line for line in pictures.rejection.lines if line.run == name)
+            yield from rejection(replace(pictures.rejection, lines=lines), f"Accuracy and rejection on {name}", None)
     for kind in ("readers", "matrices", "budgets", "shares", "labels", "perturbed", "values", "lengths"):
         yield from _views(kind, getattr(pictures, kind))
     if pictures.stated is not None:
@@ -135,8 +138,15 @@ def _stated_figures(pictures: StatedPictures) -> Iterator[FigureView]:
         yield from _views(kind, getattr(pictures, kind))
 
 
-def asked_figures_across(report: AskedReport) -> Iterator[FigureView]:
-    """The figures over all runs of replies."""
+def asked_figures_across(report: AskedReport, pictures: Mapping[str, Pictures]) -> Iterator[FigureView]:
+    """The figures over all runs of replies, those side by side on each set first; `pictures` by the run's label."""
+    for name in dict.fromkeys(name for run in report.runs for name in run.sets):
+        lines = {
+            run: [line for line in of_run.calibration.lines if line.run == name]
+            for run, of_run in pictures.items()
+            if of_run.stated is None
+        }
+        yield from reliability_of_runs(lines, name, "question")
     states = states_of(report.runs)
     studies = [run.labels for run in report.runs if run.labels is not None]
     yield from _views("sizes", size_panels(report.across, states))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from calprobe.curves.markers import Markers
 from calprobe.measures.number_text import signed_spelled
 from calprobe.presentation import charts
 from calprobe.show.html.views import Choice, FigureView
-from calprobe.show.palette import series_places
+from calprobe.show.palette import MAX_SERIES, series_places
 from calprobe.studies.scored.contents import ReportContents, RunContents
 
 FIRST_SHOWN = headline(Headline.PAPER)  # before the reader chooses, as in the figures of `report --plots`
@@ -30,7 +31,14 @@ def run_figures(contents: RunContents) -> Iterator[FigureView]:
 
 
 def figures_across(contents: ReportContents) -> Iterator[FigureView]:
-    """The figures over all runs that have instances."""
+    """The figures over all runs that have instances, those side by side on each probe first."""
+    by_probe: dict[str, dict[str, Sequence[CalibrationLine]]] = {}
+    for run in contents.report.runs:
+        curves = contents.runs[run.label].curves.get(Calibration.kind) if run.label in contents.runs else None
+        if isinstance(curves, Calibration):
+            by_probe.setdefault(run.facts.manifest.probe.name, {})[run.label] = curves.lines
+    for probe, lines in by_probe.items():
+        yield from reliability_of_runs(lines, probe)
     empty = {run.label for run in contents.report.runs if not run.instances}
     curves = contents.across.get(AccuracyAce.kind)
     if isinstance(curves, AccuracyAce):
@@ -59,6 +67,32 @@ def reliability(
         yield FigureView(title, charts.calibration(lines, places, of), caption, choices)
 
 
+def reliability_of_runs(
+    lines: Mapping[str, Sequence[CalibrationLine]], on: str, of: str = "instance"
+) -> Iterator[FigureView]:
+    """The confidence that several runs have in one figure, a series a run; none of one run, or of too many to tell.
+
+    Args:
+        lines: by run, in its own order of estimators; the first that two runs have is drawn.
+        on: the probe or question set.
+        of: what an instance is called.
+    """
+    counts = Counter(line.estimator for of_run in lines.values() for line in of_run)
+    shared = next((name for name, count in counts.items() if count > 1), None)
+    drawn = {run: line for run, of_run in lines.items() for line in of_run if line.estimator == shared}
+    if shared is not None and len(drawn) <= MAX_SERIES:
+        # By places in order: a run may be called as an estimator is.
+        places = dict(zip(drawn, range(MAX_SERIES), strict=False))
+        series = [replace(line, estimator=run) for run, line in drawn.items()]
+        yield FigureView(
+            f"Reliability of {shared} on {on}",
+            charts.calibration(series, places, of),
+            "Accuracy against mean confidence of bins, by run, with 95\u00a0% intervals; under the dotted line a model "
+            f"is overconfident. Below: the share of the {of}s in bins of equal width.",
+            legend(places, places.values()),
+        )
+
+
 def _calibration(curves: Calibration) -> Iterator[FigureView]:
     yield from reliability(
         curves.lines,
@@ -69,17 +103,20 @@ def _calibration(curves: Calibration) -> Iterator[FigureView]:
     )
 
 
-def _rejection(curves: AccuracyRejection) -> Iterator[FigureView]:
+def rejection(
+    curves: AccuracyRejection, title: str = "Accuracy and rejection", shown: Sequence[str] | None = FIRST_SHOWN
+) -> Iterator[FigureView]:
+    """Accuracy of what is kept in one figure, none without lines."""
     if not curves.lines:
         return
     places = series_places([line.estimator for line in curves.lines])
     votes = " Plus signs: votes of two paraphrases or more that agree." if curves.votes else ""
     yield FigureView(
-        "Accuracy and rejection",
+        title,
         charts.rejection(curves.lines, curves.votes, places),
         "Accuracy of the rest when the least confident predictions are rejected, with 95\u00a0% bands. Points: "
         f"confidence thresholds 0.0, 0.1, .. 1.0.{votes}",
-        legend(places, places.values(), FIRST_SHOWN),
+        legend(places, places.values(), shown),
     )
 
 
@@ -127,7 +164,7 @@ def _accuracy_ace(curves: AccuracyAce) -> Iterator[FigureView]:
 # By kind, in the page's order. A kind that is not here is not on the page.
 OF_A_RUN: Mapping[str, Callable[[Any], Iterator[FigureView]]] = {
     Calibration.kind: _calibration,
-    AccuracyRejection.kind: _rejection,
+    AccuracyRejection.kind: rejection,
     Markers.kind: _markers,
     Exposure.kind: _exposure,
 }

@@ -25,6 +25,7 @@ from calprobe.show.html.views import (
     FigureView,
     Heading,
     Page,
+    Part,
     RunHead,
     Section,
     by_run,
@@ -54,6 +55,7 @@ from calprobe.studies.scored.results import Report, RunReport
 from calprobe.studies.scored.summary_table import summary_table
 
 MANY_RUNS = 4  # of more, each shows its main numbers only, in less room: 16 runs stay a page that one can send
+OF_VERDICTS = ("m-confidence_gap", "m-ace", "m-ece", "m-auroc")  # definitions of numbers that stand in sentences
 ALL = Wanted(headline(Headline.PAGE), ("domain", "relation"), errors=10)
 FEW = Wanted(headline(Headline.BRIEF), ("domain",), errors=5)
 LESS = "Of so many runs each shows its main numbers; a page of few has all metrics, more estimators, and relations."
@@ -102,12 +104,13 @@ def _report_sections(contents: ReportContents) -> tuple[Section, ...]:
     words = [part for run in runs for part in _wording(run, several=len(runs) > 1)]
     estimators = (table for run in runs for table in _estimators(run, report, names[run.label]))
     views = {label: list(run_figures(run_contents)) for label, run_contents in drawn.items()}
-    heads = with_figure(heads, views)
+    across, summaries, mark = list(figures_across(contents)), tuple(_summaries(report)), _mark(runs)
+    shown_heads = with_figure(heads, views, across)
     figures = by_run({label: side_by_side(of_run) for label, of_run in views.items()})
     slices = (table for run in runs for table in _slices(run, drawn[run.label], report, names[run.label]))
     return (
-        Section("runs", "Runs", (*_summaries(report), *heads, *notes), "", "many" if len(runs) > MANY_RUNS else ""),
-        *filled(Section("across", "Across runs", side_by_side(figures_across(contents)))),
+        Section("runs", "Runs", (*(summaries if mark else ()), *shown_heads, *notes), "", mark),
+        *filled(Section("across", "Across runs", (*side_by_side(across), *(() if mark else summaries)))),
         *filled(Section("figures", "Figures", figures)),
         Section("estimators", "Estimators", tuple(estimators)),
         *filled(
@@ -132,21 +135,19 @@ def asked_page(report: AskedReport, pictures: Mapping[str, Pictures]) -> str:
         for at, run in enumerate(runs)
     ]
     views = {run.label: list(asked_figures(pictures[run.label])) for run in runs}
-    heads = with_figure(heads, views)
+    across = list(asked_figures_across(report, pictures))
+    shown_heads = with_figure(heads, views, across)
     figures = by_run({label: side_by_side(of_run) for label, of_run in views.items()})
     disclosures = {run.label: [Facts(tuple(run.disclosure.lines()))] for run in runs}
-    across = (table for table in tables if table.kind == "across")
     page = Page(
         title=f"{few([run.model for run in runs], 'model')} on "
         f"{few([name for run in runs for name in run.sets], 'question set')}",
         subtitle="What the model answers, what it says of its confidence, and whether that is so. "
         "Ranges are 95 % intervals.",
         sections=(
-            Section("runs", "Runs", tuple(heads), "", "many" if len(runs) > MANY_RUNS else ""),
-            *filled(Section("figures", "Figures", (*side_by_side(asked_figures_across(report)), *figures))),
-            Section(
-                "tables", "Tables", (*by_run({run.label: _tables(run, tables) for run in runs}), *across), folded=True
-            ),
+            Section("runs", "Runs", shown_heads, "", _mark(runs)),
+            *filled(Section("figures", "Figures", (*side_by_side(across), *figures))),
+            Section("tables", "Tables", _tables_of(runs, tables), folded=True),
             Section("disclosure", "Disclosure", by_run(disclosures), folded=True),
         ),
         definitions=definitions.distinct(
@@ -163,11 +164,29 @@ def asked_page(report: AskedReport, pictures: Mapping[str, Pictures]) -> str:
     return render(page)
 
 
-def with_figure(heads: Sequence[RunHead], views: Mapping[str, list[FigureView]]) -> list[RunHead]:
-    """The heads; that of the only run takes its first figure, so that it stands beside the verdict."""
+def with_figure(
+    heads: Sequence[RunHead], views: Mapping[str, list[FigureView]], across: list[FigureView]
+) -> tuple[RunHead | FigureView, ...]:
+    """The heads, and the figure that stands beside their verdicts, which is taken from `views` or `across`.
+
+    Of one run it is its first figure; of a few the first of all of them, in the place of numbers that verdicts say.
+    """
     if len(heads) == 1 and (of_run := views[heads[0].label]):
-        return [replace(heads[0], figure=of_run.pop(0))]
-    return list(heads)
+        return (replace(heads[0], figure=of_run.pop(0)),)
+    if 1 < len(heads) <= MANY_RUNS and across:
+        return (*map(_briefly, heads), across.pop(0))
+    return tuple(heads)
+
+
+def _briefly(head: RunHead) -> RunHead:
+    """The head without the numbers that its verdict says."""
+    said = OF_VERDICTS if head.verdict else ()
+    return replace(head, numbers=tuple(big for big in head.numbers if big.definition not in said))
+
+
+def _mark(runs: Sequence[object]) -> str:
+    """The class of the section of runs."""
+    return "many" if len(runs) > MANY_RUNS else ""
 
 
 def page_title(runs: Sequence[RunFacts]) -> str:
@@ -294,6 +313,12 @@ def _error(overall: Overall, chance: bool) -> BigNumber:
         tested = "" if math.isnan(p_value := overall.metrics[p].value) else f", p {number(p_value)}"
         below = ", ".join(text for text in (below, f"{number(by_chance)} if calibrated{tested}") if text)
     return BigNumber(error.upper(), number(value.value), below, f"m-{error}")
+
+
+def _tables_of(runs: Sequence[AskedRunReport], tables: Sequence[Table]) -> tuple[Part, ...]:
+    """Each run's own tables, then those across runs."""
+    across = (table for table in tables if table.kind == "across")
+    return (*by_run({run.label: _tables(run, tables) for run in runs}), *across)
 
 
 def _tables(run: AskedRunReport, tables: Sequence[Table]) -> tuple[Table, ...]:

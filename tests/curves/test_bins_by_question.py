@@ -11,7 +11,7 @@ from calprobe.curves.calibration import METRICS, Calibration, CalibrationLine, c
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Estimate, Resampling, wilson_interval
 from calprobe.metrics.design_effect import design_effect
-from calprobe.studies.asked.reliability_curves import asked_calibration
+from calprobe.studies.asked.asked_curves import asked_calibration
 
 VALUES = {name: Estimate(0.0) for name in METRICS}
 

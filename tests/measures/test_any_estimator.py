@@ -18,9 +18,9 @@ from calprobe.prompts import judged
 from calprobe.prompts.overrides import with_turns
 from calprobe.questions import turned
 from calprobe.runs.replies import LabelScores, Reply
+from calprobe.studies.asked.asked_curves import asked_calibration
 from calprobe.studies.asked.compare_asked import compare_asked
 from calprobe.studies.asked.confidence_layouts import confidence_table
-from calprobe.studies.asked.reliability_curves import asked_calibration
 from calprobe.studies.asked.report_asked import report_asked
 from calprobe.studies.published.beside_science import beside_science
 from calprobe.studies.stated.layouts import reliability_table

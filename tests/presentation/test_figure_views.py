@@ -9,7 +9,8 @@ import curve_samples
 from calprobe.analysis import Report, ReportOptions
 from calprobe.curves import KINDS
 from calprobe.metrics import Estimate
-from calprobe.presentation.figure_views import OF_A_RUN, figures_across
+from calprobe.presentation.figure_views import OF_A_RUN, figures_across, reliability_of_runs
+from calprobe.show.palette import MAX_SERIES
 from calprobe.studies.scored.contents import ReportContents
 
 
@@ -20,6 +21,16 @@ def test_a_correlation_has_its_sign_and_an_interval_that_reads() -> None:
     across = {found.kind: replace(found, correlations=(known,))}
     (figure,) = figures_across(ReportContents(report, across=across))
     assert figure.caption.endswith("Spearman's rank correlation: base -0.9000 (-.996 to -.169).")
+
+
+def test_the_confidence_that_two_runs_have_is_drawn_by_run() -> None:
+    of_run = curve_samples.calibration().lines
+    other = replace(of_run[1], estimator="only here")
+    (figure,) = reliability_of_runs({"base": of_run, "b": (other, of_run[1])}, "mini")
+    assert figure.title == "Reliability of margin on mini"
+    assert [(choice.name, choice.place) for choice in figure.choices] == [("base", 0), ("b", 1)]
+    assert not list(reliability_of_runs({"a": of_run, "b": (other,)}, "mini"))
+    assert not list(reliability_of_runs({str(at): of_run for at in range(MAX_SERIES + 1)}, "mini"))
 
 
 def test_every_kind_that_a_report_shows_of_a_run_is_on_the_page() -> None:

@@ -18,7 +18,8 @@ from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling, accuracy_bands
 from calprobe.metrics.rejection import AtCoverage
 from calprobe.metrics.sample import sort_instances
-from calprobe.studies.asked.rejection_curves import asked_rejection
+from calprobe.studies.asked.asked_curves import asked_rejection
+from calprobe.studies.asked.figures import pictures
 from calprobe.studies.asked.report_asked import report_asked_run
 
 STATED = "stated_decimal"
@@ -41,6 +42,15 @@ def test_stated_confidences_are_rejected_from_the_least_sure_and_ties_go_togethe
     assert line.by_rank.rejected.tolist() == [0.0, 0.25, 0.75]
     np.testing.assert_allclose(line.by_rank.accuracy, [1 / 2, 2 / 3, 1])
     assert line.band.y[50] == pytest.approx((1 + 0.5) / 2)  # of the two tied ones, half of the place left
+
+
+def test_a_report_draws_the_curves_of_its_own_confidences() -> None:
+    run = stated({"plain": ["0.9", "0.5", "0.5", "0.1"]}, "AABB")
+    drawn = pictures(report_asked_run(run, QUICK), QUICK)
+    assert [line.estimator for line in drawn.rejection.lines] == [line.estimator for line in drawn.calibration.lines]
+    drawn_line = next(line for line in drawn.rejection.lines if line.estimator == STATED)
+    np.testing.assert_array_equal(drawn_line.by_rank.accuracy, line_of(run).by_rank.accuracy)
+    assert [kind for kind, _ in drawn.drawn()][:2] == ["reliability", "accuracy-rejection"]
 
 
 def test_the_order_of_replies_changes_nothing() -> None:

@@ -18,7 +18,7 @@ from calprobe.show.plots.paper import draw
 from calprobe.studies.asked.asked_choice import choose_asked
 from calprobe.studies.asked.figures import budget_panels, share_panels
 from calprobe.studies.asked.perturbation_figures import perturbation_panels
-from calprobe.studies.asked.reliability_curves import pooled
+from calprobe.studies.asked.pooled_samples import pooled
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
 from calprobe.studies.asked.results import CellReport
 from calprobe.studies.published.published_tables import published_tables

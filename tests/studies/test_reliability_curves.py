@@ -15,7 +15,7 @@ from calprobe.curves.calibration import CalibrationLine
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling
-from calprobe.studies.asked.reliability_curves import asked_calibration
+from calprobe.studies.asked.asked_curves import asked_calibration
 
 BOTH = ("label", "stated_decimal")
 GOLDEN = ROOT / "tests" / "golden" / "runs"

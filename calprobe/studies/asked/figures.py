@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calprobe.curves.accuracy_rejection import AccuracyRejection
 from calprobe.curves.calibration import Calibration
 from calprobe.curves.calibration_figure import draw_calibration
+from calprobe.curves.rejection_figure import draw_accuracy_rejection
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.run_names import NO_STATES, last_names
 from calprobe.metrics import Estimate
@@ -25,6 +27,7 @@ from calprobe.show.marks import Drawable
 from calprobe.show.plots.paper import draw
 from calprobe.studies.asked.answer_figures import length_panels, value_panels
 from calprobe.studies.asked.perturbation_figures import perturbation_panels
+from calprobe.studies.asked.rejection_curves import run_rejection
 from calprobe.studies.asked.reliability_curves import run_calibration
 from calprobe.studies.asked.results import AcrossRuns, AskedRunReport, CellReport, SetReport, SizeAndSpread, SizePoint
 from calprobe.studies.labels.figures import use_panels
@@ -42,6 +45,7 @@ class Pictures:
     """The figures of one run, as numbers."""
 
     calibration: Calibration  # by set, pooled over the variants that are read well enough; `run` is the set's name
+    rejection: AccuracyRejection  # of the same confidences
     readers: tuple[GroupedDots, ...]  # by set: accuracies by variant and reader
     matrices: tuple[Matrix, ...]  # of several sets
     budgets: tuple[BudgetPanel, ...] = ()  # by set, variant and number of answers
@@ -56,6 +60,8 @@ class Pictures:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
         if self.calibration.lines and self.stated is None:  # ten prompts have panels of their own
             yield "reliability", lambda look: draw_calibration(self.calibration, replace(look, form="overlay"))
+        if self.rejection.lines and self.stated is None:
+            yield AccuracyRejection.kind, partial(draw_accuracy_rejection, self.rejection)
         kinds: Mapping[str, Sequence[Drawable]] = {
             "readers": self.readers,
             "matrix": self.matrices,
@@ -75,6 +81,7 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
     """The figures of one run."""
     return Pictures(
         run_calibration(run, options),
+        run_rejection(run, options),
         tuple(_readers(report) for report in run.sets.values()),
         tuple(matrices(run)),
         budget_panels(run),

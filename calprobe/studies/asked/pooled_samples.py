@@ -1,0 +1,79 @@
+"""Which cells and rows of an asked run a curve is of: those pooled over the variants that are read well enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from calprobe.cells.asked import AskedCell
+from calprobe.curves.curve import AnyLine
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.studies.asked.results import AskedRunReport, SetReport
+
+NORMALISED = "label"
+SAMPLED = ("p_true", "frequency")
+LinesOfSet = Callable[
+    [SetReport, Mapping[str, AskedCell], AskedOptions, Sequence[str] | None], Iterable[AnyLine]
+]  # of one kind of curve
+
+
+def run_lines(run: AskedRunReport, options: AskedOptions, lines_of_set: LinesOfSet[AnyLine]) -> list[AnyLine]:
+    """The lines of one kind of curve of one run, of the estimators that a report draws."""
+    sets = run.sets.values()
+    return [line for report in sets for line in lines_of_set(report, cells_of_set(run, report.name), options, None)]
+
+
+def cells_of_set(run: AskedRunReport, name: str) -> dict[str, AskedCell]:
+    """The cells of a set by variant."""
+    return {cell.table.variant: cell for cell in run.cells if cell.table.set == name}
+
+
+def samples_of_set(
+    report: SetReport,
+    cells: Mapping[str, AskedCell],
+    options: AskedOptions,
+    estimators: Sequence[str] | None,
+    drawable: Callable[[AskedCell], Iterable[str]],
+) -> dict[str, tuple[np.ndarray, ...]]:
+    """Confidence, correctness and questions by estimator, pooled over the variants shown; empty where none has it."""
+    names = estimators or [NORMALISED, *(mean.estimator for mean in report.means if mean.variants), *SAMPLED]
+    usual = [cells[variant] for variant in _shown(report, cells, names)]
+    together = () if options.by_study else names
+    return {name: pooled([cell for cell in usual if name in drawable(cell)], name, together) for name in names}
+
+
+def _shown(report: SetReport, cells: Mapping[str, AskedCell], names: Sequence[str]) -> list[str]:
+    """The variants of the usual form under which each of the stated confidences to be drawn is read well enough."""
+    stated = [mean.variants for mean in report.means if mean.estimator in names]
+    usual = [name for name in cells if name not in report.format_changes]
+    return [name for name in usual if all(name in read_well for read_well in stated)]
+
+
+def pooled(cells: Sequence[AskedCell], name: str, together: Sequence[str] = ()) -> tuple[np.ndarray, ...]:
+    """The confidences of several cells, their correctness and their questions, end to end.
+
+    Of the rows that could be read under each of the estimators `together`, too, that their cell has.
+    """
+    pairs = [(cell.confidences[name], _kept(cell, name, together)) for cell in cells]
+    confidence = np.concatenate([of_cell.confidence[kept] for of_cell, kept in pairs]) if pairs else np.empty(0)
+    correct = np.concatenate([of_cell.correct[kept] for of_cell, kept in pairs]) if pairs else np.empty(0, np.bool_)
+    rows = (
+        cell.table.rows[place] for cell, (_, kept) in zip(cells, pairs, strict=True) for place in np.flatnonzero(kept)
+    )
+    return confidence, correct, np.array([row.question.root for row in rows], np.str_)
+
+
+def _kept(opened: AskedCell, name: str, together: Sequence[str]) -> np.ndarray:
+    """The rows with that confidence and the others; of label probabilities, which all samples share, the first one."""
+    kept = opened.confidences[name].read.copy()
+    for estimator in together:
+        if estimator in opened.confidences:
+            kept &= opened.confidences[estimator].read
+    if name == NORMALISED:
+        seen: set[tuple[str, int]] = set()
+        for place in np.flatnonzero(kept):
+            row = opened.table.rows[place]
+            kept[place] = (row.question.id, row.paraphrase) not in seen
+            seen.add((row.question.id, row.paraphrase))
+    return kept
