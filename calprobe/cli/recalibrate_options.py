@@ -19,11 +19,11 @@ SUFFIX = ".json"
 
 recalibrate_option = option(
     "--recalibrate",
-    kinds=("scored",),
+    kinds=("scored", "asked"),
     group=Group.WHAT,
     metavar="|".join((*get_args(Recalibration), "FILE.json")),
-    help="Also show confidences recalibrated by a map that was fitted on other relations, or by the maps of a FILE from"
-    " --save-maps, which were fitted on another run.",
+    help="Also show confidences recalibrated by a map that was fitted on other relations, of asked runs on other"
+    " questions; or, of scores, by the maps of a FILE from --save-maps, which were fitted on another run.",
 )
 save_maps_option = option(
     "--save-maps",
@@ -33,6 +33,17 @@ save_maps_option = option(
     metavar="FILE.json",
     help="Write the maps of --recalibrate, fitted on all facts of the one RUN; an existing file is replaced.",
 )
+
+
+def recalibrated_by_method(given: str | None) -> Recalibration | None:
+    """The method that `--recalibrate` names for runs of replies. Raises UsageError for anything else."""
+    if given is None or given in get_args(Recalibration):
+        return cast("Recalibration | None", given)
+    if given.lower().endswith(SUFFIX):
+        raise UsageError(
+            f"--recalibrate {given}: maps of a file are of scores; give {', '.join(get_args(Recalibration))}"
+        )
+    raise UsageError(f"--recalibrate: {no_such(given, get_args(Recalibration))}")
 
 
 def recalibrated_by(given: str) -> Recalibration | CalibrationFile:

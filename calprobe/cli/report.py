@@ -16,7 +16,13 @@ from calprobe.cli.figure_options import figure_options, refuse_looks
 from calprobe.cli.kinds import REPORTED_RUNS, Group, KindCommand, heading, option
 from calprobe.cli.labels import label_option
 from calprobe.cli.output import html_option, in_folder, print_presentation, write_presentation, write_text
-from calprobe.cli.recalibrate_options import check_maps, recalibrate_option, recalibrated_by, save_maps_option
+from calprobe.cli.recalibrate_options import (
+    check_maps,
+    recalibrate_option,
+    recalibrated_by,
+    recalibrated_by_method,
+    save_maps_option,
+)
 from calprobe.cli.reply_options import (
     answers_of,
     asked_compat,
@@ -47,6 +53,7 @@ TABLES = {  # that a report can have, by the kind of runs
             "answers",
             "confidence",
             "uncertainty",
+            "recalibrated",
             "slices",
             "wording",
             "budget",
@@ -242,20 +249,21 @@ def _asked_options(arguments: Typed) -> AskedOptions:
 
     threshold, draws = arguments.parse_threshold, arguments.budget_draws
     return AskedOptions(
-        arguments.readers,
-        asked_compat(arguments.options.compat),
-        DEFAULT_ASKED.threshold if threshold is None else threshold,
-        arguments.window,
-        arguments.options.ace_bins,
-        arguments.options.resampling,
-        arguments.calibrate,
-        answers_of(arguments.budget or ()),
-        draws or DEFAULT_ASKED.budget_draws,
-        arguments.with_original,
-        arguments.variants,
-        arguments.estimators or (),
-        covariate_of(arguments.by, arguments.by_groups),
-        arguments.options.slice_bins,
+        readers=arguments.readers,
+        compat=asked_compat(arguments.options.compat),
+        threshold=DEFAULT_ASKED.threshold if threshold is None else threshold,
+        window=arguments.window,
+        ace_bins=arguments.options.ace_bins,
+        resampling=arguments.options.resampling,
+        calibrate=arguments.calibrate,
+        budget=answers_of(arguments.budget or ()),
+        budget_draws=draws or DEFAULT_ASKED.budget_draws,
+        with_original=arguments.with_original,
+        variants=arguments.variants,
+        forms=arguments.estimators or (),
+        by=covariate_of(arguments.by, arguments.by_groups),
+        slice_bins=arguments.options.slice_bins,
+        recalibrate=recalibrated_by_method(arguments.recalibrate),
     )
 
 

@@ -10,7 +10,7 @@ from calprobe.measures.covariates import Covariate
 from calprobe.metrics import ACE_BINS, Metric, Resampling, standard_metrics
 from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
-from calprobe.words import AskedCompat, Calibrate
+from calprobe.words import AskedCompat, Calibrate, Recalibration
 
 PARSE_THRESHOLD = 0.80  # the study's: a cell that reads less of its stated confidences leaves the means over cells
 FIRST_CHAR, LAST_MARKER = "first_char", "last_marker"
@@ -37,6 +37,7 @@ class AskedOptions:
     forms: tuple[str, ...] = ()  # estimators beside the usual ones, such as semantic_entropy.likelihood
     by: Covariate | None = None  # a column of a file that questions are sliced by; None: no slices
     slice_bins: int | None = None  # `ace_bins` of slices, which have few rows
+    recalibrate: Recalibration | None = None  # a map of confidences, fitted on other questions
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:

@@ -1,24 +1,26 @@
-"""A run's confidences after recalibration: what of a difference in calibration is scale alone.
+"""Confidences after recalibration: what of a difference in calibration is scale alone.
 
-Maps are fitted on other relations of the run, or come from a file and were fitted on another run.
+Maps are fitted on other relations of a run, or other questions, or come from a file and were fitted on another run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from calprobe.arrays import Floats
+from calprobe.cells.cell import Cell
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import Confidence
 from calprobe.errors import UsageError
 from calprobe.measures.calibration_file import CalibrationFile, FittedOn, check_same_scores
+from calprobe.measures.chosen import Choice
 from calprobe.measures.json_values import estimate_json
 from calprobe.measures.options import ReportOptions
-from calprobe.metrics import Estimate, bootstrap_many, standard_metrics
+from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics
 from calprobe.metrics.calibration_map import CalibrationMap
 from calprobe.metrics.recalibration import fit_folds, fit_map
 from calprobe.words import Recalibration
@@ -39,13 +41,13 @@ class EstimatorMaps:
 
 
 @dataclass(frozen=True, slots=True)
-class RunRecalibration:
+class CellRecalibration:
     """The metrics of recalibrated confidences. Predictions, and so accuracies, stay as they were."""
 
     method: Recalibration
     estimators: Mapping[str, Mapping[str, Estimate]]  # of probabilities, by METRICS
     maps: Mapping[str, EstimatorMaps] = field(default_factory=dict)  # by estimator
-    fitted_on: FittedOn | None = None  # this run
+    fitted_on: FittedOn | None = None  # this run of scores
     given: CalibrationFile | None = None  # where maps are of a file
 
     @property
@@ -54,6 +56,10 @@ class RunRecalibration:
         if self.given is None or self.fitted_on is None:
             return True
         return not self.given.fitted_on.same_source(self.fitted_on)
+
+    def only(self, choice: Choice) -> CellRecalibration:
+        """Of some estimators alone."""
+        return replace(self, estimators=choice.by_estimator(self.estimators), maps=choice.by_estimator(self.maps))
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --recalibrate .. --json` says under `recalibrated`."""
@@ -68,36 +74,70 @@ class RunRecalibration:
         }
 
 
-def recalibrate_run(run: ScoredRun, options: ReportOptions) -> RunRecalibration:
-    """Each estimator's confidences as a map makes them that was fitted on the other folds of relations, or given.
-
-    What failed keeps its confidence of 0, and no map is fitted on it. An estimator that answers in one relation alone
-    has no other to fit on, and is left out; so is one that a file has no map of.
+def recalibrate_run(run: ScoredRun, options: ReportOptions) -> CellRecalibration:
+    """The confidences of a run of scores as `recalibrate_cell` makes them, of relations; or by the maps of a file.
 
     Raises UsageError for a run of fewer than two relations, and for a file of maps of none of the run's estimators or
     of scores that were reduced in another way; ValueError if the options name no method.
     """
-    if options.recalibrate is None:
+    recalibration, on = options.recalibrate, _fitted_on(run, options)
+    if recalibration is None:
         raise ValueError("options.recalibrate must name a method; got None")
-    confidences = run.confidences(
-        [name for name, estimator in run.estimators.items() if estimator.scale == "probability"]
-    )
-    metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
-    on = _fitted_on(run, options)
-    recalibration = options.recalibrate
-    file = recalibration if isinstance(recalibration, CalibrationFile) else None
     if isinstance(recalibration, CalibrationFile):
         check_same_scores(recalibration.fitted_on, on, recalibration.file)
-        maps, mapped = _given(run, confidences, recalibration)
-    else:
-        maps, mapped = _fitted(run, confidences, recalibration)
-    samples = {name: (mapped[name], confidences[name].correct) for name in mapped}
-    numbers = bootstrap_many(metrics, samples, options.resampling, run.clusters)
-    method = recalibration.method if isinstance(recalibration, CalibrationFile) else recalibration
-    return RunRecalibration(method, numbers, maps, on, file)
+        maps, mapped = _given(run.cell, recalibration)
+        numbers = _numbers(run.cell, mapped, options.ace_bins, options.resampling)
+        return CellRecalibration(recalibration.method, numbers, maps, on, recalibration)
+    if len(run.relations) < 2:
+        raise UsageError(f"--recalibrate fits on other relations: {run.label} has {len(run.relations)}, it needs two")
+    return replace(recalibrate_cell(run.cell, recalibration, options.ace_bins, options.resampling), fitted_on=on)
 
 
-def saved_maps(found: RunRecalibration, file: str) -> CalibrationFile:
+def recalibrate_cell(
+    cell: Cell, method: Recalibration, ace_bins: int | None, resampling: Resampling
+) -> CellRecalibration:
+    """Each estimator's confidences as a map makes them that was fitted on the other folds of groups of units.
+
+    What failed keeps its confidence of 0, and no map is fitted on it. An estimator that answers in one group alone has
+    no other to fit on, and is left out.
+
+    Args:
+        cell: whose groups, relations or questions, are in one fold each.
+        method: see `calprobe.metrics.recalibrated`.
+        ace_bins: of the metrics.
+        resampling: of their intervals; maps are not fitted again for each resample.
+    """
+    maps, mapped = {}, {}
+    for name, confidence in _probabilities(cell).items():
+        kept = confidence.read & ~confidence.failed
+        group, inputs, correct = cell.units.group[kept], confidence.confidence[kept], confidence.correct[kept]
+        if len(np.unique(group)) < 2:
+            continue
+        values = np.where(confidence.read, 0.0, np.nan)
+        values[kept], folds = fit_folds(inputs, correct, group, method)
+        maps[name] = EstimatorMaps(fit_map(inputs, correct.astype(np.float64), method), folds)
+        mapped[name] = values
+    return CellRecalibration(method, _numbers(cell, mapped, ace_bins, resampling), maps)
+
+
+def _probabilities(cell: Cell) -> dict[str, Confidence]:
+    return {name: cell.confidences[name] for name, e in cell.estimators.items() if e.scale == "probability"}
+
+
+def _numbers(
+    cell: Cell, mapped: Mapping[str, Floats], ace_bins: int | None, resampling: Resampling
+) -> dict[str, dict[str, Estimate]]:
+    """METRICS of the mapped confidences, [units] each: all of them, since what is mapped is a probability."""
+    metrics = [metric for metric in standard_metrics(ace_bins) if metric.name in METRICS]
+    numbers: dict[str, dict[str, Estimate]] = {}
+    for read in {kept.tobytes(): kept for values in mapped.values() for kept in [~np.isnan(values)]}.values():
+        of_units = {name: values for name, values in mapped.items() if np.array_equal(~np.isnan(values), read)}
+        samples = {name: (values[read], cell.confidences[name].correct[read]) for name, values in of_units.items()}
+        numbers |= bootstrap_many(metrics, samples, resampling, cell.units.clusters_of(read))
+    return {name: numbers[name] for name in mapped}
+
+
+def saved_maps(found: CellRecalibration, file: str) -> CalibrationFile:
     """The maps that were fitted on all facts of a run, for a file of that name.
 
     Raises ValueError where none were fitted.
@@ -107,35 +147,16 @@ def saved_maps(found: RunRecalibration, file: str) -> CalibrationFile:
     return CalibrationFile(file, found.method, found.fitted_on, {name: maps.all for name, maps in found.maps.items()})
 
 
-def _given(
-    run: ScoredRun, confidences: Mapping[str, Confidence], file: CalibrationFile
-) -> tuple[dict[str, EstimatorMaps], dict[str, Floats]]:
+def _given(cell: Cell, file: CalibrationFile) -> tuple[dict[str, EstimatorMaps], dict[str, Floats]]:
+    confidences = _probabilities(cell)
     maps = {name: EstimatorMaps(file.maps[name]) for name in confidences if name in file.maps}
     if not maps:
         raise UsageError(
-            f"{file.file} has maps of {', '.join(file.maps) or 'no estimator'}, of none that {run.label} has"
+            f"{file.file} has maps of {', '.join(file.maps) or 'no estimator'}, of none that {cell.run} has"
         )
     mapped = {}
     for name, estimator_maps in maps.items():
         mapped[name] = np.where(confidences[name].failed, 0.0, estimator_maps.all(confidences[name].confidence))
-    return maps, mapped
-
-
-def _fitted(
-    run: ScoredRun, confidences: Mapping[str, Confidence], method: Recalibration
-) -> tuple[dict[str, EstimatorMaps], dict[str, Floats]]:
-    if len(run.relations) < 2:
-        raise UsageError(f"--recalibrate fits on other relations: {run.label} has {len(run.relations)}, it needs two")
-    maps, mapped = {}, {}
-    for name, confidence in confidences.items():
-        kept = ~confidence.failed
-        relation, inputs, correct = run.instances.group[kept], confidence.confidence[kept], confidence.correct[kept]
-        if len(np.unique(relation)) < 2:
-            continue
-        values = np.zeros(len(kept))
-        values[kept], folds = fit_folds(inputs, correct, relation, method)
-        maps[name] = EstimatorMaps(fit_map(inputs, correct.astype(np.float64), method), folds)
-        mapped[name] = values
     return maps, mapped
 
 

@@ -68,6 +68,7 @@ def _cell(cell: CellReport, choice: Choice) -> CellReport:
             for record in cell.budgets
         ),
         maps=choice.by_estimator(cell.maps),
+        recalibrated=None if cell.recalibrated is None else cell.recalibrated.only(choice),
         slices=None if cell.slices is None else _slices(cell.slices, choice),
     )
 

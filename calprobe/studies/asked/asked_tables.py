@@ -23,7 +23,7 @@ from calprobe.studies.asked.confidence_layouts import (
     stated_table,
 )
 from calprobe.studies.asked.length_layouts import lengths_table
-from calprobe.studies.asked.map_layouts import maps_table
+from calprobe.studies.asked.map_layouts import maps_table, recalibrated_table
 from calprobe.studies.asked.results import AskedRunReport, SetReport
 from calprobe.studies.asked.sample_layouts import uncertainty_table
 from calprobe.studies.asked.several_layouts import across_tables, matrix_tables
@@ -115,6 +115,7 @@ def _of_set(set_report: SetReport, report: AskedReport, run: AskedRunReport) -> 
         _confidence_table(set_report, report, run),
         uncertainty_table(set_report, report.metrics),
         *([maps_table(set_report)] if any(cell.maps for cell in cells) else []),
+        *([recalibrated_table(set_report)] if any(cell.recalibrated for cell in cells) else []),
         wording_table({name: cell.wording for name, cell in set_report.cells.items()}),
         itself_table({name: cell.itself for name, cell in set_report.cells.items() if cell.itself}),
         *slices_tables(set_report, report.options),

@@ -16,6 +16,7 @@ from calprobe.confidence.asked.labels import first_masses
 from calprobe.confidence.types import Confidence
 from calprobe.measures.asked_options import AskedOptions, metrics_of
 from calprobe.measures.estimates import estimates_of, few_values_of, mean_estimate
+from calprobe.measures.recalibrated import recalibrate_cell
 from calprobe.metrics import (
     Difference,
     Estimate,
@@ -81,6 +82,9 @@ def report_cell(opened: AskedCell, options: AskedOptions) -> CellReport:
             options.resampling,
         ),
         kinds=_kinds(opened, options),
+        recalibrated=None
+        if options.recalibrate is None
+        else recalibrate_cell(opened.cell, options.recalibrate, options.ace_bins, options.resampling),
     )
 
 

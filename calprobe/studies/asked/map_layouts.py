@@ -1,9 +1,10 @@
-"""The table of the maps that made confidences of uncertainties (`--calibrate`)."""
+"""Tables of maps: those that made confidences of uncertainties (`--calibrate`), and of recalibrated confidences."""
 
 from __future__ import annotations
 
 from calprobe.metrics.uncertainty_map import UncertaintyMap, UncertaintyMaps
-from calprobe.show.tables.layout import Cells, Layout, below, each
+from calprobe.show.tables.layout import UNRANKED, Cells, Layout, below, each
+from calprobe.show.tables.recalibrated import Beside, beside_columns
 from calprobe.show.tables.types import Cell, Table
 from calprobe.studies.asked.results import SetReport
 
@@ -47,3 +48,27 @@ def _columns(parameter: str) -> tuple[Cells[UncertaintyMaps], ...]:
 
 def _parameter(fitted: UncertaintyMap, parameter: str) -> float | int | None:
     return (fitted.steps or None) if parameter == "steps" else fitted.parameters.get(parameter)
+
+
+def recalibrated_table(report: SetReport) -> Table:
+    """A row a confidence, grouped by variant: four metrics before and after recalibration."""
+    found = {variant: cell.recalibrated for variant, cell in report.cells.items() if cell.recalibrated is not None}
+    rows = {
+        variant: {
+            name: Beside(report.cells[variant].estimators[name].metrics, after)
+            for name, after in of_cell.estimators.items()
+            if name in report.cells[variant].estimators
+        }
+        for variant, of_cell in found.items()
+    }
+    method = next(iter(found.values())).method  # one for all of a report
+    layout = Layout[Beside].given(
+        f"Calibration before and after recalibration ({method}) on other questions",
+        "recalibrated",
+        "estimator",
+        *beside_columns((row for of_variant in rows.values() for row in of_variant.values()), method),
+        notes=("Maps are fitted in five folds of complete questions; --json has their parameters.",),
+        kind="recalibrated",
+        more=UNRANKED,
+    )
+    return layout.of_rows(below(rows, "estimator"))

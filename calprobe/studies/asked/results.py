@@ -13,6 +13,7 @@ from calprobe.cells.asked import AskedCell
 from calprobe.cells.asked_extent import AskedExtent, limited_json
 from calprobe.confidence.estimator import Scale
 from calprobe.measures.json_values import number_json, value_json
+from calprobe.measures.recalibrated import CellRecalibration
 from calprobe.measures.slices import RunSlices
 from calprobe.metrics import Difference, Estimate
 from calprobe.metrics.faithfulness import Faithfulness
@@ -148,6 +149,7 @@ class CellReport:
     lengths: tuple[StageLengths, ...] = ()  # tokens of replies and thoughts, by stage
     slices: RunSlices | None = None  # by a covariate; None unless asked for
     kinds: Mapping[str, KindReport] = field(default_factory=dict)  # of questions; none where all are of one kind
+    recalibrated: CellRecalibration | None = None  # confidences by maps of other questions; None unless asked for
 
     @property
     def reader(self) -> str:
@@ -183,6 +185,7 @@ class CellReport:
             },
             **({"faithfulness": value_json(self.faithfulness)} if self.faithfulness else {}),
             **({"kinds": value_json(self.kinds)} if self.kinds else {}),
+            **({} if self.recalibrated is None else {"recalibrated": self.recalibrated.to_json()}),
             **(
                 {}
                 if self.slices is None

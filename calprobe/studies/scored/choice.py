@@ -39,8 +39,7 @@ def check_choice(runs: Iterable[Run], estimators: Sequence[str] | None, metrics:
 def _of_run(run: RunReport, choice: Choice) -> RunReport:
     after, intervals = run.recalibrated, run.intervals
     if after is not None:
-        maps = choice.by_estimator(after.maps)
-        after = replace(after, estimators=choice.by_estimator(after.estimators), maps=maps)
+        after = after.only(choice)
     if intervals is not None:
         intervals = {
             kind: replace(drawn, estimators=choice.by_estimator(drawn.estimators)) for kind, drawn in intervals.items()

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from calprobe.measures.headline_intervals import METRICS as HEADLINES
 from calprobe.measures.headline_intervals import DrawnBy, HeadlineIntervals
 from calprobe.measures.number_text import interval, number, signed, signed_interval
-from calprobe.measures.recalibrated import EstimatorMaps, RunRecalibration
-from calprobe.metrics import Estimate
+from calprobe.measures.recalibrated import CellRecalibration, EstimatorMaps
 from calprobe.metrics.calibration_map import PARAMETERS, CalibrationMap
 from calprobe.show.prose import size_and_state
 from calprobe.show.tables.labels import TableName, of_run
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells
-from calprobe.show.tables.types import Better, Column, Row, Table
+from calprobe.show.tables.recalibrated import Beside, beside_columns
+from calprobe.show.tables.types import Column, Row, Table
 from calprobe.studies.scored.results import RunReport
 from calprobe.words import Recalibration
 
@@ -26,7 +26,6 @@ INTERVALS: dict[DrawnBy, str] = {
 TITLES = {"accuracy": "accuracy", "confidence_gap": "conf - acc", "ace": "ACE", "brier": "Brier"}
 SIGNED = "confidence_gap"
 OF_FOLDS = {"least fold": min, "largest fold": max}
-BESIDE = {"ace": "ACE", "brier": "Brier", "nll": "NLL", "auroc": "AUROC"}
 
 FORMULAS: dict[Recalibration, str] = {
     "isotonic": "Steps: different values of the non-decreasing map; --format json has its knots.",
@@ -83,37 +82,23 @@ def recalibration_table(run: RunReport, name: TableName) -> Table | None:
     if recalibration is None:
         return None
     before = {estimator.name: estimator.metrics for estimator in run.estimators}
-    titles = {name: title for name, title in BESIDE.items() if any(name in metrics for metrics in before.values())}
+    rows = {name: Beside(before[name], after) for name, after in recalibration.estimators.items()}
     where = "on other relations" if recalibration.given is None else f"by {recalibration.given.file}"
-    return Layout[str](
+    layout = Layout[Beside].given(
         f"Calibration of {name.of} on {run.manifest.probe.name} before and after recalibration "
         f"({recalibration.method}) {where}: {size_and_state(run.facts)}.",
         f"{name.label}-recalibrated",
         "estimator",
-        lambda estimator: Row(estimator, keys={"estimator": estimator}),
-        tuple(column for metric, title in titles.items() for column in _beside(metric, title, before, recalibration)),
-        tuple(_map_notes(recalibration)),
+        *beside_columns(map(Beside, before.values(), before.values()), recalibration.method),
+        notes=tuple(_map_notes(recalibration)),
         kind="recalibrated",
         more=UNRANKED,
-    ).table(recalibration.estimators, **of_run(run.facts))
-
-
-def _beside(
-    metric: str, title: str, before: Mapping[str, Mapping[str, Estimate]], recalibration: RunRecalibration
-) -> Iterator[Cells[str]]:
-    """A metric's columns by estimator, before and after; nothing after where nothing was before."""
-    better: Better = "larger" if metric == "auroc" else "smaller"
-    yield cells("before", metric, lambda name: before[name].get(metric), better, heading=title)
-    yield cells(
-        recalibration.method,
-        f"{metric}_{recalibration.method}",
-        lambda name: recalibration.estimators[name][metric] if metric in before[name] else None,
-        better,
-        heading=title,
     )
+    heads = ((Row(estimator, keys={"estimator": estimator}), row) for estimator, row in rows.items())
+    return layout.of_rows(heads, **of_run(run.facts))
 
 
-def _map_notes(recalibration: RunRecalibration) -> Iterator[str]:
+def _map_notes(recalibration: CellRecalibration) -> Iterator[str]:
     """Where the maps come from."""
     if recalibration.given is None:
         yield "Maps are fitted in five folds of complete relations; a failed prediction keeps confidence 0."

@@ -12,7 +12,7 @@ from calprobe.confidence.estimator import Scale
 from calprobe.measures.headline_intervals import DrawnBy, HeadlineIntervals
 from calprobe.measures.json_values import estimate_json, number_json
 from calprobe.measures.options import ReportOptions
-from calprobe.measures.recalibrated import RunRecalibration
+from calprobe.measures.recalibrated import CellRecalibration
 from calprobe.measures.sensitivity import PromptSensitivity
 from calprobe.measures.slices import RunSlices
 from calprobe.measures.uncertainty import MeanUncertainty
@@ -67,7 +67,7 @@ class RunReport:
     uncertainty: MeanUncertainty | None  # likewise
     ties: Ties | None = None  # of base; None if the run has no template for it, or no scores of candidates
     slices: RunSlices | None = None  # None unless asked for
-    recalibrated: RunRecalibration | None = None  # likewise
+    recalibrated: CellRecalibration | None = None  # likewise
     intervals: Mapping[DrawnBy, HeadlineIntervals] | None = None  # None below 30 relations or without resamples
     against: RunAgainst | None = None  # likewise
 
