@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Names = Callable[[], dict[str, Any]]  # how a figure names the runs, as fields of its look; shards may be read for it
 
+COLUMNS = ("scores", "uncertainties", "correct")  # parameters of a table
+OF_TABLES = (*COLUMNS, "runs", "kind", "out", "overlay", "bins", "bootstrap", "seed")
 OF_REPLIES = ("calibration", "accuracy-rejection")  # the kinds that runs of replies have
 
 
@@ -33,6 +35,9 @@ class Typed:
     """What the command line says; None where it says nothing."""
 
     runs: tuple[str, ...]
+    scores: tuple[str, ...]  # columns of tables
+    uncertainties: tuple[str, ...]
+    correct: str | None
     kind: str
     estimators: tuple[str, ...] | None
     out: Path
@@ -79,8 +84,13 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 
 
 @click.command(cls=_ListsKinds, kinds=(RUNS, CURVES), short_help="Write a curve of runs as a table or a figure.")
-@click.argument("runs", metavar="RUN..", nargs=-1, required=True)
+@click.argument("runs", metavar="RUN..|FILE", nargs=-1, required=True)
 @heading(Group.WHAT)
+@option(
+    "--score", "scores", multiple=True, metavar="COLUMN", help="FILE: a column of scores, larger for surer answers."
+)
+@option("--uncertainty", "uncertainties", multiple=True, metavar="COLUMN", help="FILE: one that is smaller for them.")
+@option("--correct", metavar="COLUMN", help="FILE: the column that says whether an answer is correct.")
 @option("--kind", required=True, metavar="NAME", callback=_known_kind, help="The kind of curve, see above.")
 @estimators_option(
     "Estimators, by their names in `report`.  [default: base,margin,average_vote_2,average_min; options: base,margin;"
@@ -122,17 +132,19 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 )
 @figure_options
 def command(**typed: Any) -> None:
-    """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask` the kinds
-    calibration and accuracy-rejection.
+    """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask`, and of FILE, a .csv, .parquet
+    or .jsonl table with a row for each answer, the kinds calibration and accuracy-rejection.
 
     \b
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
         calprobe curve runs/gpt2-bear --kind calibration --estimator base,margin --out bins.csv
         calprobe curve runs/*-bear --kind accuracy-ace --width single --title "" --out figure4.pdf
         calprobe curve runs/*-bear runs/*-factor --kind accuracy-ace --options 5 --out figure12.pdf
+        calprobe curve answers.csv --score p --correct right --kind calibration --out reliability.svg
     """
     from calprobe.curves import KINDS, plot
     from calprobe.curves.files import write_curves
+    from calprobe.interop.score_tables import is_table
     from calprobe.show.plots import FIGURE_SUFFIXES, save
 
     arguments, context = Typed(**typed), click.get_current_context()
@@ -144,10 +156,17 @@ def command(**typed: Any) -> None:
     is_figure = arguments.out.suffix.lower() in FIGURE_SUFFIXES
     if not is_figure:
         refuse_typed(context, (*LOOKS, "overlay"), "applies to figures; give --out F.png, F.svg or F.pdf")
-    runs = open_typed(arguments.runs, arguments.labels, RUNS, mixed="draw each kind by itself")
-    curves, names_of = COMPUTED[runs.kind](arguments, runs)
-    if is_figure:
+    names_of: Names = dict
+    if is_table(arguments.runs[0]):
+        of_runs = [option.name for option in context.command.params if option.name not in (*OF_TABLES, *LOOKS)]
+        refuse_typed(context, of_runs, "is of runs; leave it out")
+        curves, overlaid = _of_table(arguments), True
+    else:
+        refuse_typed(context, COLUMNS, "is of a FILE; leave it out")
+        runs = open_typed(arguments.runs, arguments.labels, RUNS, mixed="draw each kind by itself")
+        curves, names_of = COMPUTED[runs.kind](arguments, runs)
         overlaid = arguments.overlay or runs.kind == "asked"
+    if is_figure:
         look = replace(arguments.look, form="overlay" if overlaid else "panels", **names_of())
         save(plot(curves, look=look), arguments.out, look.style)
     else:
@@ -187,9 +206,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     from calprobe.measures.asked_options import PARSE_THRESHOLD, AskedOptions
     from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection
 
-    if arguments.kind not in OF_REPLIES:
-        kinds = " and ".join(f"--kind {kind}" for kind in OF_REPLIES)
-        raise UsageError(f"--kind {arguments.kind} is of runs of scores; of runs of replies there are {kinds}")
+    _check_kind(arguments.kind, "of runs of replies")
     compat = asked_compat(arguments.options.compat)
     if compat == "stated2025":
         raise UsageError("--compat stated2025: changes errors in tables, and no curve; leave it out")
@@ -202,6 +219,32 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     )
     curves = asked_calibration if arguments.kind == "calibration" else asked_rejection
     return curves(asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
+
+
+def _check_kind(kind: str, of: str) -> None:
+    if kind not in OF_REPLIES:
+        kinds = " and ".join(f"--kind {known}" for known in OF_REPLIES)
+        raise UsageError(f"--kind {kind} is of runs of scores; {of} there are {kinds}")
+
+
+def _of_table(arguments: Typed) -> Curves:
+    """The curves of a table of scores. Raises UsageError for columns that are not named, and for several tables."""
+    from calprobe.cells.table import table_cell
+    from calprobe.curves.table_curves import table_calibration, table_rejection
+    from calprobe.interop.score_tables import read_scored_answers
+
+    path, *others = arguments.runs
+    if others:
+        raise UsageError(f"{path}: a table stands alone; leave {others[0]} out")
+    _check_kind(arguments.kind, "of a table")
+    columns = (*arguments.scores, *arguments.uncertainties)
+    if not columns or arguments.correct is None:
+        raise UsageError(f"{path}: name its columns: --score or --uncertainty, and --correct")
+    answers = read_scored_answers(Path(path), columns, arguments.correct, many=True)
+    cell = table_cell(answers, Path(path).stem, arguments.uncertainties.__contains__)
+    if arguments.kind == "calibration":
+        return table_calibration(cell, arguments.options.ace_bins, arguments.options.resampling)
+    return table_rejection(cell, arguments.options.resampling)
 
 
 COMPUTED: Mapping[str, Callable[[Typed, TypedRuns], tuple[Curves, Names]]] = {

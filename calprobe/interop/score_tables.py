@@ -54,6 +54,11 @@ class _Column:
     where: Callable[[int], str]  # from a row's place to FILE:LINE
 
 
+def is_table(path: str) -> bool:
+    """Whether a path is that of a table, by its suffix."""
+    return Path(path).suffix.lower() in _READERS
+
+
 def read_scored_answers(
     path: Path,
     scores: Sequence[str],

@@ -164,3 +164,23 @@ def test_refusals_are_one_line_with_their_code(capsys: pytest.CaptureFixture[str
         assert (code, error.count("\n")) == (2, 2)
         assert "there is no folder" in error
     assert not list(tmp_path.glob("x.*"))
+
+
+def test_a_table_of_scores_has_curves_and_takes_no_option_of_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "answers.csv", tmp_path / "out.csv"
+    table.write_text("p,right\n" + "".join(f"0.{digit},{digit % 2}\n" for digit in range(1, 10)))
+    columns = ["--score", "p", "--correct", "right", "--bootstrap", "0"]
+    for kind in ("calibration", "accuracy-rejection"):
+        main(["curve", str(table), *columns, "--kind", kind, "--out", str(out)])
+        assert set(pd.read_csv(out)["estimator"]) == {"p"}
+    for refused, why in (
+        (["--kind", "options", *columns], "of a table there are --kind calibration and --kind accuracy-rejection"),
+        (["--kind", "calibration", *columns, "--estimator", "base"], "--estimator is of runs; leave it out"),
+        (["--kind", "calibration", "--score", "p"], "name its columns: --score or --uncertainty, and --correct"),
+        (["--kind", "calibration", *columns, str(table)], "a table stands alone"),
+    ):
+        code, error = refusal(capsys, table, *refused, "--out", out)
+        assert code == 2
+        assert why in error
