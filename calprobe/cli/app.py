@@ -30,6 +30,7 @@ COMMANDS = {
     "compare": "compare",
     "curve": "curve",
     "threshold": "threshold",
+    "sets": "sets",
     "export": "export",
     "import": "import_",
     "merge": "merge",

@@ -11,6 +11,17 @@ from calprobe.metrics.calibration import (
     max_calibration_error,
 )
 from calprobe.metrics.calibration_tests import CoxRecalibration, cox_recalibration, spiegelhalter_z
+from calprobe.metrics.conformal import (
+    SET_RULES,
+    AnswerSets,
+    SetRule,
+    answer_sets,
+    conformal_threshold,
+    covered_law,
+    covered_share,
+    set_scores,
+    units_needed,
+)
 from calprobe.metrics.corp import CorpDecomposition, corp_brier, corp_log
 from calprobe.metrics.cumulative import ecce_mad, ecce_range
 from calprobe.metrics.intervals import Estimate
@@ -75,7 +86,9 @@ __all__ = [
     "ACE_BINS",
     "LEAST_CLUSTERS",
     "MANY_CLUSTERS",
+    "SET_RULES",
     "AccuracyBand",
+    "AnswerSets",
     "AtCoverage",
     "AtThresholds",
     "AtVotes",
@@ -102,6 +115,7 @@ __all__ = [
     "Resampling",
     "SampleBinMetric",
     "SampleMetric",
+    "SetRule",
     "SmoothedGap",
     "TargetCoverage",
     "Within",
@@ -109,6 +123,7 @@ __all__ = [
     "accuracy_bands",
     "ace",
     "ace_weighted",
+    "answer_sets",
     "answers_needed",
     "augrc",
     "aurc",
@@ -125,9 +140,12 @@ __all__ = [
     "brier_skill",
     "brier_sum",
     "confidence_gap",
+    "conformal_threshold",
     "corp_brier",
     "corp_log",
     "coverage_at_accuracy",
+    "covered_law",
+    "covered_share",
     "cox_recalibration",
     "debiased_ece",
     "e_aurc",
@@ -156,6 +174,7 @@ __all__ = [
     "reject_by_rank",
     "reject_by_threshold",
     "reject_by_vote",
+    "set_scores",
     "simultaneous_band",
     "smooth_ece",
     "spearman",
@@ -165,5 +184,6 @@ __all__ = [
     "spread_by_chance",
     "standard_metrics",
     "static_calibration_error",
+    "units_needed",
     "wilson_interval",
 ]
