@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
-from calprobe.cells.asked import AskedCell, read_sets
+from calprobe.cells.asked import Asked, AskedCell, read_sets
 from calprobe.cells.asked_folder import asked_of
 from calprobe.cells.cell import Cell
 from calprobe.cells.opening import AnyRun
@@ -50,6 +50,7 @@ class GroupedCell:
     by: str  # relation, group (of questions); empty: its units have no groups
     groups: npt.NDArray[np.str_]  # [units]
     source: ScoredRun | AskedCell | None = None  # None: a table, which has no candidates
+    stakes: float | None = None  # that the prompt names
 
     @property
     def name(self) -> str:
@@ -90,13 +91,20 @@ def run_cells(label: str, run: AnyRun, scores: ScoreReading, replies: ReplyReadi
     if isinstance(run, Run):
         scored = scored_run(label, run, scores)
         return [GroupedCell(scored.cell, "relation", scored.cell.units.group, scored)]
-    cells = [asked for read in read_sets(asked_of(label, run), replies) for asked in read.cells.values()]
+    return asked_cells(asked_of(label, run), replies)
+
+
+def asked_cells(asked: Asked, replies: ReplyReading) -> list[GroupedCell]:
+    """Those of questions and replies, from a folder or made in memory."""
+    cells = [cell for read in read_sets(asked, replies) for cell in read.cells.values()]
     return [
-        GroupedCell(
-            asked.cell, "group", np.array([row.question.group or "none" for row in asked.table.rows], np.str_), asked
-        )
-        for asked in cells
+        GroupedCell(cell.cell, "group", _question_groups(cell), cell, asked.stakes.get(cell.cell.variant))
+        for cell in cells
     ]
+
+
+def _question_groups(asked: AskedCell) -> npt.NDArray[np.str_]:
+    return np.array([row.question.group or "none" for row in asked.table.rows], np.str_)
 
 
 def pair_of(cell: GroupedCell, others: Sequence[GroupedCell]) -> GroupedCell:

@@ -31,6 +31,7 @@ COMMANDS = {
     "curve": "curve",
     "threshold": "threshold",
     "sets": "sets",
+    "stakes": "stakes",
     "export": "export",
     "import": "import_",
     "merge": "merge",

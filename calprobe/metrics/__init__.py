@@ -80,12 +80,14 @@ from calprobe.metrics.simultaneous import simultaneous_band
 from calprobe.metrics.smooth_ece import smooth_ece
 from calprobe.metrics.statistics import holm, max_t, mcnemar, spearman, spearman_p_value, wilson_interval
 from calprobe.metrics.target_coverage import OperatingPoint, TargetCoverage, coverage_at_accuracy
+from calprobe.metrics.utility import MOST_STAKES, cost_of_error, mean_utilities, utilities
 
 __all__ = [
     "ACCURACY",
     "ACE_BINS",
     "LEAST_CLUSTERS",
     "MANY_CLUSTERS",
+    "MOST_STAKES",
     "SET_RULES",
     "AccuracyBand",
     "AnswerSets",
@@ -143,6 +145,7 @@ __all__ = [
     "conformal_threshold",
     "corp_brier",
     "corp_log",
+    "cost_of_error",
     "coverage_at_accuracy",
     "covered_law",
     "covered_share",
@@ -161,6 +164,7 @@ __all__ = [
     "mcnemar",
     "mean_confidence",
     "mean_draws",
+    "mean_utilities",
     "multiclass_metrics",
     "nll",
     "ordinal_confidence",
@@ -185,5 +189,6 @@ __all__ = [
     "standard_metrics",
     "static_calibration_error",
     "units_needed",
+    "utilities",
     "wilson_interval",
 ]
