@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Names = Callable[[], dict[str, Any]]  # how a figure names the runs, as fields of its look; shards may be read for it
 
-OF_REPLIES = ("calibration", "accuracy-rejection")  # the kinds that runs of replies have
+OF_REPLIES = ("calibration", "accuracy-rejection", "utility")  # the kinds that runs of replies have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 @figure_options
 def command(**typed: Any) -> None:
     """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask` the kinds
-    calibration and accuracy-rejection.
+    calibration, accuracy-rejection and utility.
 
     \b
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
@@ -185,7 +185,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     """
     from calprobe.cells.opening import asked_runs, of_replies
     from calprobe.measures.asked_options import PARSE_THRESHOLD, AskedOptions
-    from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection
+    from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection, asked_utility
 
     if arguments.kind not in OF_REPLIES:
         kinds = " and ".join(f"--kind {kind}" for kind in OF_REPLIES)
@@ -200,8 +200,12 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
         resampling=arguments.options.resampling,
         variants=arguments.variants,
     )
-    curves = asked_calibration if arguments.kind == "calibration" else asked_rejection
-    return curves(asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
+    of_kind: Mapping[str, Callable[..., Curves]] = {
+        "calibration": asked_calibration,
+        "accuracy-rejection": asked_rejection,
+        "utility": asked_utility,
+    }
+    return of_kind[arguments.kind](asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
 
 
 COMPUTED: Mapping[str, Callable[[Typed, TypedRuns], tuple[Curves, Names]]] = {

@@ -80,7 +80,14 @@ from calprobe.metrics.simultaneous import simultaneous_band
 from calprobe.metrics.smooth_ece import smooth_ece
 from calprobe.metrics.statistics import holm, max_t, mcnemar, spearman, spearman_p_value, wilson_interval
 from calprobe.metrics.target_coverage import OperatingPoint, TargetCoverage, coverage_at_accuracy
-from calprobe.metrics.utility import MOST_STAKES, cost_of_error, mean_utilities, utilities
+from calprobe.metrics.utility import (
+    MOST_STAKES,
+    UtilityCurve,
+    cost_of_error,
+    mean_utilities,
+    utilities,
+    utility_curve,
+)
 
 __all__ = [
     "ACCURACY",
@@ -120,6 +127,7 @@ __all__ = [
     "SetRule",
     "SmoothedGap",
     "TargetCoverage",
+    "UtilityCurve",
     "Within",
     "accuracy",
     "accuracy_bands",
@@ -190,5 +198,6 @@ __all__ = [
     "static_calibration_error",
     "units_needed",
     "utilities",
+    "utility_curve",
     "wilson_interval",
 ]

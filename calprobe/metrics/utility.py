@@ -7,10 +7,14 @@ at 0.5 it costs 1, at 0.75 it costs 3, at 0.9 it costs 9.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_confidence, check_correct
+from calprobe.metrics.intervals import percentiles
+from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters, of_blocks
 
 MOST_STAKES = 0.9  # that stakes are averaged up to: towards 1 the cost of a wrong answer has no end
 
@@ -71,3 +75,60 @@ def mean_utilities(confidence: npt.ArrayLike, correct: npt.ArrayLike, most: floa
     right = check_correct(correct, len(cut))
     worth: Floats = (cut + (1 - right) * np.log1p(-cut)) / most
     return worth
+
+
+@dataclass(frozen=True, slots=True)
+class UtilityCurve:
+    """Mean utility against stakes, with the interval of each point. Arrays are [points]."""
+
+    stakes: Floats  # ascending
+    answered: Floats  # share whose confidence is at least the stakes
+    utility: Floats
+    low: Floats  # 95 % percentile interval of each point; NaN without resamples
+    high: Floats
+    always: Floats  # mean utility of giving all answers
+
+
+def utility_curve(
+    confidence: npt.ArrayLike,
+    correct: npt.ArrayLike,
+    stakes: npt.ArrayLike,
+    resampling: Resampling = Resampling(),
+    clusters: ClusterLabels | None = None,
+) -> UtilityCurve:
+    """The mean of `utilities` at each of several stakes.
+
+    Args:
+        confidence, correct: as `utilities` takes them.
+        stakes: [points], at least 0 and below 1.
+        resampling: number of resamples, and seed.
+        clusters: [answers], the label of each one's cluster, drawn complete; None draws single answers.
+    Raises:
+        ValueError: as `utilities`.
+
+    >>> curve = utility_curve([0.9, 0.8, 0.3], [True, False, False], [0.0, 0.5, 0.75])
+    >>> curve.utility.round(3).tolist(), curve.always.round(3).tolist()
+    ([0.333, 0.0, -0.667], [0.333, -0.333, -1.667])
+    """
+    points = np.asarray(stakes, np.float64)
+    sureness = check_confidence(confidence)
+    worth = np.array([utilities(sureness, correct, t) for t in points.tolist()]).reshape(len(points), len(sureness)).T
+    certain = np.ones_like(sureness)
+    always = np.array([_mean(utilities(certain, correct, t)) for t in points.tolist()])
+
+    def means(block: Block) -> Floats:
+        counts = block.counts.astype(np.float64)
+        drawn: Floats = counts @ worth / counts.sum(axis=1, keepdims=True)
+        return drawn
+
+    drawn = of_blocks(means, len(sureness), resampling, check_clusters(clusters, len(sureness)))
+    ends = np.full((2, len(points)), np.nan)
+    if drawn:
+        ends = np.array([percentiles(column) for column in np.concatenate(drawn).T]).reshape(len(points), 2).T
+    answered = np.array([_mean((sureness >= t).astype(np.float64)) for t in points.tolist()])
+    utility = np.array([_mean(column) for column in worth.T])
+    return UtilityCurve(points, answered, utility, ends[0], ends[1], always)
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -28,7 +28,9 @@ def test_each_run_has_its_surest_errors(tmp_path: Path, labels: bool) -> None:
     assert ("`calprobe show RUN --probe DIR` shows them" in page.text) != labels
 
 
-def test_a_page_of_several_runs_begins_with_their_verdicts_and_one_figure_and_has_a_table_of_them(tmp_path: Path) -> None:
+def test_a_page_of_several_runs_begins_with_their_verdicts_and_one_figure_and_has_a_table_of_them(
+    tmp_path: Path,
+) -> None:
     runs = [named_run(tmp_path / name, numbers) for name, numbers in (("one", (0,)), ("other", (0,)))]
     html = report_page(page_contents(report(runs, QUICK)))
     page = Page(html)
