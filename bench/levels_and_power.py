@@ -10,6 +10,7 @@ Prints Markdown tables (docs/methods/intervals-and-tests.md says what they show)
     python bench/levels_and_power.py within
     python bench/levels_and_power.py thresholds --instances 600 --trials 2000
     python bench/levels_and_power.py sets --instances 600 --trials 2000
+    python bench/levels_and_power.py checks --trials 400
 
 tests: how often each p-value of perfect calibration is below 0.05, in a calibrated world (the level) and in others (the
 power). relations: the same where models are calibrated over all relations, but not within each one, by instances and by
@@ -20,7 +21,9 @@ max-T, and the standard deviation of accuracy over templates. thresholds: how of
 a threshold is wrong, promised at 95 %, with the 95 % interval of that share, and the mean coverage; the same of the
 largest coverage whose observed risk is low enough, which promises nothing. sets: mean coverage of answer sets of ten
 candidates, promised 90 %, with two standard errors; how often it is so low that the promise allows it in 5 % of the
-trials; mean size. Half of the instances fix the threshold. naive: the most probable candidates up to 90 %.
+trials; mean size. Half of the instances fix the threshold. naive: the most probable candidates up to 90 %. checks: by
+how many answers were checked by hand, in how many percent of the trials a threshold is found, and the mean coverage,
+with none counted as 0; the last row is what could be reached.
 """
 
 from __future__ import annotations
@@ -409,6 +412,39 @@ def _print_sets(name: str, found: Floats) -> None:
     print(f"| {name} |", " | ".join(cells), "|", flush=True)
 
 
+CHECKED = (100, 200, 500, 1000, 2000, 5000)
+
+
+def print_checks(trials: Trials) -> None:
+    """Thresholds by the number of answers that fixed them."""
+    worlds, risks = ("calibrated", "overconfident", "underconfident"), (0.2, 0.1)
+    print_head(
+        "answers checked",
+        *(f"{world}, risk {risk}: {what}" for world in worlds for risk in risks for what in ("found", "coverage")),
+    )
+    grid = np.linspace(0, 1, 2001)
+    for checked in CHECKED:
+        cells = []
+        for place, world in enumerate(worlds):
+            right = SELECTIVE[world][0]
+            for risk in risks:
+                coverage = []
+                for trial in range(trials.number):
+                    rng = np.random.default_rng([52, place, checked, round(100 * risk), trial])
+                    confidence = rng.random(checked)
+                    correct = rng.random(checked) < right(confidence)
+                    coverage.append((grid >= fix_threshold(confidence, correct, risk, seed=trial).threshold).mean())
+                cells += [f"{100 * np.mean(np.array(coverage) > 0):.0f}", f"{100 * np.mean(coverage):.0f}"]
+        print(f"| {checked:,} |", " | ".join(cells), "|", flush=True)
+    cells = []
+    for world in worlds:
+        wrong = 1 - SELECTIVE[world][0](grid)
+        for risk in risks:
+            low_enough = [(grid >= t).mean() for t in grid if wrong[grid >= t].mean() <= risk]
+            cells += ["", f"{100 * max(low_enough, default=0):.0f}"]
+    print("| all |", " | ".join(cells), "|", flush=True)
+
+
 TABLES = {
     "tests": print_tests,
     "relations": print_relations,
@@ -418,6 +454,7 @@ TABLES = {
     "within": print_within,
     "thresholds": print_thresholds,
     "sets": print_sets,
+    "checks": print_checks,
 }
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Make answer sets that hold the right candidate as promised.")
-@click.argument("path", metavar="RUN|FILE")
+@click.argument("path", metavar="[RUN|FILE]", required=False)
 @click.option(
     "--coverage",
     type=float,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 )
 @format_options
 def command(
-    path: str,
+    path: str | None,
     coverage: float,
     on: str | None,
     rules: tuple[SetRule, ...] | None,
@@ -60,7 +60,8 @@ def command(
     """Make sets of candidates, or of labels, that hold the right one in --coverage of the cases.
 
     RUN is any run. Without probabilities of candidates, as of free answers or in FILE, a table with a row for each
-    answer, answers are given or withheld instead, so that they are right or withheld as often.
+    answer, answers are given or withheld instead, so that they are right or withheld as often. Without RUN or FILE, say
+    what the number of cases that a threshold is fixed on does to coverage.
 
     \b
         calprobe sets runs/clm
@@ -68,11 +69,12 @@ def command(
         calprobe sets runs/letters --on runs/other-letters --format csv
         calprobe sets runs/samples --estimator frequency.majority
         calprobe sets answers.csv --score p --correct right
+        calprobe sets --coverage 0.95
     """
-    from calprobe.cli.output import print_tables
+    from calprobe.cli.output import print_result, print_tables
     from calprobe.measures.chosen import known_names
     from calprobe.metrics import SET_RULES
-    from calprobe.studies.sets.layouts import set_tables
+    from calprobe.studies.sets.layouts import needed_text, set_tables
     from calprobe.studies.sets.numbers import cells_answer_sets
     from calprobe.studies.sets.results import USUAL_RULES, SetOptions
 
@@ -80,6 +82,9 @@ def command(
     if rules is not None:
         known_names("--rule", rules, SET_RULES)
     options = SetOptions(coverage, USUAL_RULES if rules is None else rules, by, estimators, seed)
+    if path is None:
+        print_result(needed_text(coverage))
+        return
     others = None if on is None else answer_cells(on, *columns)
     found = cells_answer_sets(answer_cells(path, *columns), others, options)
     print_tables(found, partial(set_tables, found), form)

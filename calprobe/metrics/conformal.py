@@ -162,6 +162,24 @@ def covered_law(calibrated: int, tested: int, coverage: float) -> Floats:
     return law
 
 
+def coverage_range(calibrated: int, coverage: float, share: float = 0.9) -> tuple[float, float]:
+    """Between which ends the coverage of one calibration lies in a share of all calibrations.
+
+    The quantiles of the beta law of `covered_law`, which is that of distinct scores; both 1 where there are too few
+    units to leave any candidate out.
+
+    >>> [round(end, 3) for end in coverage_range(300, 0.9)]
+    [0.871, 0.927]
+    """
+    from scipy.special import betaincinv  # SciPy takes a while to import
+
+    place = math.ceil(coverage * (calibrated + 1) - _ROUNDING)
+    if place > calibrated:
+        return 1.0, 1.0
+    low, high = (float(betaincinv(place, calibrated + 1 - place, end)) for end in ((1 - share) / 2, (1 + share) / 2))
+    return low, high
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerSets:
     """The sets of some units, by how many candidates they have and whether the right one is among them."""

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from calprobe.messages import counted
-from calprobe.metrics import AnswerSets, units_needed
+from calprobe.metrics import AnswerSets, coverage_range, units_needed
 from calprobe.show.tables.layout import UNRANKED, Layout, cells, quantity
 from calprobe.show.tables.types import Row, Table
 from calprobe.studies.sets.results import CellSets, RuleSets, SetReport, Withheld
 
+CASES = (20, 50, 100, 200, 500, 1000, 2000, 5000)
 THREE_DIGITS: Mapping[str, Any] = {**UNRANKED, "decimals": 3}
 
 
@@ -102,6 +103,24 @@ def set_sentences(found: SetReport) -> Iterator[str]:
             f"{each.cell}, {each.score}: {_answering(each)}, {answered} of {counted(each.units, 'answer')}; "
             f"{right} are right or withheld ({promised}, checked on {each.on})."
         )
+
+
+def needed_text(coverage: float) -> str:
+    """What the number of calibration cases does to the coverage that one calibration gives."""
+    least = units_needed(coverage)
+    lines = [
+        f"Sets that hold the right candidate in {_percent(coverage)}: by the cases that the threshold is",
+        "fixed on, where the coverage of one calibration lies in nine of ten:",
+        "  cases   coverage",
+        *(_range_line(cases, coverage) for cases in CASES if cases >= least),
+        f"With fewer than {least:,} cases sets have all candidates.",
+    ]
+    return "\n".join(lines)
+
+
+def _range_line(cases: int, coverage: float) -> str:
+    low, high = coverage_range(cases, coverage)
+    return f"  {cases:5,}   {100 * low:.1f} to {100 * high:.1f} %"
 
 
 def _of_sets(found: CellSets, coverage: float) -> str:
