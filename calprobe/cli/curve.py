@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Names = Callable[[], dict[str, Any]]  # how a figure names the runs, as fields of its look; shards may be read for it
 
-OF_REPLIES = ("calibration", "accuracy-rejection", "utility")  # the kinds that runs of replies have
+OF_REPLIES = ("calibration", "accuracy-rejection", "utility", "set-sizes")  # the kinds that runs of replies have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 @figure_options
 def command(**typed: Any) -> None:
     """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask` the kinds
-    calibration, accuracy-rejection and utility.
+    calibration, accuracy-rejection, utility and set-sizes.
 
     \b
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
@@ -186,6 +186,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     from calprobe.cells.opening import asked_runs, of_replies
     from calprobe.measures.asked_options import PARSE_THRESHOLD, AskedOptions
     from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection, asked_utility
+    from calprobe.studies.asked.set_size_curves import asked_set_sizes
 
     if arguments.kind not in OF_REPLIES:
         kinds = " and ".join(f"--kind {kind}" for kind in OF_REPLIES)
@@ -204,6 +205,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
         "calibration": asked_calibration,
         "accuracy-rejection": asked_rejection,
         "utility": asked_utility,
+        "set-sizes": asked_set_sizes,
     }
     return of_kind[arguments.kind](asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
 

@@ -101,7 +101,7 @@ CURVES = Kinds(
     {
         name: name
         for name in (
-            *("accuracy-rejection", "calibration", "utility", "options"),
+            *("accuracy-rejection", "calibration", "utility", "set-sizes", "options"),
             *("accuracy-ace", "markers", "exposure"),
         )
     },
