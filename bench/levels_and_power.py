@@ -9,6 +9,8 @@ Prints Markdown tables (docs/methods/intervals-and-tests.md says what they show)
     python bench/levels_and_power.py equivalence
     python bench/levels_and_power.py within
     python bench/levels_and_power.py thresholds --instances 600 --trials 2000
+    python bench/levels_and_power.py sets --instances 600 --trials 2000
+    python bench/levels_and_power.py checks --trials 400
 
 tests: how often each p-value of perfect calibration is below 0.05, in a calibrated world (the level) and in others (the
 power). relations: the same where models are calibrated over all relations, but not within each one, by instances and by
@@ -17,7 +19,11 @@ accuracy-rejection curve holds the whole curve. equivalence: how often two model
 within: slope of mean confidence on the stated percentage, differences of seven markers from the plain statement under
 max-T, and the standard deviation of accuracy over templates. thresholds: how often more than a fifth of what lies above
 a threshold is wrong, promised at 95 %, with the 95 % interval of that share, and the mean coverage; the same of the
-largest coverage whose observed risk is low enough, which promises nothing.
+largest coverage whose observed risk is low enough, which promises nothing. sets: mean coverage of answer sets of ten
+candidates, promised 90 %, with two standard errors; how often it is so low that the promise allows it in 5 % of the
+trials; mean size. Half of the instances fix the threshold. naive: the most probable candidates up to 90 %. checks: by
+how many answers were checked by hand, in how many percent of the trials a threshold is found, and the mean coverage,
+with none counted as 0; the last row is what could be reached.
 """
 
 from __future__ import annotations
@@ -29,19 +35,26 @@ from pathlib import Path
 
 import numpy as np
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Ints
+from calprobe.confidence.types import Mask
 from calprobe.measures.sensitivity import template_sd
 from calprobe.metrics import (
+    SET_RULES,
     AtCoverage,
     Estimate,
     Metric,
     PairedDraws,
     Resampling,
+    SetRule,
     accuracy_bands,
+    answer_sets,
     bootstrap,
+    conformal_threshold,
+    covered_law,
     max_t,
     mean_draws,
     paired_draws,
+    set_scores,
     wilson_interval,
 )
 from calprobe.metrics.risk_control import fix_threshold
@@ -306,6 +319,132 @@ def print_thresholds(trials: Trials) -> None:
         print(f"| {name} |", " | ".join(cells), "|", flush=True)
 
 
+CANDIDATES, PROMISED = 10, 0.9
+ROWS = (1, 9)  # of a hard question and of an easy one, where questions have several, which are alike
+
+
+def _sharpened(power: float) -> Callable[[Floats], Floats]:
+    return lambda true: true**power / (true**power).sum(axis=1, keepdims=True)
+
+
+def _in_quarters(true: Floats) -> Floats:
+    parts = np.floor(4 * true) + 0.25
+    return parts / parts.sum(axis=1, keepdims=True)
+
+
+SAID: dict[str, Callable[[Floats], Floats]] = {  # what a model says where these are the chances to be right
+    "calibrated": lambda true: true,
+    "overconfident, squared": _sharpened(2.0),
+    "underconfident, roots": _sharpened(0.5),
+    "discrete, many ties": _in_quarters,
+    "useless, one for all": lambda true: np.full_like(true, 1 / true.shape[1]),
+}
+CLUSTERED = {"easy questions ninefold, by question": True, "easy questions ninefold, taken for independent": False}
+
+
+def print_sets(trials: Trials) -> None:
+    """Coverage and size of answer sets, by rule."""
+    print_head("world", *(f"{rule}: {column}" for rule in SET_RULES for column in ("coverage", "low", "size")))
+    for place, (name, said) in enumerate(SAID.items()):
+        found = [
+            _set_trial(np.random.default_rng([50, place, trial]), trials.instances, said)
+            for trial in range(trials.number)
+        ]
+        _print_sets(name, np.array(found))
+    for name, by_question in CLUSTERED.items():
+        rngs = (np.random.default_rng([51, trial]) for trial in range(trials.number))
+        _print_sets(name, np.array([_clustered_trial(rng, trials.instances // 5, by_question) for rng in rngs]))
+
+
+def _set_trial(rng: np.random.Generator, instances: int, said: Callable[[Floats], Floats]) -> list[tuple[float, ...]]:
+    """Of each rule: coverage, whether it is too low, mean size."""
+    true = rng.dirichlet(np.full(CANDIDATES, 0.4), instances)
+    right = (rng.random((instances, 1)) > np.cumsum(true, axis=1)[:, :-1]).sum(axis=1)
+    fixing = np.arange(instances) < instances // 2
+    return [_of_sets(rule, said(true), right, fixing, rng.random(instances), None) for rule in SET_RULES]
+
+
+def _clustered_trial(rng: np.random.Generator, questions: int, by_question: bool) -> list[tuple[float, ...]]:
+    """The same of questions that are hard or easy, with rows that are alike."""
+    easy = rng.random(questions) < 0.5
+    true = np.where(
+        easy[:, None],
+        rng.dirichlet(np.full(CANDIDATES, 0.1), questions),
+        rng.dirichlet(np.full(CANDIDATES, 2.0), questions),
+    )
+    right = (rng.random((questions, 1)) > np.cumsum(true, axis=1)[:, :-1]).sum(axis=1)
+    question = np.repeat(np.arange(questions), np.where(easy, ROWS[1], ROWS[0]))
+    fixing, u = question < questions // 2, rng.random(questions)
+    return [
+        _of_sets(rule, true[question], right[question], fixing, u[question], question, by_question)
+        for rule in SET_RULES
+    ]
+
+
+def _of_sets(
+    rule: SetRule,
+    said: Floats,
+    right: Ints,
+    fixing: Mask,
+    u: Floats,
+    question: Ints | None,
+    by_question: bool = True,
+) -> tuple[float, float, float]:
+    offsets = np.arange(0, said.size + 1, CANDIDATES)
+    scores = set_scores(said.ravel(), offsets, rule, u)
+    of_right = scores[offsets[:-1] + right]
+    clusters = None if question is None or not by_question else question[fixing]
+    limit = np.nextafter(PROMISED, 0) if rule == "naive" else conformal_threshold(of_right[fixing], PROMISED, clusters)
+    sets = answer_sets(scores, offsets, right, limit, question).at(~fixing)
+    if question is not None:
+        return sets.coverage.value, float("nan"), sets.mean_size
+    law = np.cumsum(covered_law(int(fixing.sum()), sets.units, PROMISED))
+    return sets.coverage.value, float(law[int(sets.covered.sum())] <= BELOW), sets.mean_size
+
+
+def _print_sets(name: str, found: Floats) -> None:
+    """A row; `found` is [trials, rules, numbers]."""
+    cells = []
+    for coverage, low, size in zip(*np.moveaxis(found, 2, 0).transpose(0, 2, 1), strict=True):
+        error = 2 * coverage.std() / np.sqrt(len(coverage))
+        too_low = "-" if np.isnan(low[0]) else f"{100 * low.mean():.1f}"
+        cells += [f"{100 * coverage.mean():.1f} ±{100 * error:.1f}", too_low, f"{size.mean():.2f}"]
+    print(f"| {name} |", " | ".join(cells), "|", flush=True)
+
+
+CHECKED = (100, 200, 500, 1000, 2000, 5000)
+
+
+def print_checks(trials: Trials) -> None:
+    """Thresholds by the number of answers that fixed them."""
+    worlds, risks = ("calibrated", "overconfident", "underconfident"), (0.2, 0.1)
+    print_head(
+        "answers checked",
+        *(f"{world}, risk {risk}: {what}" for world in worlds for risk in risks for what in ("found", "coverage")),
+    )
+    grid = np.linspace(0, 1, 2001)
+    for checked in CHECKED:
+        cells = []
+        for place, world in enumerate(worlds):
+            right = SELECTIVE[world][0]
+            for risk in risks:
+                coverage = []
+                for trial in range(trials.number):
+                    rng = np.random.default_rng([52, place, checked, round(100 * risk), trial])
+                    confidence = rng.random(checked)
+                    correct = rng.random(checked) < right(confidence)
+                    coverage.append((grid >= fix_threshold(confidence, correct, risk, seed=trial).threshold).mean())
+                cells += [f"{100 * np.mean(np.array(coverage) > 0):.0f}", f"{100 * np.mean(coverage):.0f}"]
+        print(f"| {checked:,} |", " | ".join(cells), "|", flush=True)
+    cells = []
+    for world in worlds:
+        wrong = 1 - SELECTIVE[world][0](grid)
+        for risk in risks:
+            low_enough = [(grid >= t).mean() for t in grid if wrong[grid >= t].mean() <= risk]
+            cells += ["", f"{100 * max(low_enough, default=0):.0f}"]
+    print("| all |", " | ".join(cells), "|", flush=True)
+
+
 TABLES = {
     "tests": print_tests,
     "relations": print_relations,
@@ -314,6 +453,8 @@ TABLES = {
     "equivalence": print_equivalence,
     "within": print_within,
     "thresholds": print_thresholds,
+    "sets": print_sets,
+    "checks": print_checks,
 }
 
 if __name__ == "__main__":

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions as AskedOptions
     from calprobe.analysis import FourWaysOptions as FourWaysOptions
     from calprobe.analysis import ReportOptions as ReportOptions
+    from calprobe.analysis import SetOptions as SetOptions
     from calprobe.analysis import Threshold as Threshold
+    from calprobe.analysis import answer_sets as answer_sets
     from calprobe.analysis import answers as answers
     from calprobe.analysis import asked_confidences as asked_confidences
     from calprobe.analysis import compare_ways as compare_ways
@@ -48,8 +50,10 @@ _HOME = {
     "LoadOptions": "calprobe.models",
     "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
+    "SetOptions": "calprobe.analysis",
     "SweepOptions": "calprobe.sweep",
     "Threshold": "calprobe.analysis",
+    "answer_sets": "calprobe.analysis",
     "answers": "calprobe.analysis",
     "asked_confidences": "calprobe.analysis",
     "ask": "calprobe.asking",
@@ -75,9 +79,11 @@ __all__ = [
     "LoadOptions",
     "ReportOptions",
     "ScoreOptions",
+    "SetOptions",
     "SweepOptions",
     "Threshold",
     "__version__",
+    "answer_sets",
     "answers",
     "ask",
     "asked_confidences",

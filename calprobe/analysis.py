@@ -29,6 +29,8 @@ from calprobe.studies.scored.answers import Answer, Shown, ShowOptions
 from calprobe.studies.scored.averages import Average, averages, reduction_averages
 from calprobe.studies.scored.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
 from calprobe.studies.scored.results import EstimatorReport, Report, RunReport
+from calprobe.studies.sets.numbers import run_answer_sets as answer_sets
+from calprobe.studies.sets.results import SetOptions, SetReport
 from calprobe.studies.threshold.threshold_file import Threshold
 
 __all__ = [
@@ -54,6 +56,8 @@ __all__ = [
     "RunReductions",
     "RunReport",
     "RunSlices",
+    "SetOptions",
+    "SetReport",
     "ShowOptions",
     "Shown",
     "Slice",
@@ -62,6 +66,7 @@ __all__ = [
     "accuracy_ace",
     "accuracy_rejection",
     "answer_option_curve",
+    "answer_sets",
     "answers",
     "asked_confidences",
     "averages",

@@ -336,6 +336,11 @@ CONTRACT = {
         "RUN FILE --risk --level --on --estimator --score --uncertainty --correct --cluster --by --seed --out --apply"
         " --json"
     ),
+    "sets": (
+        "RUN FILE --coverage --on --rule --estimator --score --uncertainty --correct --cluster --by --seed --format"
+        " --json"
+    ),
+    "stakes": "RUN FILE --at --estimator --score --uncertainty --correct --cluster --bootstrap --seed --format --json",
     "export": (
         "RUN --what candidates tokens confidences lm-pub-quiz replies labels readings hub-card hub-dataset --out"
         " --source"

@@ -76,6 +76,12 @@ class Asked:
         return {} if self.prompts is None else {variant.name: variant.turned for variant in self.prompts.variants}
 
     @property
+    def stakes(self) -> dict[str, float]:
+        """By variant, the stakes that its prompt names."""
+        variants = () if self.prompts is None else self.prompts.variants
+        return {variant.name: variant.stakes for variant in variants if variant.stakes is not None}
+
+    @property
     def perturbations(self) -> dict[str, tuple[str, ...]]:
         """By name, the variants that stand for wordings of a question."""
         return {} if self.prompts is None else dict(self.prompts.perturbations)

@@ -30,6 +30,8 @@ COMMANDS = {
     "compare": "compare",
     "curve": "curve",
     "threshold": "threshold",
+    "sets": "sets",
+    "stakes": "stakes",
     "export": "export",
     "import": "import_",
     "merge": "merge",

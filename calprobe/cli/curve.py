@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,8 @@ Names = Callable[[], dict[str, Any]]  # how a figure names the runs, as fields o
 
 COLUMNS = ("scores", "uncertainties", "correct")  # parameters of a table
 OF_TABLES = (*COLUMNS, "runs", "kind", "out", "overlay", "bins", "bootstrap", "seed")
-OF_REPLIES = ("calibration", "accuracy-rejection")  # the kinds that runs of replies have
+TABLE_KINDS = ("calibration", "accuracy-rejection")  # the kinds that tables of scores have
+OF_REPLIES = (*TABLE_KINDS, "utility", "set-sizes")  # the kinds that runs of replies have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +133,9 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 )
 @figure_options
 def command(**typed: Any) -> None:
-    """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask`, and of FILE, a .csv, .parquet
-    or .jsonl table with a row for each answer, the kinds calibration and accuracy-rejection.
+    """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask` the kinds calibration,
+    accuracy-rejection, utility and set-sizes; of FILE, a .csv, .parquet or .jsonl table with a row for each answer,
+    the first two.
 
     \b
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
@@ -204,9 +206,10 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     """
     from calprobe.cells.opening import asked_runs, of_replies
     from calprobe.measures.asked_options import PARSE_THRESHOLD, AskedOptions
-    from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection
+    from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection, asked_utility
+    from calprobe.studies.asked.set_size_curves import asked_set_sizes
 
-    _check_kind(arguments.kind, "of runs of replies")
+    _check_kind(arguments.kind, OF_REPLIES, "of runs of replies")
     compat = asked_compat(arguments.options.compat)
     if compat == "stated2025":
         raise UsageError("--compat stated2025: changes errors in tables, and no curve; leave it out")
@@ -217,13 +220,18 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
         resampling=arguments.options.resampling,
         variants=arguments.variants,
     )
-    curves = asked_calibration if arguments.kind == "calibration" else asked_rejection
-    return curves(asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
+    of_kind: Mapping[str, Callable[..., Curves]] = {
+        "calibration": asked_calibration,
+        "accuracy-rejection": asked_rejection,
+        "utility": asked_utility,
+        "set-sizes": asked_set_sizes,
+    }
+    return of_kind[arguments.kind](asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
 
 
-def _check_kind(kind: str, of: str) -> None:
-    if kind not in OF_REPLIES:
-        kinds = " and ".join(f"--kind {known}" for known in OF_REPLIES)
+def _check_kind(kind: str, kinds_there: Sequence[str], of: str) -> None:
+    if kind not in kinds_there:
+        kinds = " and ".join(f"--kind {known}" for known in kinds_there)
         raise UsageError(f"--kind {kind} is of runs of scores; {of} there are {kinds}")
 
 
@@ -236,7 +244,7 @@ def _of_table(arguments: Typed) -> Curves:
     path, *others = arguments.runs
     if others:
         raise UsageError(f"{path}: a table stands alone; leave {others[0]} out")
-    _check_kind(arguments.kind, "of a table")
+    _check_kind(arguments.kind, TABLE_KINDS, "of a table")
     columns = (*arguments.scores, *arguments.uncertainties)
     if not columns or arguments.correct is None:
         raise UsageError(f"{path}: name its columns: --score or --uncertainty, and --correct")

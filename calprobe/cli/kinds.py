@@ -98,7 +98,13 @@ BACKENDS = Kinds({name: name for name in ("transformers", "vllm", "openai")}, "-
 JUDGES = Kinds({**BACKENDS.names, "none": "none"}, "--judge-backend ")
 SWEEP_PLACES = Kinds({name: name for name in ("local", "ray", "slurm")}, "--on ")
 CURVES = Kinds(
-    {name: name for name in ("accuracy-rejection", "calibration", "options", "accuracy-ace", "markers", "exposure")},
+    {
+        name: name
+        for name in (
+            *("accuracy-rejection", "calibration", "utility", "set-sizes", "options"),
+            *("accuracy-ace", "markers", "exposure"),
+        )
+    },
     "--kind ",
 )
 TABLES = Kinds(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calprobe.cli.answer_cells import answer_cells, column_options
 from calprobe.cli.arguments import output_file
 from calprobe.cli.common import estimators_option, json_option
 from calprobe.errors import ProbeFormatError, UsageError
@@ -17,11 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from calprobe.cells.cell import Cell
+    from calprobe.cells.candidates import GroupedCell
 
-    Names = npt.NDArray[np.str_] | None  # [units]
-
-TABLES = (".csv", ".parquet", ".jsonl")
 USUAL = ("base", "margin", "average_min")
 
 
@@ -31,10 +29,7 @@ USUAL = ("base", "margin", "average_min")
 @click.option("--level", type=float, default=0.95, show_default=True, help="How certain that is to be.")
 @click.option("--on", metavar="RUN", help="Check the threshold on this run or file; without it, on the other half.")
 @estimators_option("Estimators of a run, by their names in `report`.  [default: base,margin,average_min; asked: all]")
-@click.option("--score", metavar="COLUMN", help="FILE: the column of scores, larger for surer answers.")
-@click.option("--uncertainty", metavar="COLUMN", help="FILE: the column of scores, smaller for surer answers.")
-@click.option("--correct", metavar="COLUMN", help="FILE: the column that says whether an answer is correct.")
-@click.option("--cluster", metavar="COLUMN", help="FILE: the column of what answers depend on each other within.")
+@column_options
 @click.option("--by", metavar="relation|group", help="Also check each relation, or each group of questions.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the split.")
 @click.option("--out", type=output_file(), metavar="FILE", help="Write the threshold; with --apply the table.")
@@ -68,6 +63,7 @@ def command(
         calprobe threshold answers.csv --score p --correct right --risk 0.05
         calprobe threshold --risk 0.05
     """
+    from calprobe.cells.candidates import pair_of
     from calprobe.cli.output import print_result, printed_json, write_text
     from calprobe.studies.threshold.numbers import ThresholdOptions, Thresholds, threshold_of
     from calprobe.studies.threshold.sentences import needed_text, threshold_text
@@ -85,16 +81,14 @@ def command(
         return
     columns = score, uncertainty, correct, cluster
     options = ThresholdOptions(risk, level, seed)
-    others = {} if on is None else {(pair[0].set, pair[0].variant): pair for pair in _cells(on, *columns)}
+    others = None if on is None else answer_cells(on, *columns)
     found = []
-    for cell, names_of_groups in _cells(path, *columns):
-        pair = others.get((cell.set, cell.variant)) if len(others) > 1 else next(iter(others.values()), None)
-        if others and pair is None:
-            raise UsageError(f"--on {on}: has no {cell.set} {cell.variant}, which {path} has")
-        other = None if pair is None else pair[0]
-        groups = None if by is None else _groups(*(pair or (cell, names_of_groups)), by, on or path)
-        names = estimators or [name for name in USUAL if name in cell.estimators] or list(cell.estimators)
-        found += [threshold_of(cell, name, options, other, groups) for name in names]
+    for cell in answer_cells(path, *columns):
+        other = None if others is None else pair_of(cell, others)
+        groups = None if by is None else _groups(other or cell, by, on or path)
+        names = estimators or [name for name in USUAL if name in cell.cell.estimators] or list(cell.cell.estimators)
+        on_cell = None if other is None else other.cell
+        found += [threshold_of(cell.cell, name, options, on_cell, groups) for name in names]
     if not found:
         raise UsageError(f"{path}: no answers with a confidence")
     result = Thresholds(options, tuple(found))
@@ -105,59 +99,12 @@ def command(
         write_text(found[0].file().text(), out, "--out")
 
 
-def _cells(
-    path: str, score: str | None, uncertainty: str | None, correct: str | None, cluster: str | None
-) -> list[tuple[Cell, Names]]:
-    """The cells of a run or a table, of a run of replies with the group of each answer's question."""
-    import numpy as np
-
-    if Path(path).suffix.lower() in TABLES:
-        return [(_table(Path(path), score, uncertainty, correct, cluster), None)]
-    from calprobe.analysis import AskedOptions, ReportOptions
-    from calprobe.cells.asked import read_sets
-    from calprobe.cells.opening import asked_runs, of_replies, of_scores, open_scored_runs
-    from calprobe.cli.typed_runs import open_typed
-
-    if any((score, uncertainty, correct, cluster)):
-        raise UsageError(f"--score, --uncertainty, --correct and --cluster are of tables; {path} is none")
-    runs = open_typed([path])
-    if runs.kind == "scored":
-        return [(run.cell, None) for run in open_scored_runs(of_scores(runs.runs), ReportOptions())]
-    (asked,) = asked_runs(of_replies(runs.runs))
-    cells = [opened for read in read_sets(asked, AskedOptions()) for opened in read.cells.values()]
-    return [
-        (opened.cell, np.array([row.question.group or "none" for row in opened.table.rows], np.str_))
-        for opened in cells
-    ]
-
-
-def _table(path: Path, score: str | None, uncertainty: str | None, correct: str | None, cluster: str | None) -> Cell:
-    from dataclasses import replace
-
-    import numpy as np
-
-    from calprobe.cells.table import table_cell
-    from calprobe.interop.score_tables import read_scored_answers
-
-    name = score or uncertainty
-    if name is None or correct is None or (score and uncertainty):
-        raise UsageError(f"{path}: give one column of scores, --score or --uncertainty, and one of --correct")
-    answers = read_scored_answers(path, [name], correct, None, cluster, many=True)
-    cell = table_cell(answers, str(path), raw=True, is_uncertainty=lambda _: uncertainty is not None)
-    if answers.groups is None:
-        return cell
-    return replace(cell, units=replace(cell.units, clusters=np.array(answers.groups, np.str_)))
-
-
-def _groups(cell: Cell, names: Names, by: str, where: str) -> dict[str, npt.NDArray[np.bool_]]:
+def _groups(cell: GroupedCell, by: str, where: str) -> dict[str, npt.NDArray[np.bool_]]:
     """The units of each relation of a run of scores, or of each group of questions."""
-    import numpy as np
-
-    usual = "group" if names is not None else "relation"
-    labels = cell.units.group if names is None else names
-    if by != usual or len(np.unique(labels)) < 2:
+    names = sorted(set(cell.groups.tolist()))
+    if by != cell.by or len(names) < 2:
         raise UsageError(f"--by {by}: {where} has none; runs of scores have relation, runs of replies group")
-    return {str(name): labels == name for name in np.unique(labels)}
+    return {name: cell.groups == name for name in names}
 
 
 def _apply(applied: str, path: str | None, score: str | None, out: Path | None) -> None:

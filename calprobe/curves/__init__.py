@@ -33,6 +33,8 @@ from calprobe.curves.marker_figure import draw_markers
 from calprobe.curves.markers import Markers, join_markers, markers, reported_markers
 from calprobe.curves.option_counts import Options, draw_options, options_curve
 from calprobe.curves.rejection_figure import draw_accuracy_rejection
+from calprobe.curves.set_sizes import SetSizes, draw_set_sizes, set_sizes
+from calprobe.curves.utility import Utility, draw_utility, utility
 from calprobe.errors import UsageError
 from calprobe.show.plots import DEFAULT_LOOK, Look, drawing
 
@@ -74,6 +76,20 @@ KINDS: Mapping[str, Kind] = {
         draw_calibration,
         "accuracy against confidence, on the bins of ACE and ECE",
         of_report=reported_calibration,
+    ),
+    "utility": Kind(
+        Utility,
+        utility,
+        draw_utility,
+        "what answers are worth against the stakes, where a wrong one costs",
+        ignores=("bins",),
+    ),
+    "set-sizes": Kind(
+        SetSizes,
+        set_sizes,
+        draw_set_sizes,
+        "size and coverage of answer sets against the coverage that is promised",
+        ignores=("bins", "bootstrap", "cluster"),
     ),
     "options": Kind(
         Options,

@@ -11,6 +11,18 @@ from calprobe.metrics.calibration import (
     max_calibration_error,
 )
 from calprobe.metrics.calibration_tests import CoxRecalibration, cox_recalibration, spiegelhalter_z
+from calprobe.metrics.conformal import (
+    SET_RULES,
+    AnswerSets,
+    SetRule,
+    answer_sets,
+    conformal_threshold,
+    coverage_range,
+    covered_law,
+    covered_share,
+    set_scores,
+    units_needed,
+)
 from calprobe.metrics.corp import CorpDecomposition, corp_brier, corp_log
 from calprobe.metrics.cumulative import ecce_mad, ecce_range
 from calprobe.metrics.intervals import Estimate
@@ -69,13 +81,24 @@ from calprobe.metrics.simultaneous import simultaneous_band
 from calprobe.metrics.smooth_ece import smooth_ece
 from calprobe.metrics.statistics import holm, max_t, mcnemar, spearman, spearman_p_value, wilson_interval
 from calprobe.metrics.target_coverage import OperatingPoint, TargetCoverage, coverage_at_accuracy
+from calprobe.metrics.utility import (
+    MOST_STAKES,
+    UtilityCurve,
+    cost_of_error,
+    mean_utilities,
+    utilities,
+    utility_curve,
+)
 
 __all__ = [
     "ACCURACY",
     "ACE_BINS",
     "LEAST_CLUSTERS",
     "MANY_CLUSTERS",
+    "MOST_STAKES",
+    "SET_RULES",
     "AccuracyBand",
+    "AnswerSets",
     "AtCoverage",
     "AtThresholds",
     "AtVotes",
@@ -102,13 +125,16 @@ __all__ = [
     "Resampling",
     "SampleBinMetric",
     "SampleMetric",
+    "SetRule",
     "SmoothedGap",
     "TargetCoverage",
+    "UtilityCurve",
     "Within",
     "accuracy",
     "accuracy_bands",
     "ace",
     "ace_weighted",
+    "answer_sets",
     "answers_needed",
     "augrc",
     "aurc",
@@ -125,9 +151,14 @@ __all__ = [
     "brier_skill",
     "brier_sum",
     "confidence_gap",
+    "conformal_threshold",
     "corp_brier",
     "corp_log",
+    "cost_of_error",
     "coverage_at_accuracy",
+    "coverage_range",
+    "covered_law",
+    "covered_share",
     "cox_recalibration",
     "debiased_ece",
     "e_aurc",
@@ -143,6 +174,7 @@ __all__ = [
     "mcnemar",
     "mean_confidence",
     "mean_draws",
+    "mean_utilities",
     "multiclass_metrics",
     "nll",
     "ordinal_confidence",
@@ -156,6 +188,7 @@ __all__ = [
     "reject_by_rank",
     "reject_by_threshold",
     "reject_by_vote",
+    "set_scores",
     "simultaneous_band",
     "smooth_ece",
     "spearman",
@@ -165,5 +198,8 @@ __all__ = [
     "spread_by_chance",
     "standard_metrics",
     "static_calibration_error",
+    "units_needed",
+    "utilities",
+    "utility_curve",
     "wilson_interval",
 ]

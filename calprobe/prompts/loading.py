@@ -38,6 +38,7 @@ PROMPT_SETS = (
     "wording",
     "paraphrase",
     "structured",
+    "stakes",
 )  # calprobe's own
 LABELLINGS: tuple[Labelling, ...] = get_args(Labelling)
 

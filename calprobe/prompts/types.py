@@ -60,6 +60,7 @@ class Variant:
     wordings: Mapping[Form, Variant] = field(default_factory=dict)  # for some of `forms`: the variant in their words
     temperature: float | None = None  # of its answers; None: as all others
     conclusion: str = ""  # a user's turn behind the reply, with {claim}, of which the reply is the answer; empty: none
+    stakes: float | None = None  # that the prompt names, see `calprobe.metrics.utility`; None: it names none
     turned: int = 0  # places by which options are moved up, see `calprobe.questions.turned`
 
     def of(self, question: Question) -> Variant:
@@ -173,6 +174,7 @@ class PromptSet:
 # Fields that came later: prompts without them keep the hashes that stored runs have.
 _LATER: Mapping[str, Any] = {
     "turned": 0,
+    "stakes": None,
     "is_field": False,
     "conclusion": "",
     "temperature": None,

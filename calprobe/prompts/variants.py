@@ -9,7 +9,7 @@ from calprobe.prompts.placeholders import CONCLUSION_PLACEHOLDERS, SHOT_PLACEHOL
 from calprobe.prompts.types import FORMS, Form, Variant
 
 _EXAMPLES = "{fewshot_examples}"
-_KEYS = ("turns", "shots", "shot", "max_new_tokens", "final", "raw", "temperature", "conclusion")
+_KEYS = ("turns", "shots", "shot", "max_new_tokens", "final", "raw", "temperature", "conclusion", "stakes")
 _FORMS_OF_KEYS: dict[str, tuple[Form, ...]] = {"choice": ("letters", "words"), **{form: (form,) for form in FORMS}}
 _SHOTS = 3  # unless the file says another number
 
@@ -31,9 +31,9 @@ def read_variant(entry: Entry, name: str, defaults: Defaults) -> Variant:
     entry.check_name(name)
     if isinstance(entry.value, str) or "turns" in entry:
         return _wording(entry, name, defaults)
-    entry.check_keys(("turns", *_FORMS_OF_KEYS))
+    entry.check_keys(("turns", "stakes", *_FORMS_OF_KEYS))
     wordings: dict[Form, Variant] = {}
-    for key in entry:
+    for key in (key for key in entry if key != "stakes"):
         wording = _wording(entry.child(key), name, defaults)
         for form in _FORMS_OF_KEYS[key]:
             if form in wordings:
@@ -43,7 +43,8 @@ def read_variant(entry: Entry, name: str, defaults: Defaults) -> Variant:
         entry.fail('must be a text, an object with "turns", or an object with texts for forms of questions')
     first = next(iter(wordings.values()))
     other_wordings = {form: wording for form, wording in wordings.items() if wording is not first}
-    return replace(first, forms=tuple(form for form in FORMS if form in wordings), wordings=other_wordings)
+    forms, stakes = tuple(form for form in FORMS if form in wordings), _stakes(entry.child("stakes"))
+    return replace(first, forms=forms, wordings=other_wordings, stakes=stakes)
 
 
 def _wording(entry: Entry, name: str, defaults: Defaults) -> Variant:
@@ -63,6 +64,7 @@ def _wording(entry: Entry, name: str, defaults: Defaults) -> Variant:
         raw=entry.flag("raw", default=False),
         temperature=_temperature(entry.child("temperature")),
         conclusion=entry.text("conclusion"),
+        stakes=_stakes(entry.child("stakes")),
     )
     entry.child("conclusion").check_placeholders(variant.conclusion, CONCLUSION_PLACEHOLDERS)
     if variant.conclusion and entry.child("final").given and variant.final:
@@ -79,6 +81,16 @@ def _temperature(entry: Entry) -> float | None:
     value = entry.value
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 100:
         entry.fail("must be a number of 0 or more: the temperature of this variant's answers")
+    return float(value)
+
+
+def _stakes(entry: Entry) -> float | None:
+    """The stakes that a prompt names; None where it names none."""
+    if not entry.given:
+        return None
+    value = entry.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        entry.fail("must be at least 0 and below 1: the probability from which on an answer pays")
     return float(value)
 
 

@@ -111,6 +111,8 @@ VALUES = {
     "NO_ROLE": "The role of the first token of a statement without scored tokens.",
     "NAMED_SETS": "The public question sets, by name.",
     "PROBES": "Names of the known probes.",
+    "SET_RULES": "Names of the rules of answer sets.",
+    "SetRule": "lac, aps, aps_random or naive: how candidates of answer sets are scored.",
     "QuestionKind": "choice, number or open.",
     "RunLike": "A run, or the folder of one.",
 }

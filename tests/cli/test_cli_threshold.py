@@ -72,6 +72,15 @@ def test_where_none_will_do_it_says_what_is_needed(table: Path, tmp_path: Path) 
     assert "59" in run("--risk", 0.05)
 
 
+def test_of_the_most_frequent_answer_a_question_is_one_answer() -> None:
+    run_of_samples = Path(__file__).resolve().parents[1] / "golden" / "runs" / "wording"
+    arguments = ("--risk", 0.5, "--level", 0.5, "--estimator", "frequency.majority", "--json")
+    (found,) = json.loads(run(run_of_samples, *arguments))["thresholds"]
+    questions = len({row.question for row in calprobe.open_run(run_of_samples).by_piece.popitem()[1].replies})
+    assert found["tested"]["answers"] + found["checked"]["answers"] + 1 == questions  # one is the pilot
+    assert not found["clustered"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -20,7 +20,7 @@ LEFT_OUT = ".."  # a line that stands for any number of lines
 
 
 # What needs neither a model nor a run. Scores, and with them the last digit of an interval, differ between machines.
-QUICK = ("models", "probes", "rank", "threshold --risk", "--help", "--version")
+QUICK = ("models", "probes", "rank", "threshold --risk", "sets --coverage", "stakes answers.csv", "--help", "--version")
 
 
 def examples(page: str) -> Iterator[tuple[str, str]]:

@@ -155,7 +155,7 @@ WRONG = [
         "each role once at most",
     ),
     ({"variants": {"a": {"turns": "x"}}}, "variants.a.turns must be a list"),
-    ({"variants": {"a": {"user": PLAIN}}}, "variants.a.user is no key; known are turns, choice"),
+    ({"variants": {"a": {"user": PLAIN}}}, "variants.a.user is no key; known are turns, stakes, choice"),
     (
         {"variants": {"a": {"choice": PLAIN, "words": PLAIN}}},
         "variants.a.words has questions of the form words once more",
@@ -201,7 +201,7 @@ def test_the_line_is_the_keys(tmp_path: Path) -> None:
 def test_an_unknown_name_is_wrong_usage() -> None:
     with pytest.raises(
         UsageError,
-        match="give plain, audit, stated, judge, science-labels, science-answers, wording, paraphrase, structured or",
+        match="give plain, audit, stated, judge, science-labels, science-answers, wording, paraphrase, structured, st",
     ):
         load_prompts("audits")
 

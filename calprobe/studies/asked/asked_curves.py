@@ -10,6 +10,7 @@ from calprobe.cells.asked import Asked, AskedCell
 from calprobe.curves.accuracy_rejection import AccuracyRejection
 from calprobe.curves.calibration import Calibration
 from calprobe.curves.curve import AnyLine
+from calprobe.curves.utility import Utility
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.chosen import known_estimators
@@ -20,6 +21,7 @@ from calprobe.studies.asked.rejection_curves import every_estimator, rejection_l
 from calprobe.studies.asked.reliability_curves import joined, reliability_lines, with_scale
 from calprobe.studies.asked.report_asked import report_asked_run
 from calprobe.studies.asked.results import SetReport
+from calprobe.studies.asked.utility_curves import utility_lines
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +54,15 @@ def asked_rejection(
     """
     rejection = AccuracyRejection(tuple(_asked_lines(runs, options, estimators, every_estimator, rejection_lines)), ())
     return rejection if estimators is None else rejection.only(estimators)
+
+
+def asked_utility(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> Utility:
+    """The utility curves of runs, a line for each set and estimator, pooled over the usual variants.
+
+    Resamples draw complete questions where a question has several answers. Raises as `asked_calibration`.
+    """
+    utility = Utility(tuple(_asked_lines(runs, options, estimators, with_scale, utility_lines)))
+    return utility if estimators is None else utility.only(estimators)
 
 
 def _asked_lines(

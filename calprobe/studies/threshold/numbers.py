@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,14 +11,11 @@ import numpy.typing as npt
 
 from calprobe.cells.cell import Cell
 from calprobe.errors import UsageError
-from calprobe.measures.chosen import known_estimators
+from calprobe.measures.halves import check_promised, cluster_names, half_of, with_answers
 from calprobe.measures.json_values import number_json
-from calprobe.metrics import FixedThreshold, Kept, Within, answers_needed, fix_threshold, kept_at
+from calprobe.metrics import FixedThreshold, Kept, answers_needed, fix_threshold, kept_at
 from calprobe.metrics.risk_control import LEVEL
 from calprobe.studies.threshold.threshold_file import Threshold
-
-# Confidences that a map fitted to the run's own answers has made: the promise would not hold for them.
-FITTED = ("temperature", "temperature_top")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +113,8 @@ def threshold_of(
     """Fix a threshold on half of a cell's clusters and check it on the others; or on all, and check it on another cell.
 
     Args:
-        cell: with the clusters of its units; units without a confidence count as not answered.
+        cell: with the clusters of its units. Units without a confidence count as not answered, those of which an
+            estimator says nothing, such as all but one of a question's samples, do not count.
         estimator: one of the cell's.
         options: risk, level, seed of the halves and of the pilot.
         on: another cell, with the same estimator; None: the other half.
@@ -125,28 +122,30 @@ def threshold_of(
     Raises:
         UsageError: an estimator that a cell lacks, or that was fitted to the answers themselves.
     """
-    for each in (cell, *([] if on is None else [on])):
-        known_estimators(each.run, [estimator], each.estimators)
-    if estimator in FITTED:
-        raise UsageError(f"{estimator} is fitted to the answers themselves, so no promise holds for it; name another")
+    for part in (cell, *([] if on is None else [on])):
+        check_promised(part, estimator)
+    target = cell if on is None else on
+    asked = target.confidences[estimator].asked
+    groups = {name: units[asked] for name, units in (groups or {}).items()}
+    cell, on = with_answers(cell, estimator), None if on is None else with_answers(on, estimator)
     scale = cell.estimators[estimator].scale
-    first = _half(cell, options.seed) if on is None else np.ones(len(cell.units), np.bool_)
+    first = half_of(cell.units, options.seed) if on is None else np.ones(len(cell.units), np.bool_)
     target, rest = (cell, ~first) if on is None else (on, np.ones(len(on.units), np.bool_))
     fixed = fix_threshold(
         cell.confidences[estimator].sureness(scale)[first],
         cell.confidences[estimator].correct[first],
         options.risk,
         options.level,
-        _labels(cell, first),
+        cluster_names(cell.units, first),
         options.seed,
     )
     sureness, correct = target.confidences[estimator].sureness(scale), target.confidences[estimator].correct
 
-    every = _labels(target, np.ones(len(target.units), np.bool_))
+    every = cluster_names(target.units, np.ones(len(target.units), np.bool_))
     largest = None if every is None or not len(every) else int(np.unique(every, return_counts=True)[1].max())
 
     def kept(where: npt.NDArray[np.bool_]) -> Kept:
-        clusters = _labels(target, where)
+        clusters = cluster_names(target.units, where)
         return kept_at(sureness[where], correct[where], fixed.threshold, options.level, clusters, largest)
 
     return CellThreshold(
@@ -156,21 +155,7 @@ def threshold_of(
         fixed=fixed,
         on="the other half" if on is None else on.run,
         checked=kept(rest) if fixed.found else None,
-        clustered=cell.units.clusters is not None,
+        clustered=cluster_names(cell.units, np.ones(len(cell.units), np.bool_)) is not None,
         options=options,
-        groups={name: kept(rest & units) for name, units in (groups or {}).items() if fixed.found},
+        groups={name: kept(rest & units) for name, units in groups.items() if fixed.found},
     )
-
-
-def _labels(cell: Cell, where: npt.NDArray[np.bool_]) -> npt.NDArray[Any] | None:
-    clusters = cell.units.clusters_of(where)
-    return np.asarray(clusters.labels) if isinstance(clusters, Within) else clusters
-
-
-def _half(cell: Cell, seed: int) -> npt.NDArray[np.bool_]:
-    """A half of the clusters, drawn: [units]."""
-    labels = _labels(cell, np.ones(len(cell.units), np.bool_))
-    of = np.arange(len(cell.units)) if labels is None else np.unique(labels, return_inverse=True)[1].reshape(-1)
-    number = int(of.max(initial=-1)) + 1
-    half: npt.NDArray[np.bool_] = (np.random.default_rng([seed, 2]).permutation(number) < math.ceil(number / 2))[of]
-    return half

@@ -1,0 +1,51 @@
+"""What commands that decide on answers read: any run, or a table with a row for each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from calprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from calprobe.cells.candidates import GroupedCell
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+TABLES = (".csv", ".parquet", ".jsonl")
+
+
+def column_options(command: Command) -> Command:
+    """Which columns of a FILE are read: the command gets `score`, `uncertainty`, `correct` and `cluster`."""
+    declared = (
+        click.option("--score", metavar="COLUMN", help="FILE: the column of scores, larger for surer answers."),
+        click.option("--uncertainty", metavar="COLUMN", help="FILE: the column of scores, smaller for surer answers."),
+        click.option("--correct", metavar="COLUMN", help="FILE: the column that says whether an answer is correct."),
+        click.option("--cluster", metavar="COLUMN", help="FILE: the column of what answers depend on within."),
+    )
+    for declaration in reversed(declared):
+        command = declaration(command)
+    return command
+
+
+def answer_cells(
+    path: str, score: str | None, uncertainty: str | None, correct: str | None, cluster: str | None
+) -> list[GroupedCell]:
+    """The cells of a run or a table. Raises UsageError for columns of a run, and for a table without them."""
+    from calprobe.cells.candidates import Columns, file_cell, run_cells
+    from calprobe.cli.typed_runs import open_typed
+    from calprobe.measures.asked_options import DEFAULT_ASKED
+    from calprobe.measures.options import DEFAULT_OPTIONS
+
+    if Path(path).suffix.lower() in TABLES:
+        name = score or uncertainty
+        if name is None or correct is None or (score and uncertainty):
+            raise UsageError(f"{path}: give one column of scores, --score or --uncertainty, and one of --correct")
+        return [file_cell(Path(path), Columns(name, uncertainty is not None, correct, cluster))]
+    if any((score, uncertainty, correct, cluster)):
+        raise UsageError(f"--score, --uncertainty, --correct and --cluster are of tables; {path} is none")
+    ((label, run),) = open_typed([path]).runs.items()
+    return run_cells(label, run, DEFAULT_OPTIONS, DEFAULT_ASKED)

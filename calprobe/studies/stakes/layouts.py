@@ -1,0 +1,106 @@
+"""The tables of stakes, with a sentence before them that says whether confidences help to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from calprobe.messages import counted
+from calprobe.metrics import MOST_STAKES, cost_of_error
+from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells, quantity
+from calprobe.show.tables.types import Cell, Row, Table
+from calprobe.studies.stakes.results import AtStakes, Decided, StakesReport, Told
+
+TOLD = Layout[Told].given(
+    "Asked with the stakes in the prompt: what is answered, and what that is worth",
+    "told-stakes",
+    "prompt",
+    quantity("stakes", lambda told: told.stakes),
+    quantity("n", lambda told: told.units),
+    cells("abstained", "abstained", lambda told: told.abstained),
+    quantity("not read", lambda told: told.unread, name="unread"),
+    cells("right of answered", "accuracy", lambda told: told.accuracy),
+    cells("utility", "utility", lambda told: told.utility),
+    notes=(
+        "Answering pays where the share of right answers is above the stakes. What was not read is a wrong answer.",
+    ),
+    kind="told",
+    more={**UNRANKED, "decimals": 3},
+)
+
+
+def stakes_tables(found: StakesReport) -> tuple[Table, ...]:
+    """That of confidences, and that of prompts that name stakes."""
+    tables = []
+    if found.decided:
+        rows = ((Row(each.score, group=each.cell, keys=_keys(each)), each) for each in found.decided)
+        tables.append(_decided_layout(found.options.at).of_rows(rows))
+    if found.told:
+        tables.append(
+            TOLD.of_rows(
+                (Row(told.variant, group=told.cell, keys={"cell": told.cell, "variant": told.variant}), told)
+                for told in sorted(found.told, key=lambda told: (told.cell, told.stakes))
+            )
+        )
+    first, *rest = tables
+    return (replace(first, lead=tuple(stakes_sentences(found))), *rest)
+
+
+def _keys(decided: Decided) -> dict[str, str]:
+    return {"cell": decided.cell, "estimator": decided.score}
+
+
+def _decided_layout(at: tuple[float, ...]) -> Layout[Decided]:
+    columns = [cell for stakes in at for cell in _at(stakes)]
+    mean = f"mean to {MOST_STAKES:g}"
+    return Layout[Decided].given(
+        "What answers are worth at stakes, given where the confidence is at least the stakes",
+        "stakes",
+        "confidence",
+        quantity("n", lambda decided: decided.units),
+        cells("accuracy", "accuracy", lambda decided: decided.accuracy),
+        *columns,
+        cells("utility", "mean_utility", lambda decided: decided.mean, heading=mean),
+        cells("always", "mean_always", lambda decided: decided.mean_always, heading=mean),
+        notes=(
+            "A right answer is worth 1, a wrong one -t / (1 - t), none 0. Always: all answers are given; giving none "
+            "is worth 0, and the right ones alone the accuracy.",
+        ),
+        kind="stakes",
+        more={**UNRANKED, "decimals": 3},
+    )
+
+
+def _at(stakes: float) -> Iterator[Cells[Decided]]:
+    def of(value: Callable[[AtStakes], Cell]) -> Callable[[Decided], Cell]:
+        return lambda decided: value(decided.of(stakes))
+
+    where: dict[str, Any] = {"heading": f"t = {stakes:g}", "keys": {"stakes": f"{stakes:g}"}}
+    yield cells("answered", "answered", of(lambda found: found.answered), **where)
+    yield cells("utility", "utility", of(lambda found: found.utility), **where)
+    yield cells("always", "utility_always", of(lambda found: found.always), **where)
+
+
+def stakes_sentences(found: StakesReport) -> Iterator[str]:
+    """Of the first estimator of each cell at the largest stakes, and of the prompts with the largest."""
+    stakes = max(found.options.at)
+    first = {decided.cell: decided for decided in reversed(found.decided)}
+    for decided in reversed(list(first.values())):
+        at = decided.of(stakes)
+        cost, given = f"{cost_of_error(stakes):.3g}", f"{_percent(at.answered)} of {counted(decided.units, 'answer')}"
+        yield (
+            f"{decided.cell}, {decided.score}: at stakes of {stakes:g}, where a wrong answer costs {cost}, it gives "
+            f"{given}, worth {at.utility.value:+.2f} each; answering always is worth {at.always.value:+.2f}, never 0."
+        )
+    last = {told.cell: told for told in sorted(found.told, key=lambda told: told.stakes)}
+    for cell, told in last.items():
+        abstained, cost = f"{_percent(told.abstained.value)} of {told.units:,}", f"{cost_of_error(told.stakes):.3g}"
+        yield (
+            f"{cell}, told that a wrong answer costs {cost}: abstains in {abstained} replies, worth "
+            f"{told.utility.value:+.2f} each."
+        )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

@@ -1,0 +1,120 @@
+"""What answers are worth at stakes: given by their confidences, and as a prompt that names the stakes made it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from calprobe.answers import abstains
+from calprobe.arrays import Floats
+from calprobe.cells.asked import AskedCell
+from calprobe.cells.candidates import GroupedCell
+from calprobe.cells.cell import Labels
+from calprobe.errors import UsageError
+from calprobe.measures.chosen import known_estimators
+from calprobe.measures.halves import with_answers
+from calprobe.metrics import Estimate, Resampling, cost_of_error, mean_draws, mean_utilities, utilities
+from calprobe.studies.stakes.results import DEFAULT_STAKES, AtStakes, Decided, StakesOptions, StakesReport, Told
+
+USUAL = ("base", "margin", "average_min")
+
+
+def stakes_report(cells: Sequence[GroupedCell], options: StakesOptions = DEFAULT_STAKES) -> StakesReport:
+    """What answers are worth at stakes, of each cell and estimator, and of each variant that names stakes.
+
+    Units of which an estimator says nothing, such as all but one of a question's samples, do not count; those without a
+    confidence are not answered.
+
+    Raises:
+        UsageError: an estimator that a cell lacks, or that is no probability, so that stakes are no threshold of it.
+    """
+    decided = [_decided(cell, name, options) for cell in cells for name in _estimators(cell, options)]
+    told = [
+        _told(cell, cell.stakes, cell.source, options)
+        for cell in cells
+        if cell.stakes is not None and isinstance(cell.source, AskedCell)
+    ]
+    if not decided and not told:
+        raise UsageError("no confidences that are probabilities, and no prompt that names stakes")
+    return StakesReport(options, tuple(decided), tuple(told))
+
+
+def _estimators(cell: GroupedCell, options: StakesOptions) -> tuple[str, ...]:
+    estimators = cell.cell.estimators
+    if options.estimators is not None:
+        for name in (named := known_estimators(cell.cell.run, options.estimators, estimators)):
+            if estimators[name].scale != "probability":
+                raise UsageError(f"{name}: no probability, so stakes are no threshold of it; name a confidence")
+        return named
+    probabilities = [name for name, estimator in estimators.items() if estimator.scale == "probability"]
+    if cell.by == "relation":
+        return tuple(name for name in USUAL if name in probabilities)
+    return tuple(name for name in probabilities if cell.cell.confidences[name].read.any())
+
+
+def _decided(cell: GroupedCell, name: str, options: StakesOptions) -> Decided:
+    answers = with_answers(cell.cell, name)
+    confidence, clusters, resampling = answers.confidences[name], answers.units.clusters, options.resampling
+    # One that is not known is below all stakes but 0, at which nothing is lost by answering.
+    sure, correct = np.nan_to_num(confidence.confidence, nan=0.0), confidence.correct
+    certain = np.ones_like(sure)
+
+    def mean(values: Floats) -> Estimate:
+        return mean_estimate(values, resampling, clusters)
+
+    at = tuple(
+        AtStakes(
+            stakes,
+            float((sure >= stakes).mean()) if len(sure) else math.nan,
+            mean(utilities(sure, correct, stakes)),
+            mean(utilities(certain, correct, stakes)),
+        )
+        for stakes in options.at
+    )
+    return Decided(
+        cell=cell.name,
+        score=name,
+        units=len(sure),
+        accuracy=mean(correct.astype(np.float64)),
+        at=at,
+        mean=mean(mean_utilities(sure, correct)),
+        mean_always=mean(mean_utilities(certain, correct)),
+    )
+
+
+def _told(cell: GroupedCell, stakes: float, source: AskedCell, options: StakesOptions) -> Told:
+    """Answers and abstentions as they were read. An abstention from a choice or a number is a reply without one."""
+    answers = source.read.answers
+    rows = np.flatnonzero(answers.asked)
+    said = np.array([abstains(source.table.rows[at].first.text) for at in rows], np.bool_)
+    extracted, correct = answers.extracted[rows], answers.correct[rows]
+    abstained = answers.abstained[rows] | (~extracted & said)
+    clusters = source.units.at(rows).clusters
+    worth = np.where(abstained, 0.0, correct - ~correct * cost_of_error(stakes))
+    answered = ~abstained
+
+    def mean(values: Floats, where: npt.NDArray[np.bool_] | None = None) -> Estimate:
+        kept = np.ones(len(values), np.bool_) if where is None else where
+        return mean_estimate(values[kept], options.resampling, None if clusters is None else clusters[kept])
+
+    return Told(
+        cell=" ".join(filter(None, (cell.cell.run, cell.cell.set))),
+        variant=cell.cell.variant,
+        stakes=stakes,
+        units=len(rows),
+        abstained=mean(abstained.astype(np.float64)),
+        unread=float((answered & ~extracted).mean()) if len(rows) else math.nan,
+        accuracy=mean(correct.astype(np.float64), answered),
+        utility=mean(worth.astype(np.float64)),
+    )
+
+
+def mean_estimate(values: Floats, resampling: Resampling, clusters: Labels | None) -> Estimate:
+    """The mean of any numbers with its percentile interval; NaN without numbers."""
+    if not len(values):
+        return Estimate(math.nan)
+    found = mean_draws(values, resampling, clusters).difference()
+    return Estimate(found.value, found.low, found.high)

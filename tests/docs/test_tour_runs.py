@@ -1,0 +1,34 @@
+"""The pages of the tour on trust: their commands that read a run do so, on a small run in its place."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from commands import calprobe
+from sources import ROOT
+
+PAGES = ("when-to-trust", "which-answers", "worth-answering")
+COMMAND = re.compile(r"(?:^\$ |`)(calprobe (?:threshold|sets|stakes|curve) [^`\n]+)", re.MULTILINE)
+RUN = ROOT / "tests" / "golden" / "runs" / "clm"
+
+
+def commands(page: str) -> list[list[str]]:
+    """The commands of a page that read the run, and what they make of it."""
+    text = (ROOT / "docs" / "tour" / f"{page}.md").read_text("utf-8")
+    found = [shlex.split(command)[1:] for command in COMMAND.findall(text)]
+    return [words for words in found if "runs/clm" in words]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_of_the_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(RUN, tmp_path / "runs" / "clm")
+    monkeypatch.chdir(tmp_path)
+    assert commands(page)
+    for words in commands(page):
+        few = ["--bootstrap", "0"] if words[0] in ("stakes", "curve") else []
+        done = calprobe(*words, *few)
+        assert done.returncode == 0, f"{shlex.join(words)}: {done.stderr.strip()[-300:]}"
