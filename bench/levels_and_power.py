@@ -324,11 +324,15 @@ ROWS = (1, 9)  # of a hard question and of an easy one, where questions have sev
 
 
 def _sharpened(power: float) -> Callable[[Floats], Floats]:
-    return lambda true: true**power / (true**power).sum(axis=1, keepdims=True)
+    def said(true: Floats) -> Floats:
+        powers: Floats = true**power
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    return said
 
 
 def _in_quarters(true: Floats) -> Floats:
-    parts = np.floor(4 * true) + 0.25
+    parts: Floats = np.floor(4 * true) + 0.25
     return parts / parts.sum(axis=1, keepdims=True)
 
 
