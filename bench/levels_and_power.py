@@ -326,14 +326,16 @@ ROWS = (1, 9)  # of a hard question and of an easy one, where questions have sev
 def _sharpened(power: float) -> Callable[[Floats], Floats]:
     def said(true: Floats) -> Floats:
         powers: Floats = true**power
-        return powers / powers.sum(axis=1, keepdims=True)
+        shares: Floats = powers / powers.sum(axis=1, keepdims=True)
+        return shares
 
     return said
 
 
 def _in_quarters(true: Floats) -> Floats:
     parts: Floats = np.floor(4 * true) + 0.25
-    return parts / parts.sum(axis=1, keepdims=True)
+    shares: Floats = parts / parts.sum(axis=1, keepdims=True)
+    return shares
 
 
 SAID: dict[str, Callable[[Floats], Floats]] = {  # what a model says where these are the chances to be right

@@ -14,6 +14,8 @@ from calprobe.version import __version__
 
 if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions as AskedOptions
+    from calprobe.analysis import CompareOptions as CompareOptions
+    from calprobe.analysis import CurveOptions as CurveOptions
     from calprobe.analysis import FourWaysOptions as FourWaysOptions
     from calprobe.analysis import ReportOptions as ReportOptions
     from calprobe.analysis import SetOptions as SetOptions
@@ -21,20 +23,24 @@ if TYPE_CHECKING:
     from calprobe.analysis import answer_sets as answer_sets
     from calprobe.analysis import answers as answers
     from calprobe.analysis import asked_confidences as asked_confidences
+    from calprobe.analysis import compare as compare
     from calprobe.analysis import compare_ways as compare_ways
+    from calprobe.analysis import confidences as confidences
+    from calprobe.analysis import curve as curve
+    from calprobe.analysis import figures as figures
     from calprobe.analysis import readings as readings
     from calprobe.analysis import replies as replies
     from calprobe.analysis import report as report
     from calprobe.asking import AskOptions as AskOptions
     from calprobe.asking import ask as ask
     from calprobe.backends import BackendOptions as BackendOptions
-    from calprobe.confidence import confidences as confidences
     from calprobe.entrance import sweep as sweep
     from calprobe.grading import GradeOptions as GradeOptions
     from calprobe.grading import grade as grade
     from calprobe.models import LoadOptions as LoadOptions
     from calprobe.models import load_model as load_model
     from calprobe.probes import load_probe as load_probe
+    from calprobe.questions import QuestionOptions as QuestionOptions
     from calprobe.runs import open_run as open_run
     from calprobe.scoring import ScoreOptions as ScoreOptions
     from calprobe.scoring.score import preview as preview
@@ -48,6 +54,7 @@ _HOME = {
     "FourWaysOptions": "calprobe.analysis",
     "GradeOptions": "calprobe.grading",
     "LoadOptions": "calprobe.models",
+    "QuestionOptions": "calprobe.questions",
     "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
     "SetOptions": "calprobe.analysis",
@@ -57,8 +64,13 @@ _HOME = {
     "answers": "calprobe.analysis",
     "asked_confidences": "calprobe.analysis",
     "ask": "calprobe.asking",
+    "CompareOptions": "calprobe.analysis",
+    "CurveOptions": "calprobe.analysis",
+    "compare": "calprobe.analysis",
     "compare_ways": "calprobe.analysis",
-    "confidences": "calprobe.confidence",
+    "confidences": "calprobe.analysis",
+    "curve": "calprobe.analysis",
+    "figures": "calprobe.analysis",
     "grade": "calprobe.grading",
     "load_model": "calprobe.models",
     "load_probe": "calprobe.probes",
@@ -74,9 +86,12 @@ __all__ = [
     "AskOptions",
     "AskedOptions",
     "BackendOptions",
+    "CompareOptions",
+    "CurveOptions",
     "FourWaysOptions",
     "GradeOptions",
     "LoadOptions",
+    "QuestionOptions",
     "ReportOptions",
     "ScoreOptions",
     "SetOptions",
@@ -87,8 +102,11 @@ __all__ = [
     "answers",
     "ask",
     "asked_confidences",
+    "compare",
     "compare_ways",
     "confidences",
+    "curve",
+    "figures",
     "grade",
     "load_model",
     "load_probe",

@@ -14,17 +14,26 @@ from calprobe.curves.option_counts import options_curve
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.compare_pairs import named_pairs, named_run
 from calprobe.measures.compare_results import Comparison
-from calprobe.measures.compare_runs import compare
 from calprobe.measures.options import CompareOptions, ReportOptions, SliceOptions
 from calprobe.measures.sensitivity import PromptSensitivity, prompt_sensitivity
 from calprobe.measures.slices import RunSlices, Slice
 from calprobe.measures.uncertainty import MeanUncertainty
-from calprobe.presentation.reporting import asked_confidences, readings, replies, report
+from calprobe.presentation.reporting import (
+    answers,
+    asked_confidences,
+    compare,
+    confidences,
+    curve,
+    readings,
+    replies,
+    report,
+)
+from calprobe.presentation.results import figures
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.four_ways.compare_ways import compare_ways
 from calprobe.studies.four_ways.joint import FourWays
 from calprobe.studies.four_ways.way_options import FourWaysOptions
-from calprobe.studies.scored.answer_frame import answers, show
+from calprobe.studies.scored.answer_frame import show
 from calprobe.studies.scored.answers import Answer, Shown, ShowOptions
 from calprobe.studies.scored.averages import Average, averages, reduction_averages
 from calprobe.studies.scored.reductions import ReductionNumbers, ReductionsReport, RunReductions, compare_reductions
@@ -74,7 +83,10 @@ __all__ = [
     "compare",
     "compare_reductions",
     "compare_ways",
+    "confidences",
+    "curve",
     "exposure",
+    "figures",
     "markers",
     "named_pairs",
     "named_run",

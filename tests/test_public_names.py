@@ -33,4 +33,4 @@ def test_a_stage_does_not_take_the_name_of_a_public_function() -> None:
         "import calprobe.answers.types, calprobe; from calprobe.answers import read; print(calprobe.answers.__module__)"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "calprobe.studies.scored.answer_frame\n", done.stderr
+    assert done.stdout == "calprobe.presentation.reporting\n", done.stderr

@@ -180,16 +180,12 @@ def _of_scores(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     from calprobe.analysis import CurveOptions
     from calprobe.cells.opening import of_scores
     from calprobe.curves import KINDS
-    from calprobe.studies.scored.contents import exposures_of
+    from calprobe.studies.scored.contents import curves_of_scores
 
     refuse_rules_of_replies(arguments.options.compat)
-    scored, kind = of_scores(runs.runs), KINDS[arguments.kind]
+    scored = of_scores(runs.runs)
     options = CurveOptions(arguments.options, arguments.estimators, arguments.accuracy or "own", arguments.among)
-    if kind.needs_exposures:  # the tiny models were told the same
-        exposures = {name: counts for run in scored.values() for name, counts in exposures_of(run.manifest).items()}
-        curves = kind.compute(scored, exposures, options)
-    else:
-        curves = kind.compute(scored, options)
+    curves = curves_of_scores(KINDS[arguments.kind], scored, options)
 
     def names() -> dict[str, Any]:
         limited = frozenset(label for label, run in scored.items() if run.manifest.limits())
@@ -206,8 +202,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     """
     from calprobe.cells.opening import asked_runs, of_replies
     from calprobe.measures.asked_options import PARSE_THRESHOLD, AskedOptions
-    from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection, asked_utility
-    from calprobe.studies.asked.set_size_curves import asked_set_sizes
+    from calprobe.presentation.reporting import ASKED_CURVES
 
     _check_kind(arguments.kind, OF_REPLIES, "of runs of replies")
     compat = asked_compat(arguments.options.compat)
@@ -220,13 +215,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
         resampling=arguments.options.resampling,
         variants=arguments.variants,
     )
-    of_kind: Mapping[str, Callable[..., Curves]] = {
-        "calibration": asked_calibration,
-        "accuracy-rejection": asked_rejection,
-        "utility": asked_utility,
-        "set-sizes": asked_set_sizes,
-    }
-    return of_kind[arguments.kind](asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
+    return ASKED_CURVES[arguments.kind](asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
 
 
 def _check_kind(kind: str, kinds_there: Sequence[str], of: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from calprobe.messages import cleaned, printable, printable_json, reason
 from calprobe.progress import is_terminal
 
 if TYPE_CHECKING:
-    from calprobe.presentation.presentation import Presentation, Result, Tables
+    from calprobe.presentation.presentation import FigurePaths, Presentation, Result, Tables
     from calprobe.show.plots import Look
     from calprobe.show.tables import Table
 
@@ -31,10 +31,6 @@ html_option = option(
     type=output_file(),
     help="Also write one HTML page with figures and definitions; an existing file is replaced.",
 )
-
-
-FORMATS_IN_FOLDER = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
-FigurePaths = Callable[[str], Sequence[Path]]  # a figure's name -> its files
 
 
 def print_presentation(presentation: Presentation, form: str) -> None:
@@ -79,26 +75,14 @@ def write_presentation(
         UsageError: a figure or its style cannot be drawn. CalprobeError: a file cannot be written.
     """
     if figure_paths is not None:
-        from calprobe.show.plots import drawing, save
+        from calprobe.presentation.presentation import write_figures
 
-        for figure in presentation.figures():
-            if isinstance(figure, str):
-                say(figure)
-                continue
-            with drawing(look.style):
-                drawn = figure.draw(look)
-            for path in figure_paths(figure.name):
-                save(drawn, path, look.style)
-                say(f"wrote {path}")
+        for written in write_figures(presentation, figure_paths, look):
+            say(f"wrote {written}" if isinstance(written, Path) else written)
     if page is not None and presentation.page is not None:
         if not page.name:
             raise UsageError(f"--html {str(page)!r}: not a file name; give one such as report.html")
         write_text(presentation.page(), page, "--html")
-
-
-def in_folder(folder: Path) -> FigurePaths:
-    """Figures in a folder, in every format."""
-    return lambda name: [folder / f"{name}{suffix}" for suffix in FORMATS_IN_FOLDER]
 
 
 def at_path(path: Path) -> FigurePaths:

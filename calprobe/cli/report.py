@@ -15,7 +15,7 @@ from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.figure_options import figure_options, refuse_looks
 from calprobe.cli.kinds import REPORTED_RUNS, Group, KindCommand, heading, option
 from calprobe.cli.labels import label_option
-from calprobe.cli.output import html_option, in_folder, print_presentation, write_presentation, write_text
+from calprobe.cli.output import html_option, print_presentation, write_presentation, write_text
 from calprobe.cli.recalibrate_options import (
     check_maps,
     recalibrate_option,
@@ -183,6 +183,8 @@ def command(**typed: Any) -> None:
     candidates, cost, reductions {NAME: {accuracy, ace, harmonic_mean}}, best (the NAME with the highest
     harmonic mean) and unknown (reductions that an import cannot compute).
     """
+    from calprobe.presentation.presentation import in_folder
+
     arguments = Typed(**typed)
     runs = open_typed(expanded(arguments.runs), arguments.labels, REPORTED_RUNS, mixed=CHOOSE)
     presentation = PRESENTED[runs.kind](arguments, runs)

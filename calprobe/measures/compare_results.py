@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 from calprobe.cells.run_facts import RunFacts
+from calprobe.measures.in_notebook import InNotebook
 from calprobe.measures.json_values import record_json, value_json
 from calprobe.measures.options import CompareOptions
 from calprobe.metrics import Difference, Estimate, Metric, PairedDraws
@@ -199,7 +200,7 @@ class WithinRun:
         return {kind: pairs for kind, pairs in kinds.items() if pairs}
 
 
-class Corrected(ABC):
+class Corrected(InNotebook, ABC):
     """A comparison of any kind of runs: its p-values are corrected for all of them."""
 
     __slots__ = ()

@@ -16,6 +16,7 @@ from calprobe.show.tables.types import Table
 from calprobe.studies.four_ways.compare_ways import compare_ways
 from calprobe.studies.four_ways.figures import way_pictures
 from calprobe.studies.four_ways.glance import ways_at_a_glance
+from calprobe.studies.four_ways.joint import FourWays
 from calprobe.studies.four_ways.layouts import four_ways_tables
 from calprobe.studies.four_ways.way_options import FourWaysOptions
 from calprobe.studies.overview.overview_tables import overview_at_a_glance, overview_tables
@@ -50,7 +51,11 @@ def present_overview(
 
 def present_ways(runs: Mapping[str, AnyRun], options: FourWaysOptions, choice: ReportChoice = WHOLE) -> Presentation:
     """What runs of scores and of replies say of the same facts. Raises as `compare_ways`."""
-    ways = compare_ways(of_scores(runs), of_replies(runs), options)
+    return show_ways(compare_ways(of_scores(runs), of_replies(runs), options), choice)
+
+
+def show_ways(ways: FourWays, choice: ReportChoice) -> Presentation:
+    """What the same facts in several ways show."""
 
     def page() -> str:
         from calprobe.presentation.comparison_pages import four_ways_page

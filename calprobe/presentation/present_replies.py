@@ -26,6 +26,7 @@ from calprobe.studies.asked.asked_choice import choose_asked
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import asked_tables
 from calprobe.studies.asked.compare_asked import compare_asked
+from calprobe.studies.asked.compared import AskedComparison
 from calprobe.studies.asked.compared_figure import compared_forest
 from calprobe.studies.asked.compared_layouts import compared_tables
 from calprobe.studies.asked.figures import Pictures, pictures
@@ -40,7 +41,13 @@ TABLES_NEED = "matrix needs several sets, across and models several runs, paper 
 def present_replies(runs: Mapping[str, AnyRun], options: AskedOptions, choice: ReportChoice) -> Presentation:
     """The report of runs of replies. Raises as `report_asked` and `choose_asked`; UsageError for tables it has not."""
     whole = report_asked(asked_runs(of_replies(runs)), options)
-    chosen = choose_asked(whole, choice.estimators, choice.metrics)
+    return show_replies(choose_asked(whole, choice.estimators, choice.metrics), choice, whole)
+
+
+def show_replies(chosen: AskedReport, choice: ReportChoice, whole: AskedReport | None = None) -> Presentation:
+    """What a report of runs of replies shows; arguments as of `show_scores`."""
+    whole = chosen if whole is None else whole
+    runs, options = whole.runs, whole.options
     in_files = partial(_tables, chosen, choice)
 
     def tables() -> Sequence[Table]:
@@ -50,7 +57,7 @@ def present_replies(runs: Mapping[str, AnyRun], options: AskedOptions, choice: R
 
     @cache
     def drawn() -> Mapping[str, Pictures]:
-        return {run.label: pictures(run, options) for run in whole.runs}
+        return {run.label: pictures(run, options) for run in runs}
 
     def page() -> str:
         from calprobe.presentation.report_pages import asked_page
@@ -74,7 +81,11 @@ def present_asked_comparison(
     choice: ReportChoice = WHOLE,
 ) -> Presentation:
     """Differences between runs of replies, or within one. Raises as `compare_asked`."""
-    comparison = compare_asked(asked_runs(of_replies(runs)), options, asked, variants)
+    return show_asked_comparison(compare_asked(asked_runs(of_replies(runs)), options, asked, variants), choice)
+
+
+def show_asked_comparison(comparison: AskedComparison, choice: ReportChoice) -> Presentation:
+    """What a comparison of runs of replies shows."""
 
     def in_files() -> Sequence[Table]:
         return named_tables(compared_tables(comparison), choice.tables)

@@ -15,6 +15,7 @@ from calprobe.confidence import Headline, headline
 from calprobe.curves import plot
 from calprobe.curves.curve import Curves
 from calprobe.curves.differences import draw_differences, forest
+from calprobe.measures.compare_results import Comparison
 from calprobe.measures.compare_runs import compare
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.measures.recalibrated import saved_maps
@@ -55,6 +56,18 @@ def present_scores(runs: Mapping[str, AnyRun], options: ReportOptions, choice: R
     computed = report(scored, options)
     whole = computed if choice.beside is None else against(computed, paper_figures())
     chosen = choose(whole, choice.estimators, choice.metrics)
+    return replace(show_scores(chosen, choice, whole), files=_map_files(computed))
+
+
+def show_scores(chosen: Report, choice: ReportChoice, whole: Report | None = None) -> Presentation:
+    """What a report of runs of scores shows.
+
+    Args:
+        chosen: the report with what is wanted of it.
+        choice: which tables; whether figures and page will be called for.
+        whole: all that was computed, which figures are of; None: the same.
+    """
+    whole = chosen if whole is None else whole
 
     @cache
     def contents() -> ReportContents:
@@ -80,7 +93,6 @@ def present_scores(runs: Mapping[str, AnyRun], options: ReportOptions, choice: R
         lambda: tables_of_kinds(report_tables(chosen), choice.tables, TABLES_NEED),
         lambda: _figures(contents(), choice.labels),
         page,
-        _map_files(computed),
     )
 
 
@@ -96,7 +108,11 @@ def present_comparison(
     runs: Mapping[str, AnyRun], options: CompareOptions, choice: ReportChoice = WHOLE
 ) -> Presentation:
     """Differences between runs of scores, or within one. Raises as `compare`."""
-    comparison = compare(of_scores(runs), options)
+    return show_comparison(compare(of_scores(runs), options), choice)
+
+
+def show_comparison(comparison: Comparison, choice: ReportChoice) -> Presentation:
+    """What a comparison of runs of scores shows."""
 
     def page() -> str:
         from calprobe.presentation.comparison_pages import comparison_page

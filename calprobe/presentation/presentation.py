@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from calprobe.errors import UsageError
@@ -46,6 +47,33 @@ class Presentation:
     figures: Callable[[], Iterable[NamedFigure | str]] = no_figures  # a str says which figure there is not, and why
     page: Callable[[], str] | None = None  # as HTML
     files: Mapping[str, Callable[[str], str]] = field(default_factory=dict)  # by what they hold: file name -> text
+
+
+FORMATS_IN_FOLDER = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
+FigurePaths = Callable[[str], Sequence[Path]]  # a figure's name -> its files
+
+
+def in_folder(folder: Path) -> FigurePaths:
+    """Figures in a folder, in every format."""
+    return lambda name: [folder / f"{name}{suffix}" for suffix in FORMATS_IN_FOLDER]
+
+
+def write_figures(presentation: Presentation, paths: FigurePaths, look: Look) -> Iterator[Path | str]:
+    """Write each figure, and give the file; a str says which figure there is not, and why.
+
+    Raises UsageError for a figure or a style that cannot be drawn, CalprobeError for a file that cannot be written.
+    """
+    from calprobe.show.plots import drawing, save
+
+    for figure in presentation.figures():
+        if isinstance(figure, str):
+            yield figure
+            continue
+        with drawing(look.style):
+            drawn = figure.draw(look)
+        for path in paths(figure.name):
+            save(drawn, path, look.style)
+            yield path
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,60 @@
-"""`calprobe.report`: runs of scores, or runs of replies."""
+"""Public functions that take runs of scores and runs of replies alike: what the runs are decides."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, overload
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, overload
 
 from calprobe.cells.asked import Asked
-from calprobe.cells.opening import AskedLike, AskedRuns, Runs, are_asked, asked_runs, of_replies, of_scores, open_runs
+from calprobe.cells.opening import (
+    AskedLike,
+    AskedRuns,
+    RunLike,
+    Runs,
+    are_asked,
+    asked_runs,
+    of_replies,
+    of_scores,
+    open_runs,
+)
+from calprobe.confidence import confidences as score_confidences
+from calprobe.curves import KINDS
+from calprobe.curves.curve import DEFAULT_CURVE_OPTIONS, CurveOptions, Curves
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
-from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.runs import AskedRun
+from calprobe.measures.chosen import known_names
+from calprobe.measures.compare_results import Comparison
+from calprobe.measures.compare_runs import compare as compare_scores
+from calprobe.measures.options import DEFAULT_COMPARISON, DEFAULT_OPTIONS, CompareOptions, ReportOptions
+from calprobe.runs import AskedRun, Run, ScoreTable
+from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection, asked_utility
 from calprobe.studies.asked.asked_report import AskedReport
+from calprobe.studies.asked.compare_asked import compare_asked
+from calprobe.studies.asked.compared import AskedComparison
 from calprobe.studies.asked.frames import confidences_frame, readings_frame
 from calprobe.studies.asked.report_asked import report_asked
+from calprobe.studies.asked.set_size_curves import asked_set_sizes
 from calprobe.studies.asked.shown_replies import replies_frame
+from calprobe.studies.four_ways.compare_ways import compare_ways
+from calprobe.studies.four_ways.joint import FourWays
+from calprobe.studies.four_ways.way_options import FourWaysOptions
+from calprobe.studies.scored.answer_frame import answers as score_answers
+from calprobe.studies.scored.contents import curves_of_scores
 from calprobe.studies.scored.report_runs import report as report_scores
 from calprobe.studies.scored.results import Report
+from calprobe.words import Compat, Reduction, Ties
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+ASKED_CURVES: Mapping[str, Callable[[Sequence[Asked], AskedOptions, Sequence[str] | None], Curves]] = {
+    "calibration": asked_calibration,
+    "accuracy-rejection": asked_rejection,
+    "utility": asked_utility,
+    "set-sizes": asked_set_sizes,
+}
 
 
 @overload
@@ -54,6 +89,137 @@ def report(runs: Runs | AskedRuns, options: ReportOptions | AskedOptions | None 
     if isinstance(options, ReportOptions):
         raise UsageError("ReportOptions are of runs of scores, and these are of replies; give AskedOptions")
     return report_asked(asked_runs(of_replies(opened)), options or DEFAULT_ASKED)
+
+
+def compare(
+    runs: Runs | AskedRuns,
+    options: CompareOptions | FourWaysOptions | None = None,
+    asked: AskedOptions = DEFAULT_ASKED,
+) -> Comparison | AskedComparison | FourWays:
+    """Runs in pairs, with paired differences, intervals and corrected p-values.
+
+    Of runs of scores see `calprobe.analysis.compare`, which this is for them; of runs of replies, accuracy and
+    confidences set by set and variant by variant; of both kinds together, the same facts in several ways
+    (`calprobe.compare_ways`).
+
+    Args:
+        runs: run folders, open or by path; of one run its estimators or variants are compared.
+        options: FourWaysOptions of both kinds together, else CompareOptions; None: the defaults.
+        asked: how replies are read.
+    Raises:
+        UsageError: as these functions, and for options of another comparison.
+
+    Example:
+        >>> calprobe.compare(["runs/gpt2-bear", "runs/opt-125m-bear"]).pairs[0].first  # doctest: +SKIP
+    """
+    opened = open_runs(runs)
+    kinds = {isinstance(run, AskedRun) for run in opened.values()}
+    if isinstance(options, FourWaysOptions if len(kinds) == 1 else CompareOptions):
+        raise UsageError("FourWaysOptions are of runs of both kinds together, CompareOptions of runs of one kind")
+    if len(kinds) > 1:
+        return compare_ways(
+            of_scores(opened), of_replies(opened), cast("FourWaysOptions", options or FourWaysOptions())
+        )
+    of_one_kind = cast("CompareOptions", options or DEFAULT_COMPARISON)
+    if kinds == {True}:
+        return compare_asked(asked_runs(of_replies(opened)), of_one_kind, asked)
+    return compare_scores(of_scores(opened), of_one_kind)
+
+
+def curve(
+    runs: Runs | AskedRuns, kind: str, options: CurveOptions | None = None, asked: AskedOptions = DEFAULT_ASKED
+) -> Curves:
+    """One kind of curve of runs: what `calprobe curve` writes. `frame()` has its points.
+
+    `calprobe.curves.plot` draws it.
+
+    Args:
+        runs: run folders, open or by path; one or several, of one kind.
+        kind: of runs of scores a key of `calprobe.curves.KINDS`; of runs of replies calibration, accuracy-rejection,
+            utility or set-sizes.
+        options: how scores are read, and of both kinds the estimators; None: the defaults.
+        asked: how replies are read.
+    Raises:
+        UsageError: no such kind for these runs, and as `report`.
+
+    Example:
+        >>> calprobe.curve("runs/smollm2-135m-mini", "calibration").frame().head()  # doctest: +SKIP
+    """
+    opened, of_scored = open_runs(runs), options or DEFAULT_CURVE_OPTIONS
+    if are_asked(opened):
+        known_names("kind", [kind], ASKED_CURVES)
+        return ASKED_CURVES[kind](asked_runs(of_replies(opened)), asked, of_scored.estimators)
+    known_names("kind", [kind], KINDS)
+    return curves_of_scores(KINDS[kind], of_scores(opened), of_scored)
+
+
+def confidences(
+    run: Run | ScoreTable | AskedRun | str | Path,
+    reduction: Reduction = "sum",
+    compat: Compat | None = None,
+    ties: Ties = "draw",
+    *,
+    options: AskedOptions = DEFAULT_ASKED,
+) -> pd.DataFrame:
+    """The confidence of each instance, or of each answer, by each estimator: a row each.
+
+    Of scores see `calprobe.confidence.confidences`, which this is for them; of replies the columns of `calprobe export
+    --what confidences`.
+
+    Args:
+        run: a run folder, open or by path, or a table of scores.
+        reduction: of token scores to a statement's.
+        compat: how scores are read.
+        ties: which of the candidates that share the largest score is predicted.
+        options: how replies are read.
+    Raises:
+        As these functions.
+
+    Example:
+        >>> calprobe.confidences("runs/smollm2-135m-mmlu").query("estimator == 'label'")  # doctest: +SKIP
+    """
+    if isinstance(run, ScoreTable):
+        return score_confidences(run, reduction, compat, ties)
+    (opened,) = open_runs(run).values()
+    if isinstance(opened, AskedRun):
+        return asked_confidences(opened, options)
+    return score_confidences(opened, reduction, compat, ties)
+
+
+def answers(
+    run: RunLike | AskedLike,
+    estimator: str | None = None,
+    *,
+    template: int | None = None,
+    reduction: Reduction = "sum",
+    compat: Compat | None = None,
+    probe: str | Path | None = None,
+    options: AskedOptions = DEFAULT_ASKED,
+) -> pd.DataFrame:
+    """What a model answered, in words, with its confidences: a row an instance of a probe, or a reply.
+
+    Of scores see `calprobe.studies.scored.answer_frame.answers`, which this is for them: the answer, the right one, the
+    statement. Of replies it is `calprobe.replies`.
+
+    Args:
+        run: a run folder, open or by path.
+        estimator: of scores, the one that gives the answers; None: base, else the first that the run has.
+        template: of scores, the answers of this template.
+        reduction: of token scores to a statement's.
+        compat: how scores are read.
+        probe: where the probe is, if neither the run has its labels nor calprobe finds it.
+        options: how replies are read.
+    Raises:
+        As these functions.
+
+    Example:
+        >>> calprobe.answers("runs/smollm2-135m-mmlu").query("~correct")[["text", "reply"]]  # doctest: +SKIP
+    """
+    (opened,) = open_runs(run).values()
+    if isinstance(opened, AskedRun):
+        return replies(opened, options)
+    how = {"template": template, "reduction": reduction, "compat": compat, "probe": probe}
+    return score_answers(opened, estimator, **how)  # type: ignore[arg-type]  # as they came
 
 
 def readings(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFrame:

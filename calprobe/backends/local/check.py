@@ -28,7 +28,7 @@ _COMPARED = 64  # tokens of the vocabulary, evenly spread
 # Behind four tokens chance makes more than over the sample of a run, and attention by other products more than batches
 # do: right engines of SmolLM2-135M were off by up to 0.12 on average and 0.51 at most (52 texts, AVX2), the least wrong
 # one (positions that are off by one from the seventh on) by 0.67 at most.
-_BFLOAT16 = Tolerance(0.6, 0.12)
+_BFLOAT16 = Tolerance(0.6, 0.13)
 
 
 def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:

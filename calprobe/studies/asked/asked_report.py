@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.in_notebook import InNotebook
 from calprobe.metrics import Metric
 from calprobe.studies.asked.results import AcrossRuns, AskedRunReport
 from calprobe.studies.stated.reliability import reliability_metrics
@@ -19,7 +20,7 @@ COLUMNS = ("run", "model", "set", "variant", "estimator", "metric", "value", "lo
 
 
 @dataclass(frozen=True, slots=True)
-class AskedReport:
+class AskedReport(InNotebook):
     """The reports of one asked run or several."""
 
     runs: tuple[AskedRunReport, ...]

@@ -10,14 +10,14 @@ from typing import Self
 
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
-from calprobe.curves import KINDS
-from calprobe.curves.curve import Curves
+from calprobe.curves import KINDS, Kind
+from calprobe.curves.curve import CurveOptions, Curves
 from calprobe.curves.inputs import OTHER_QUESTIONS, ExposureCounts, Reported, Values
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import AnswerTexts, texts_if_known
 from calprobe.measures.options import ReportOptions, SliceOptions
 from calprobe.measures.slices import RunSlices, slice_run
-from calprobe.runs import Manifest
+from calprobe.runs import Manifest, Run
 from calprobe.studies.scored.answers import Shown, ShowOptions, show_answers
 from calprobe.studies.scored.results import Report, RunReport
 from calprobe.words import SliceKind
@@ -109,6 +109,15 @@ def exposures_of(manifest: Manifest) -> ExposureCounts:
 
     model = manifest.model
     return exposure_counts(model.name, model.weights_fingerprint, manifest.probe.fingerprint)
+
+
+def curves_of_scores(kind: Kind, scored: Mapping[str, Run], options: CurveOptions) -> Curves:
+    """One kind of curve of runs of scores. Raises as the kind's own function."""
+    if not kind.needs_exposures:
+        return kind.compute(scored, options)
+    # The tiny models were told the same.
+    exposures = {name: counts for run in scored.values() for name, counts in exposures_of(run.manifest).items()}
+    return kind.compute(scored, exposures, options)
 
 
 def known_exposures(report: Report) -> dict[str, ExposureCounts]:

@@ -10,6 +10,7 @@ from calprobe.cells.run_facts import RunFacts
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence.estimator import Scale
 from calprobe.measures.headline_intervals import DrawnBy, HeadlineIntervals
+from calprobe.measures.in_notebook import InNotebook
 from calprobe.measures.json_values import estimate_json, number_json
 from calprobe.measures.options import ReportOptions
 from calprobe.measures.recalibrated import CellRecalibration
@@ -127,7 +128,7 @@ class RunReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(InNotebook):
     """The reports of one run or several, with what was asked and the metrics in the order of their columns."""
 
     runs: tuple[RunReport, ...]

@@ -1,0 +1,70 @@
+"""Results in Python: one name for both kinds of runs, tables in a notebook, figures in one call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from compared_runs import run_of
+from pandas.testing import assert_frame_equal
+from sources import ROOT
+
+import calprobe
+from calprobe.confidence import confidences as score_confidences
+from calprobe.curves import KINDS
+from calprobe.errors import UsageError
+from calprobe.measures.options import CompareOptions
+from calprobe.metrics import Resampling
+from calprobe.presentation.reporting import ASKED_CURVES
+from calprobe.show.tables.html import html
+from calprobe.show.tables.types import Column, Row, Table
+from calprobe.studies.four_ways.way_options import FourWaysOptions
+
+NONE = Resampling(0)
+ASKED = str(ROOT / "tests" / "golden" / "runs" / "audit")  # a run folder as it was written once
+SCORES, REPLIES = calprobe.ReportOptions(resampling=NONE), calprobe.AskedOptions(resampling=NONE)
+CURVES = calprobe.CurveOptions(SCORES)
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(run_of(tmp_path_factory.mktemp("scored") / "run"))
+
+
+def test_one_name_takes_runs_of_both_kinds(scored: str) -> None:
+    assert_frame_equal(calprobe.confidences(scored), score_confidences(scored))
+    assert_frame_equal(calprobe.confidences(ASKED), calprobe.asked_confidences(ASKED))
+    assert_frame_equal(calprobe.answers(ASKED), calprobe.replies(ASKED))
+    assert type(calprobe.compare([scored], CompareOptions(SCORES))).__name__ == "Comparison"
+    assert type(calprobe.compare({"a": ASKED, "b": ASKED})).__name__ == "AskedComparison"
+    for kind in ASKED_CURVES:
+        assert set(calprobe.curve(ASKED, kind, asked=REPLIES).frame()["estimator"])
+    assert set(calprobe.curve(scored, "calibration", CURVES).frame()["run"]) == {scored}
+    assert ASKED_CURVES.keys() <= KINDS.keys()
+
+
+def test_what_does_not_fit_is_refused(scored: str) -> None:
+    with pytest.raises(UsageError, match="exposure"):
+        calprobe.curve(ASKED, "exposure")
+    with pytest.raises(UsageError, match="FourWaysOptions are of runs of both kinds together"):
+        calprobe.compare([scored], FourWaysOptions())
+    with pytest.raises(ValueError, match="result must be one of Report, AskedReport"):
+        calprobe.figures("runs/a", "figures")  # type: ignore[arg-type]
+
+
+def test_a_notebook_shows_the_first_look_and_figures_are_one_call(scored: str, tmp_path: Path) -> None:
+    for result, label in ((calprobe.report(scored, SCORES), scored), (calprobe.report(ASKED, REPLIES), ASKED)):
+        shown = result._repr_html_()
+        assert label in shown
+        assert "<table>" in shown
+    assert len(calprobe.figures(calprobe.report(ASKED, REPLIES), tmp_path / "figures")) >= 4
+    compared = calprobe.compare([scored], CompareOptions(SCORES))
+    assert [path.name for path in calprobe.figures(compared, tmp_path)] == ["differences.png", "differences.svg"]
+
+
+def test_names_in_tables_stay_text() -> None:
+    row = Row("<b>row</b>", cells=(1.0,), note="<i>", group="<u>")
+    table = Table("<caption>", "label", "<stub>", (Column("<th>"),), (row,), heading=("<script>",), notes=("<p>",))
+    written = html([table])
+    for text in ("<b>row", "<i>", "<u>", "<caption><caption>", "<stub>", "<th><th>", "<script>", "<p><p>"):
+        assert text not in written
