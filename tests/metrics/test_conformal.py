@@ -161,7 +161,7 @@ def test_the_promise_is_kept_whatever_probabilities_are_worth() -> None:
 
 
 def test_few_wrong_answers_are_given_where_confidences_are_shares_of_samples() -> None:
-    """A right answer is not strange, a wrong one as strange as it is frequent: wrong ones are given in a fifth at most."""
+    """A right answer is not strange, a wrong one as strange as it is frequent: a fifth at most are given and wrong."""
     given_wrong = given = 0
     for trial in range(TRIALS):
         rng = np.random.default_rng([4, trial])
