@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calprobe.analysis import FourWaysOptions as FourWaysOptions
     from calprobe.analysis import ReportOptions as ReportOptions
     from calprobe.analysis import SetOptions as SetOptions
+    from calprobe.analysis import StakesOptions as StakesOptions
     from calprobe.analysis import Threshold as Threshold
     from calprobe.analysis import answer_sets as answer_sets
     from calprobe.analysis import answers as answers
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from calprobe.analysis import readings as readings
     from calprobe.analysis import replies as replies
     from calprobe.analysis import report as report
+    from calprobe.analysis import stakes as stakes
     from calprobe.asking import AskOptions as AskOptions
     from calprobe.asking import ask as ask
     from calprobe.backends import BackendOptions as BackendOptions
@@ -51,6 +53,7 @@ _HOME = {
     "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
     "SetOptions": "calprobe.analysis",
+    "StakesOptions": "calprobe.analysis",
     "SweepOptions": "calprobe.sweep",
     "Threshold": "calprobe.analysis",
     "answer_sets": "calprobe.analysis",
@@ -68,6 +71,7 @@ _HOME = {
     "replies": "calprobe.analysis",
     "report": "calprobe.analysis",
     "score": "calprobe.scoring",
+    "stakes": "calprobe.analysis",
     "sweep": "calprobe.entrance",
 }
 __all__ = [
@@ -80,6 +84,7 @@ __all__ = [
     "ReportOptions",
     "ScoreOptions",
     "SetOptions",
+    "StakesOptions",
     "SweepOptions",
     "Threshold",
     "__version__",
@@ -98,6 +103,7 @@ __all__ = [
     "replies",
     "report",
     "score",
+    "stakes",
     "sweep",
 ]
 

@@ -45,5 +45,5 @@ def test_utility_is_of_confidences_alone() -> None:
     table = cell_of(np.arange(60))
     (line,) = table_utility(table.only(["p"]), NONE).lines
     assert line.curve.utility[75] == pytest.approx(utilities(P, RIGHT, 0.75).mean())
-    with pytest.raises(UsageError, match="entropy is no confidence .* has no utility at stakes"):
+    with pytest.raises(UsageError, match=r"entropy is no confidence .* has no utility at stakes"):
         table_utility(table, NONE)
