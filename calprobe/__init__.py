@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from calprobe.analysis import FourWaysOptions as FourWaysOptions
     from calprobe.analysis import ReportOptions as ReportOptions
     from calprobe.analysis import SetOptions as SetOptions
+    from calprobe.analysis import StakesOptions as StakesOptions
     from calprobe.analysis import Threshold as Threshold
     from calprobe.analysis import answer_sets as answer_sets
     from calprobe.analysis import answers as answers
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from calprobe.analysis import readings as readings
     from calprobe.analysis import replies as replies
     from calprobe.analysis import report as report
+    from calprobe.analysis import stakes as stakes
     from calprobe.asking import AskOptions as AskOptions
     from calprobe.asking import ask as ask
     from calprobe.backends import BackendOptions as BackendOptions
@@ -58,6 +60,7 @@ _HOME = {
     "ReportOptions": "calprobe.analysis",
     "ScoreOptions": "calprobe.scoring",
     "SetOptions": "calprobe.analysis",
+    "StakesOptions": "calprobe.analysis",
     "SweepOptions": "calprobe.sweep",
     "Threshold": "calprobe.analysis",
     "answer_sets": "calprobe.analysis",
@@ -80,6 +83,7 @@ _HOME = {
     "replies": "calprobe.analysis",
     "report": "calprobe.analysis",
     "score": "calprobe.scoring",
+    "stakes": "calprobe.analysis",
     "sweep": "calprobe.entrance",
 }
 __all__ = [
@@ -95,6 +99,7 @@ __all__ = [
     "ReportOptions",
     "ScoreOptions",
     "SetOptions",
+    "StakesOptions",
     "SweepOptions",
     "Threshold",
     "__version__",
@@ -116,6 +121,7 @@ __all__ = [
     "replies",
     "report",
     "score",
+    "stakes",
     "sweep",
 ]
 

@@ -40,6 +40,8 @@ from calprobe.studies.scored.reductions import ReductionNumbers, ReductionsRepor
 from calprobe.studies.scored.results import EstimatorReport, Report, RunReport
 from calprobe.studies.sets.numbers import run_answer_sets as answer_sets
 from calprobe.studies.sets.results import SetOptions, SetReport
+from calprobe.studies.stakes.numbers import run_stakes as stakes
+from calprobe.studies.stakes.results import StakesOptions, StakesReport
 from calprobe.studies.threshold.threshold_file import Threshold
 
 __all__ = [
@@ -71,6 +73,8 @@ __all__ = [
     "Shown",
     "Slice",
     "SliceOptions",
+    "StakesOptions",
+    "StakesReport",
     "Threshold",
     "accuracy_ace",
     "accuracy_rejection",
@@ -97,4 +101,5 @@ __all__ = [
     "replies",
     "report",
     "show",
+    "stakes",
 ]

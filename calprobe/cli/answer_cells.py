@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-TABLES = (".csv", ".parquet", ".jsonl")
-
 
 def column_options(command: Command) -> Command:
     """Which columns of a FILE are read: the command gets `score`, `uncertainty`, `correct` and `cluster`."""
@@ -37,10 +35,11 @@ def answer_cells(
     """The cells of a run or a table. Raises UsageError for columns of a run, and for a table without them."""
     from calprobe.cells.candidates import Columns, file_cell, run_cells
     from calprobe.cli.typed_runs import open_typed
+    from calprobe.interop.score_tables import is_table
     from calprobe.measures.asked_options import DEFAULT_ASKED
     from calprobe.measures.options import DEFAULT_OPTIONS
 
-    if Path(path).suffix.lower() in TABLES:
+    if is_table(path):
         name = score or uncertainty
         if name is None or correct is None or (score and uncertainty):
             raise UsageError(f"{path}: give one column of scores, --score or --uncertainty, and one of --correct")

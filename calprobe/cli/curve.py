@@ -27,8 +27,8 @@ Names = Callable[[], dict[str, Any]]  # how a figure names the runs, as fields o
 
 COLUMNS = ("scores", "uncertainties", "correct")  # parameters of a table
 OF_TABLES = (*COLUMNS, "runs", "kind", "out", "overlay", "bins", "bootstrap", "seed")
-TABLE_KINDS = ("calibration", "accuracy-rejection")  # the kinds that tables of scores have
-OF_REPLIES = (*TABLE_KINDS, "utility", "set-sizes")  # the kinds that runs of replies have
+TABLE_KINDS = ("calibration", "accuracy-rejection", "utility")  # the kinds that tables of scores have
+OF_REPLIES = (*TABLE_KINDS, "set-sizes")  # the kinds that runs of replies have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def _with_known_suffix(_context: click.Context, _parameter: click.Parameter, pat
 def command(**typed: Any) -> None:
     """Write one kind of curve of each RUN, a folder from `score` or `import`; of `ask` the kinds calibration,
     accuracy-rejection, utility and set-sizes; of FILE, a .csv, .parquet or .jsonl table with a row for each answer,
-    the first two.
+    the first three.
 
     \b
         calprobe curve runs/gpt2-bear --kind accuracy-rejection --out rejection.svg
@@ -227,7 +227,7 @@ def _check_kind(kind: str, kinds_there: Sequence[str], of: str) -> None:
 def _of_table(arguments: Typed) -> Curves:
     """The curves of a table of scores. Raises UsageError for columns that are not named, and for several tables."""
     from calprobe.cells.table import table_cell
-    from calprobe.curves.table_curves import table_calibration, table_rejection
+    from calprobe.curves.table_curves import table_calibration, table_rejection, table_utility
     from calprobe.interop.score_tables import read_scored_answers
 
     path, *others = arguments.runs
@@ -241,7 +241,8 @@ def _of_table(arguments: Typed) -> Curves:
     cell = table_cell(answers, Path(path).stem, arguments.uncertainties.__contains__)
     if arguments.kind == "calibration":
         return table_calibration(cell, arguments.options.ace_bins, arguments.options.resampling)
-    return table_rejection(cell, arguments.options.resampling)
+    of_kind = table_utility if arguments.kind == "utility" else table_rejection
+    return of_kind(cell, arguments.options.resampling)
 
 
 COMPUTED: Mapping[str, Callable[[Typed, TypedRuns], tuple[Curves, Names]]] = {

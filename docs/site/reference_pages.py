@@ -42,7 +42,9 @@ run = calprobe.score("tiny-clm", "mini", "runs/mine", options)  # calprobe.open_
 candidates = run.table("sum").frame()  # a row for each candidate under each template, with its score
 frame = calprobe.confidences(run)  # a row for each instance and estimator: prediction, confidence, correct, failed
 answers = calprobe.answers(run)  # in words: subject, answer, predicted, statement, and confidences by estimator
-report = calprobe.report("runs/mine")
+report = calprobe.report("runs/mine")  # in a notebook its tables, as on a terminal
+files = calprobe.figures(report, "figures")  # the figures of `report --plots`
+points = calprobe.curve(run, "calibration").frame()  # `calprobe.curves.plot` draws a curve
 result = report.to_json()  # what `calprobe report --json` prints, as a dict
 numbers = report.frame()  # a row for each run, estimator and metric: value, low, high
 sensitivity = prompt_sensitivity(run)  # spread of accuracy and ACE, MSD, fidelity, correlations over the paraphrases
@@ -52,7 +54,8 @@ base = frame[frame["estimator"] == "base"]
 error = ace(base["confidence"], base["correct"])  # any metric on any arrays: a value, and the bins that it used
 ```
 
-A run is given as its folder or as an open run, wherever one is taken. Importing `calprobe` costs nothing; torch loads
+A run is given as its folder or as an open run, wherever one is taken. `report`, `answers`, `confidences`, `compare` and
+`curve` take runs of scores and of replies; `compare` of both together gives what `compare_ways` does. Importing `calprobe` costs nothing; torch loads
 with the first model, and never for reading or analysing a run.
 
 ## Progress and threads

@@ -7,10 +7,10 @@ import pytest
 
 from calprobe.cells.cell import Cell
 from calprobe.cells.table import table_cell
-from calprobe.curves.table_curves import table_calibration, table_rejection
+from calprobe.curves.table_curves import table_calibration, table_rejection, table_utility
 from calprobe.errors import UsageError
 from calprobe.interop.score_tables import ScoredAnswers
-from calprobe.metrics import Resampling, ace, reject_by_rank
+from calprobe.metrics import Resampling, ace, reject_by_rank, utilities
 
 NONE = Resampling(0)
 GENERATOR = np.random.default_rng(5)
@@ -39,3 +39,11 @@ def test_reliability_is_of_confidences_alone() -> None:
     assert line.ace.value.value == pytest.approx(float(ace(P, RIGHT, 5)))
     with pytest.raises(UsageError, match=r"entropy is no confidence in \[0, 1\]"):
         table_calibration(table, 5, NONE)
+
+
+def test_utility_is_of_confidences_alone() -> None:
+    table = cell_of(np.arange(60))
+    (line,) = table_utility(table.only(["p"]), NONE).lines
+    assert line.curve.utility[75] == pytest.approx(utilities(P, RIGHT, 0.75).mean())
+    with pytest.raises(UsageError, match=r"entropy is no confidence .* has no utility at stakes"):
+        table_utility(table, NONE)

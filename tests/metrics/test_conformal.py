@@ -160,6 +160,21 @@ def test_the_promise_is_kept_whatever_probabilities_are_worth() -> None:
     assert hits["naive"] < least
 
 
+def test_few_wrong_answers_are_given_where_confidences_are_shares_of_samples() -> None:
+    """A right answer is not strange, a wrong one as strange as it is frequent: a fifth at most are given and wrong."""
+    given_wrong = given = 0
+    for trial in range(TRIALS):
+        rng = np.random.default_rng([4, trial])
+        frequency = rng.integers(1, 6, 60) / 5
+        correct = rng.random(60) < 0.8 * frequency
+        strange = np.where(correct, -np.inf, frequency)
+        limit = conformal_threshold(strange[:50], COVERAGE)
+        given_wrong += int((strange[50:] > limit).sum())
+        given += int((frequency[50:] > limit).sum())
+    assert given_wrong / (10 * TRIALS) <= 1 - COVERAGE
+    assert given / (10 * TRIALS) > 0.2
+
+
 @pytest.fixture(scope="module")
 def three_kinds() -> tuple[Floats, Ints, Floats, Ints]:
     """Probabilities and right answers of 200 calibration units, and of 200 others."""

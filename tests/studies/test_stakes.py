@@ -13,12 +13,10 @@ from asked_replies import asked, choice, prompts, reply
 from click.testing import CliRunner
 
 import calprobe
-from calprobe.cells.candidates import asked_cells, run_cells
-from calprobe.cells.opening import open_runs
+from calprobe.cells.candidates import asked_cells
 from calprobe.cli.app import cli
 from calprobe.errors import ProbeFormatError, UsageError
 from calprobe.measures.asked_options import DEFAULT_ASKED
-from calprobe.measures.options import DEFAULT_OPTIONS
 from calprobe.metrics import Resampling
 from calprobe.prompts import load_prompts
 from calprobe.prompts.types import Variant, record_of
@@ -31,8 +29,7 @@ FEW = Resampling(50)
 
 
 def report_of(run: Path, **options: object) -> StakesReport:
-    cells = run_cells("run", open_runs(run)[str(run)], DEFAULT_OPTIONS, DEFAULT_ASKED)
-    return stakes_report(cells, StakesOptions(resampling=FEW, **options))
+    return calprobe.stakes(run, StakesOptions(resampling=FEW, **options))
 
 
 def run(*arguments: object) -> str:

@@ -11,15 +11,38 @@ import numpy.typing as npt
 from calprobe.answers import abstains
 from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell
-from calprobe.cells.candidates import GroupedCell
+from calprobe.cells.candidates import GroupedCell, run_cells
 from calprobe.cells.cell import Labels
+from calprobe.cells.opening import RunLike, open_runs
 from calprobe.errors import UsageError
+from calprobe.measures.asked_options import DEFAULT_ASKED
 from calprobe.measures.chosen import known_estimators
 from calprobe.measures.halves import with_answers
+from calprobe.measures.options import DEFAULT_OPTIONS
 from calprobe.metrics import Estimate, Resampling, cost_of_error, mean_draws, mean_utilities, utilities
+from calprobe.runs import AskedRun
 from calprobe.studies.stakes.results import DEFAULT_STAKES, AtStakes, Decided, StakesOptions, StakesReport, Told
 
 USUAL = ("base", "margin", "average_min")
+
+
+def run_stakes(run: RunLike | AskedRun, options: StakesOptions = DEFAULT_STAKES) -> StakesReport:
+    """What the answers of a run are worth at stakes, by confidence and with the stakes in the prompt.
+
+    At stakes t a right answer is worth 1, a wrong one -t / (1 - t), none 0; an answer is given where its confidence is
+    at least t. docs/methods/stakes.md has the formulas and their source.
+
+    Args:
+        run: of scores or replies, open or by path.
+        options: stakes, estimators, bootstrap.
+    Raises:
+        UsageError: as `stakes_report`. DataMissingError, CalprobeError: as `report`.
+
+    Example:
+        >>> calprobe.stakes("runs/clm").decided[0].mean  # doctest: +SKIP
+    """
+    ((label, opened),) = open_runs(run).items()
+    return stakes_report(run_cells(label, opened, DEFAULT_OPTIONS, DEFAULT_ASKED), options)
 
 
 def stakes_report(cells: Sequence[GroupedCell], options: StakesOptions = DEFAULT_STAKES) -> StakesReport:
