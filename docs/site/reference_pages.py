@@ -54,9 +54,9 @@ base = frame[frame["estimator"] == "base"]
 error = ace(base["confidence"], base["correct"])  # any metric on any arrays: a value, and the bins that it used
 ```
 
-A run is given as its folder or as an open run, wherever one is taken. `report`, `answers`, `confidences`, `compare` and
-`curve` take runs of scores and of replies; `compare` of both together gives what `compare_ways` does. Importing `calprobe` costs nothing; torch loads
-with the first model, and never for reading or analysing a run.
+A run is given as its folder or as an open run, wherever one is taken. `report`, `answers`, `confidences`, `compare`
+and `curve` take runs of scores and of replies; `compare` of both together gives what `compare_ways` does. Importing
+`calprobe` costs nothing; torch loads with the first model, and never for reading or analysing a run.
 
 ## Progress and threads
 
