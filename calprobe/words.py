@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Literal
 
@@ -20,6 +21,16 @@ WordSplit = Literal["tokenizer", "unicode"]  # the tokenizer's own words, or tho
 REVERSED = "1 - "  # in front of a scale: the reply says how probable it is that the answer is wrong
 ENTAILMENT_ALONE = "of two labels: entailment or not"  # what disclosures say of a judge without contradictions
 
+# Grading: what `grade --grader` may say -> when an answer is right
+GRADE_BY: Mapping[str, str] = {
+    "exact": "is an accepted text",
+    "contains": "the answer has one in it",
+    "includes": "the whole reply has",
+    "rouge": "ROUGE-L with one",
+    "number": "of numbers",
+    "judge": "a model says so",
+}
+
 # Probes and statements
 Scored = Literal["statement", "completion"]  # of a text: all of it, or only what completes the context before it
 TemplateKind = Literal["paraphrase", "verbal", "numeric"]
@@ -36,6 +47,43 @@ ClusterKind = Literal["instance", "relation", "within-relation"]
 Correction = Literal["holm", "max-t"]  # of p-values for their number
 Calibrate = Literal["isotonic", "logistic"]  # of uncertainties without a scale to confidences
 Recalibration = Literal["isotonic", "platt", "beta", "temperature"]  # of confidences, docs/methods/metrics.md
+
+# Tables of a report, by the kind of runs: what layouts name themselves by, and `report --tables` may say
+ScoredTable = Literal[
+    "summary", "models", "averages", "runs", "wording", "intervals", "recalibrated", "slices", "paper"
+]
+AskedTable = Literal[
+    "answers",
+    "confidence",
+    "uncertainty",
+    "recalibrated",
+    "slices",
+    "wording",
+    "budget",
+    "stated",
+    "faithfulness",
+    "means",
+    "lengths",
+    "form",
+    "spread",
+    "shift",
+    "matrix",
+    "across",
+    "paper",
+    "designs",
+    "labels",
+    "hides",
+    "sampled",
+    "consistency",
+    "correlation",
+    "fidelity",
+    "conditions",
+    "reliability",
+    "differences",
+    "reversed",
+    "models",
+]
+OwnTable = Literal["overview", "missing"]  # that stand alone, and have no name for `--tables`
 
 # Runs in a list
 RunState = Literal["complete", "running", "partial", "failed"]

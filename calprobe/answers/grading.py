@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from calprobe.answers.abstaining import abstains
 from calprobe.answers.comparing import comparable
@@ -97,7 +97,8 @@ def grade(
     name = grader or {"choice": "label", "number": "number", "open": rules.grader}[question.kind]
     if name not in GRADERS:
         raise UsageError(f"no grader {name!r}; choose {', '.join(GRADERS)}{did_you_mean(name, GRADERS)}")
-    kind, judge = GRADERS[name]
+    chosen = GRADERS[name]
+    kind = chosen.kind
     if kind != question.kind:
         raise UsageError(f"question {question.id}: grader {name} is for questions of kind {kind}, not {question.kind}")
     if reading.value is None:
@@ -109,8 +110,8 @@ def grade(
         if abstains(str(reading.value)):
             return Grade(correct=False, rule=ABSTENTION, abstained=True)
     if name == "includes" and whole is not None:
-        return judge(replace(reading, value=whole), question, rules)
-    return with_contained(judge(reading, question, rules), reading, question)
+        return chosen.rule(replace(reading, value=whole), question, rules)
+    return with_contained(chosen.rule(reading, question, rules), reading, question)
 
 
 def with_contained(own: Grade, reading: Reading, question: Question) -> Grade:
@@ -226,14 +227,24 @@ TOLERANCES: Mapping[str, Callable[[float, float, bool], bool]] = {
     "equal": _equal,
     "scibench": _scibench,
 }
-# Name -> the kind of question, and the rule.
-GRADERS: Mapping[str, tuple[QuestionKind, Callable[[Reading, Question, GradeRules], Grade]]] = {
-    "label": ("choice", _label),
-    "exact": ("open", _exact),
-    "contains": ("open", _contains),
-    "includes": ("open", _includes),
-    "rouge": ("open", _rouge),
-    "number": ("number", _number),
+
+
+class Grader(NamedTuple):
+    """A rule by which answers are graded. What `grade --grader` says of it is in `calprobe.words.GRADE_BY`."""
+
+    kind: QuestionKind
+    rule: Callable[[Reading, Question, GradeRules], Grade]
+    by_likeness: bool = False  # a wrong answer may be like an accepted text, and a right one unlike all
+
+
+GRADERS: Mapping[str, Grader] = {
+    "label": Grader("choice", _label),
+    "exact": Grader("open", _exact),
+    "contains": Grader("open", _contains, by_likeness=True),
+    "includes": Grader("open", _includes, by_likeness=True),
+    "rouge": Grader("open", _rouge, by_likeness=True),
+    "number": Grader("number", _number),
 }
-OPEN_GRADERS = tuple(name for name, (kind, _) in GRADERS.items() if kind == "open")
+OPEN_GRADERS = tuple(name for name, grader in GRADERS.items() if grader.kind == "open")
+MAY_ERR = (JUDGE, *(name for name, grader in GRADERS.items() if grader.by_likeness))  # rules whose errors are unknown
 DEFAULT_RULES = GradeRules()

@@ -15,6 +15,7 @@ from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
+from calprobe.words import GRADE_BY
 
 if TYPE_CHECKING:
     from calprobe.answers.token_claims import Context
@@ -34,10 +35,9 @@ _OF_SERVER = ("concurrency", "max_requests")
 @heading(Group.GRADING)
 @option(
     "--grader",
-    metavar="exact|contains|includes|rouge|judge|number",
-    help="exact: is an accepted text; contains: the answer has one in it; includes: the whole reply has; rouge: "
-    "ROUGE-L with one; judge: a model says so; number: of numbers.  [default: judge with --judge, else exact and "
-    "number]",
+    metavar="|".join(GRADE_BY),
+    help=f"{'; '.join(f'{name}: {rule}' for name, rule in GRADE_BY.items())}.  [default: judge with --judge, else "
+    "exact and number]",
 )
 @option(
     "--target",

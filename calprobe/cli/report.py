@@ -38,34 +38,15 @@ from calprobe.cli.reply_options import (
 )
 from calprobe.cli.typed_runs import TypedRuns, expanded, open_typed
 from calprobe.errors import UsageError
-from calprobe.messages import no_such
-from calprobe.words import AskedBeside, Calibrate
+from calprobe.messages import did_you_mean
+from calprobe.words import AskedBeside, AskedTable, Calibrate, ScoredTable
 
 if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions, ReportOptions
     from calprobe.presentation.presentation import Presentation, ReportChoice
     from calprobe.show.plots import Look
 
-TABLES = {  # that a report can have, by the kind of runs
-    "scored": (*("summary", "models", "averages", "runs", "wording", "intervals", "recalibrated", "slices", "paper"),),
-    "asked": (
-        *(
-            "answers",
-            "confidence",
-            "uncertainty",
-            "recalibrated",
-            "slices",
-            "wording",
-            "budget",
-            "stated",
-            "faithfulness",
-            "means",
-            "lengths",
-        ),
-        *("form", "spread", "shift", "matrix", "across", "paper", "designs", "labels", "hides", "sampled"),
-        *("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed", "models"),
-    ),
-}
+TABLES = {"scored": get_args(ScoredTable), "asked": get_args(AskedTable)}  # that a report can have
 ALL = "all"
 CHOOSE = "leave it out, or choose runs of one kind: calprobe report $(calprobe runs DIR --kind scored --paths)"
 
@@ -277,7 +258,8 @@ def _choice(arguments: Typed, runs: TypedRuns) -> ReportChoice:
         raise UsageError("--tables does not apply to JSON, which is one object; choose with --estimator and --metric")
     for name in arguments.tables or ():
         if name not in (*TABLES[runs.kind], ALL):
-            raise UsageError(f"--tables: {no_such(name, (*TABLES[runs.kind], ALL))}")
+            near = did_you_mean(name, TABLES[runs.kind]) or "; --help lists them"
+            raise UsageError(f"--tables: {REPORTED_RUNS.names[runs.kind]} have no table {name!r}{near}")
     if ALL in (arguments.tables or ()) and arguments.tables != (ALL,):
         raise UsageError("--tables all has every table; leave out the other names")
     if arguments.plots is None:

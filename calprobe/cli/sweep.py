@@ -18,6 +18,7 @@ from calprobe.cli.run_options import quiet_option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import CalprobeError
 from calprobe.messages import counted
+from calprobe.trackers.registry import NAMES as TRACKERS
 
 if TYPE_CHECKING:
     from calprobe.sweep import SweepPlan, SweepResult
@@ -55,7 +56,7 @@ _slurm_option = partial(option, kinds=("slurm",))
     "--log",
     "log_to",
     metavar="TRACKER,..",
-    help="Log each complete run with its configuration and figures: wandb, trackio, mlflow, tensorboard.",
+    help=f"Log each complete run with its configuration and figures: {', '.join(TRACKERS)}.",
 )
 @option("--project", metavar="NAME", help="With --log: project or experiment of the runs.  [default: the file's name]")
 @heading(Group.RAY)

@@ -43,6 +43,7 @@ class Estimator:
     headline: Headline | None = None  # how early it is shown; None: where all are
     templates: tuple[int, ...] = ()  # numbers of the templates it reads
     marker: str | None = None  # what its template says of its own sureness: possibly, certainly, a percentage
+    fitted: bool = False  # whether it is fitted to the right answers of the same run, on other folds
     votes: int | None = None  # paraphrases that must agree; None: an estimator without votes
 
     def __call__(self, evidence: Any) -> Any:

@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from calprobe.answers.grading import JUDGE, OPEN_GRADERS, ROUGE_THRESHOLD, GradeRules, Target
+from calprobe.answers.grading import OPEN_GRADERS, ROUGE_THRESHOLD, GradeRules, Target
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.prompts import PromptSet
+from calprobe.words import GRADE_BY
 
 NUMBER = "number"
-GRADE_BY = (*OPEN_GRADERS, NUMBER, JUDGE)  # what `--grader` may say
 
 
 @dataclass(frozen=True, slots=True)
 class GradeOptions:
     """How answers are graded. Raises UsageError for an unknown word and a threshold outside of (0, 1]."""
 
-    # exact, contains, includes, rouge or judge of open questions, number of numbers; None: judge where there is one,
-    # else exact of open questions and number of numbers
+    # A name in GRADE_BY; None: judge where there is one, else exact of open questions and number of numbers.
     grader: str | None = None
     target: Target = (
         "all"  # the accepted texts that an answer is compared with: all, or the best one, which is the first

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Self, get_args
+from typing import Any, Self, get_args
 
-from calprobe.errors import DataMissingError, ProbeFormatError, UsageError
-from calprobe.messages import shown
+from calprobe.errors import UsageError
+from calprobe.measures.written_file import WrittenFile
 from calprobe.metrics.calibration_map import CalibrationMap
 from calprobe.words import Recalibration
 
-WHAT = "calprobe calibration maps"
+FILE = WrittenFile(
+    "calprobe calibration maps",
+    "calibration maps",
+    "--save-maps",
+    "calprobe report RUN --recalibrate .. --save-maps",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +52,10 @@ class CalibrationFile:
     fitted_on: FittedOn
     maps: Mapping[str, CalibrationMap]
 
-    def to_json(self) -> dict[str, Any]:
-        """The object in the file, which `read_calibration` reads."""
-        return {
-            "what": WHAT,
-            "method": self.method,
-            "fitted_on": asdict(self.fitted_on),
-            "maps": {name: calibration_map.to_json() for name, calibration_map in self.maps.items()},
-        }
-
     def text(self) -> str:
-        """The text of the file."""
-        return json.dumps(self.to_json(), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+        """The text of the file, which `read_calibration` reads."""
+        maps = {name: calibration_map.to_json() for name, calibration_map in self.maps.items()}
+        return FILE.text({"method": self.method, "fitted_on": asdict(self.fitted_on), "maps": maps})
 
 
 def read_calibration(named: str) -> CalibrationFile:
@@ -69,26 +65,14 @@ def read_calibration(named: str) -> CalibrationFile:
         DataMissingError: there is no such file.
         ProbeFormatError: it has something else in it.
     """
-    path = Path(named)
-    if not path.is_file():
-        raise DataMissingError(
-            f"{named}: no such file; write one with `calprobe report RUN --recalibrate .. --save-maps`"
-        )
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        _fail(named, str(error))
-    if not isinstance(data, dict) or data.get("what") != WHAT or data.get("method") not in get_args(Recalibration):
-        _fail(named, f'has no "what": "{WHAT}", or no method that is known')
-    try:
-        maps = {str(name): CalibrationMap.from_json(record) for name, record in data["maps"].items()}
-        return CalibrationFile(path.name, data["method"], FittedOn(**data["fitted_on"]), maps)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        _fail(named, f"{type(error).__name__}: {error}")
 
+    def of_fields(fields: dict[str, Any]) -> CalibrationFile:
+        if fields["method"] not in get_args(Recalibration):
+            raise ValueError(f"no method {fields['method']!r}")
+        maps = {str(name): CalibrationMap.from_json(record) for name, record in fields["maps"].items()}
+        return CalibrationFile(Path(named).name, fields["method"], FittedOn(**fields["fitted_on"]), maps)
 
-def _fail(named: str, why: str) -> NoReturn:
-    raise ProbeFormatError(f"{shown(named)}: not a file of calibration maps ({why}); write one with --save-maps")
+    return FILE.read(named, of_fields)
 
 
 def check_same_scores(given: FittedOn, own: FittedOn, file: str) -> None:

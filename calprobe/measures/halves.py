@@ -13,14 +13,11 @@ from calprobe.errors import UsageError
 from calprobe.measures.chosen import known_estimators
 from calprobe.metrics import Within
 
-# Confidences that a map fitted to the run's own answers has made: no promise would hold for them.
-FITTED = ("temperature", "temperature_top")
-
 
 def check_promised(cell: Cell, estimator: str) -> None:
     """Raise UsageError for an estimator that a cell lacks, or that was fitted to the answers themselves."""
     known_estimators(cell.run, [estimator], cell.estimators)
-    if estimator in FITTED:
+    if cell.estimators[estimator].fitted:
         raise UsageError(f"{estimator} is fitted to the answers themselves, so no promise holds for it; name another")
 
 

@@ -39,7 +39,7 @@ class SweepOptions:
 
     Args:
         report: whether it ends with pages and tables over all runs.
-        log_to: trackers that get each complete run: wandb, trackio, mlflow, tensorboard.
+        log_to: trackers that get each complete run, names in `calprobe.trackers.NAMES`.
         project: project or experiment of the runs there; None: the name of the sweep's file.
         quiet: whether no progress is shown.
     """

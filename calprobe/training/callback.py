@@ -56,8 +56,8 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         tokenizer: None for the trainer's `processing_class`.
         stop_on_error: whether training stops if a scoring fails. By default the failure is logged and training goes on;
             it always stops where the best model is chosen by one of the figures.
-        log: trackers that get the figures of a training: wandb, trackio, mlflow, tensorboard. They join the run that
-            the trainer has open there; without one they open a run. What `attach` tells already is not told twice.
+        log: trackers that get the figures of a training, names in `calprobe.trackers.NAMES`. They join the run that the
+            trainer has open there; without one they open a run. What `attach` tells already is not told twice.
         project: of a run that `log` opens; None: calprobe.
     Raises:
         CalprobeError: what cannot be scored, on construction and when training begins. UsageError among them: options

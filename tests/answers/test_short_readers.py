@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.answers import GRADERS, Reading, grade, read, readers_of
+from calprobe.answers.grading import JUDGE, MAY_ERR
 from calprobe.answers.short import normalised, read_short
 from calprobe.answers.yes_no import read_yes_no
 from calprobe.errors import UsageError
 from calprobe.runs.replies import Reply
+from calprobe.words import GRADE_BY
 
 SHORT = [
     ("Paris", "Paris", "first_line"),
@@ -108,6 +110,8 @@ def test_graders_are_for_kinds() -> None:
     ):
         graded("x", "y", grader="exacts")
     assert set(GRADERS) == {"label", "exact", "contains", "includes", "rouge", "number"}
+    assert set(GRADE_BY) == {*GRADERS, JUDGE} - {"label"}  # what `grade --grader` says of them
+    assert set(MAY_ERR) == {JUDGE, "contains", "includes", "rouge"}
 
 
 def test_a_label_is_right_if_it_is_the_options() -> None:

@@ -201,7 +201,7 @@ def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
         (("--compat", "kissling2026"), "--compat kissling2026 is of scores"),
         (("--against", "paper"), "--against paper is of scores"),
         (("--reader", "frist_char"), "no 'frist_char'; did you mean first_char"),
-        (("--tables", "runs"), "--tables: no 'runs'"),
+        (("--tables", "runs"), "--tables: runs of replies have no table 'runs'; --help lists them"),
         (("--tables", "matrix"), "--tables matrix: the report has no such table; it has answers, "),
         (("--estimator", "base"), "the report has no estimator base"),
         (("--width", "3"), "--width applies to figures; give --plots DIR"),

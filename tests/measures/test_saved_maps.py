@@ -92,8 +92,8 @@ def test_files_that_do_not_fit(runs: tuple[str, str], file: Path, tmp_path: Path
         read_calibration(str(tmp_path / "none.json"))
     content = json.loads(file.read_text("utf-8"))
     for changed, said in (
-        ({}, 'has no "what"'),
-        (content | {"method": "spline"}, "no method that is known"),
+        ({}, 'no "what"'),
+        (content | {"method": "spline"}, "no method 'spline'"),
         (content | {"maps": {"base": {"form": "platt"}}}, "ValueError"),
         (content | {"fitted_on": {}}, "TypeError"),
     ):

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.error_shown import chance_value, with_chance
 from calprobe.show.prose import error_notes
 from calprobe.show.tables.types import Better, Cell, Column, Row, Table
+from calprobe.words import AskedTable, OwnTable, ScoredTable
 
+TableKind = ScoredTable | AskedTable | OwnTable | Literal[""]
 Record = TypeVar("Record")
 Name = TypeVar("Name")
 UNRANKED: Mapping[str, Any] = MappingProxyType({"best_within": None})  # for `more`: no cell is marked as the best
@@ -52,7 +54,7 @@ class Layout(Generic[Record]):
     head: Callable[[Record], Row] | None
     columns: Sequence[Cells[Record]]
     notes: tuple[str, ...] = ()
-    kind: str = ""  # what `report --tables` names it by
+    kind: TableKind = ""  # what `report --tables` names it by
     more: Mapping[str, Any] = field(default_factory=dict)  # further fields of the table
 
     @classmethod
@@ -63,7 +65,7 @@ class Layout(Generic[Record]):
         stub: str,
         *columns: Cells[Record],
         notes: tuple[str, ...] = (),
-        kind: str = "",
+        kind: TableKind = "",
         more: Mapping[str, Any] = MappingProxyType({}),
     ) -> Layout[Record]:
         """A layout for `of_rows`: the heads of rows are given with their records."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from calprobe.answers.grading import MAY_ERR
 from calprobe.cells.asked import Asked
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.messages import counted
@@ -25,7 +26,6 @@ SCIENCE2026 = (
     "most probable tokens; ccp of five alternatives of each token alone; ECE by the middles of 15 bins and 11 centred "
     "ones. Not as there: prompts are those of the run, and all tokens that are a label are summed"
 )
-_FALLIBLE = ("judge", "rouge", "contains")  # rules that decide by resemblance
 
 
 def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOptions) -> Disclosure:
@@ -145,7 +145,7 @@ def grading_errors(grades: Iterable[StoredGrade], resampling: Resampling) -> Jud
 
 def errors_said(found: JudgedAccuracy | None, grades: Iterable[StoredGrade]) -> str:
     """A sentence for the disclosure; empty where nothing fallible decides any answer."""
-    fallible = sum(row.imported is None and row.rule in _FALLIBLE for row in grades)
+    fallible = sum(row.imported is None and row.rule in MAY_ERR for row in grades)
     if found is not None and not math.isnan(found.accuracy.value):
         return (
             f"on {found.right:,} right and {found.wrong:,} wrong answers by hand sensitivity "

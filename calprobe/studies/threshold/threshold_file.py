@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import check_vector
-from calprobe.errors import DataMissingError, ProbeFormatError
-from calprobe.messages import shown
+from calprobe.measures.written_file import WrittenFile
 
-WHAT = "calprobe threshold"
+FILE = WrittenFile("calprobe threshold", "a threshold", "--out", "calprobe threshold RUN --risk .. --out FILE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +32,10 @@ class Threshold:
     fixed_on: str  # run or file
     tested: int  # answers that it was tested on
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.threshold, float | int):
+            raise TypeError(f"threshold {self.threshold!r} is no number")
+
     def answers(self, scores: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Where to answer, [scores]; abstain elsewhere, and where a score is NaN. Raises ValueError for no numbers."""
         values = check_vector("scores", scores)
@@ -42,7 +44,7 @@ class Threshold:
 
     def text(self) -> str:
         """The text of its file."""
-        return json.dumps({"what": WHAT, **asdict(self)}, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+        return FILE.text(asdict(self))
 
     @classmethod
     def load(cls, named: str | Path) -> Self:
@@ -52,21 +54,4 @@ class Threshold:
             DataMissingError: there is no such file.
             ProbeFormatError: it has something else in it.
         """
-        path = Path(named)
-        if not path.is_file():
-            raise DataMissingError(
-                f"{path}: no such file; write one with `calprobe threshold RUN --risk .. --out FILE`"
-            )
-        try:
-            data: dict[str, Any] = json.loads(path.read_text("utf-8"))
-            if data.pop("what", None) != WHAT:
-                _fail(path, f'no "what": "{WHAT}"')
-            threshold = cls(**data)
-            float(threshold.threshold)
-        except (AttributeError, OSError, TypeError, ValueError) as error:
-            _fail(path, f"{type(error).__name__}: {error}")
-        return threshold
-
-
-def _fail(path: Path, why: str) -> NoReturn:
-    raise ProbeFormatError(f"{shown(str(path))}: not a file of a threshold ({why}); write one with --out")
+        return FILE.read(named, lambda fields: cls(**fields))
