@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from calprobe.asking.plan import Plan
+from calprobe.asking.stage_cost import Guessing, TokenCounter, Tokenizing
 from calprobe.backends.local.chat import PromptWriter
 from calprobe.backends.local.sharing import plan_sharing
 from calprobe.backends.protocol import Dialogue
 from calprobe.models import LoadedModel
 from calprobe.runs.reply_records import AskedPiece
-from calprobe.scoring.cost import LETTERS_OF_A_TOKEN
 
 _SAMPLED = 100  # questions of a piece whose prompts are written out, of one that has more
 
@@ -41,12 +41,7 @@ def counted_tokens(model: LoadedModel, plan: Plan) -> AskedTokens:
             len(head.ids) - (len(heads.heads[head.parent].ids) if head.parent >= 0 else 0) for head in heads.heads
         )
         unshared = sum(len(ids) - heads.shared(place) for place, ids in enumerate(openings))
-        behind = sum(
-            len(writer.follow_up(dialogue, follow_up).ids) * len(dialogue.samples)
-            for dialogue in dialogues
-            for follow_up in dialogue.follow_ups
-        )
-        return shared, unshared + behind
+        return shared, unshared + _follow_ups(dialogues, Tokenizing(writer))
 
     return _of_plan(plan, of_dialogues)
 
@@ -55,15 +50,20 @@ def guessed_tokens(plan: Plan) -> AskedTokens:
     """The same by the letters of the texts, without what a chat template adds: within a factor of two for English."""
 
     def of_dialogues(dialogues: Sequence[Dialogue]) -> tuple[int, int]:
-        letters = sum(
-            sum(len(message.text) for message in dialogue.messages)
-            + sum(len(follow_up.text) for follow_up in dialogue.follow_ups) * len(dialogue.samples)
-            for dialogue in dialogues
-        )
-        return 0, round(letters / LETTERS_OF_A_TOKEN)
+        guess = Guessing()
+        return 0, sum(map(guess.opening, dialogues)) + _follow_ups(dialogues, guess)
 
     tokens = _of_plan(plan, of_dialogues)
     return AskedTokens(tokens.prompts, tokens.generated, False)
+
+
+def _follow_ups(dialogues: Sequence[Dialogue], tokens: TokenCounter) -> int:
+    """Tokens of all texts that are asked behind replies, once for each sample."""
+    return sum(
+        tokens.follow_up(dialogue, follow_up) * len(dialogue.samples)
+        for dialogue in dialogues
+        for follow_up in dialogue.follow_ups
+    )
 
 
 def _of_plan(plan: Plan, of_dialogues: Callable[[Sequence[Dialogue]], tuple[int, int]]) -> AskedTokens:

@@ -94,7 +94,7 @@ def test_files_that_do_not_fit(runs: tuple[str, str], file: Path, tmp_path: Path
     for changed, said in (
         ({}, 'no "what"'),
         (content | {"method": "spline"}, "no method 'spline'"),
-        (content | {"maps": {"base": {"form": "platt"}}}, "ValueError"),
+        (content | {"maps": {"base": {"form": "platt"}}}, "not a map of the form"),
         (content | {"fitted_on": {}}, "TypeError"),
     ):
         path = tmp_path / "bad.json"
