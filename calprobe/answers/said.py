@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from calprobe.answers.comparing import comparable
-from calprobe.answers.grading import margin
+from calprobe.answers.graders import margin
 from calprobe.answers.short import read_short
 from calprobe.answers.types import GIVEN, MOST_CHARACTERS, Reading
 from calprobe.answers.units import in_unit, short_unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from calprobe.answers.grading import grade
+from calprobe.answers.graders import grade
 from calprobe.answers.number_reader import read_number
 from calprobe.answers.short import read_short
 from calprobe.answers.types import Reading

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calprobe.answers.grading import GradeRules
+from calprobe.answers.graders import GradeRules
 from calprobe.cells.asked_extent import AskedExtent
 from calprobe.cells.cell import Cell, Confidences, Units
 from calprobe.cells.cell_readers import readers_of_cell, stated_reader

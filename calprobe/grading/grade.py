@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calprobe.answers import Grade
-from calprobe.answers.grading import DEFAULT_RULES, JUDGE, OPEN_GRADERS, TARGETS, UNDECIDED
+from calprobe.answers.graders import DEFAULT_RULES, JUDGE, OPEN_GRADERS, TARGETS, UNDECIDED
 from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Backend
 from calprobe.backends.registry import using_backend

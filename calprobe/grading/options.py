@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from calprobe.answers.grading import OPEN_GRADERS, ROUGE_THRESHOLD, GradeRules, Target
+from calprobe.answers.graders import OPEN_GRADERS, ROUGE_THRESHOLD, GradeRules, Target
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.prompts import PromptSet

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.answers import GRADERS, Reading, grade, read, readers_of
-from calprobe.answers.grading import JUDGE, MAY_ERR
+from calprobe.answers.graders import JUDGE, MAY_ERR
 from calprobe.answers.short import normalised, read_short
 from calprobe.answers.yes_no import read_yes_no
 from calprobe.errors import UsageError

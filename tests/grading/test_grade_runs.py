@@ -14,7 +14,7 @@ from fake_backend import ABLE
 from judges import ScriptedJudge
 
 import calprobe
-from calprobe.answers.grading import UNDECIDED
+from calprobe.answers.graders import UNDECIDED
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.grading import GradeOptions, grade

@@ -11,7 +11,7 @@ import pytest
 from asked_samples import PROMPTS, question_set
 
 from calprobe import cells
-from calprobe.answers.grading import TOLERANCES, GradeRules, grade
+from calprobe.answers.graders import TOLERANCES, GradeRules, grade
 from calprobe.answers.types import Reading
 from calprobe.arrays import Floats
 from calprobe.cells.asked import Asked

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calprobe.answers import READERS, Grade, Reading, abstains, grade, read, read_short
 from calprobe.answers.constrained import read_constrained
-from calprobe.answers.grading import ABSTENTION, IMPORTED, GradeRules, with_contained
+from calprobe.answers.graders import ABSTENTION, IMPORTED, GradeRules, with_contained
 from calprobe.answers.readers import CONCLUDES, CONCLUSIONS
 from calprobe.answers.said import said
 from calprobe.answers.types import GIVEN as GIVEN

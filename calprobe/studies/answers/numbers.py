@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.answers.grading import TOLERANCES, GradeRules, grade
+from calprobe.answers.graders import TOLERANCES, GradeRules, grade
 from calprobe.arrays import Floats
 from calprobe.cells.asked import Asked, AskedCell
 from calprobe.confidence.asked.readings import CONCLUDED

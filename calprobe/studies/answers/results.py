@@ -29,7 +29,7 @@ class ResponseLevel:
     yes_where_false: Estimate | None  # on wrong ones
     degenerate: str  # why the verdicts say nothing; empty: they do
     extraction: Estimate  # share of rows with an answer
-    tolerances: Metrics  # accuracy of numbers under each tolerance, see `calprobe.answers.grading.TOLERANCES`
+    tolerances: Metrics  # accuracy of numbers under each tolerance, see `calprobe.answers.graders.TOLERANCES`
     treatments: Mapping[str, Mapping[str, Metrics]]  # by estimator, then by treatment
 
 

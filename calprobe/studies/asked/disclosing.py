@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from calprobe.answers.grading import MAY_ERR
+from calprobe.answers.graders import MAY_ERR
 from calprobe.cells.asked import Asked
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.messages import counted

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
-from calprobe.answers.abstaining import abstains
 from calprobe.answers.comparing import comparable
 from calprobe.answers.denials import is_denied
+from calprobe.answers.refusals import abstains
 from calprobe.answers.rouge import rouge_l
 from calprobe.answers.types import Reading
 from calprobe.answers.units import in_unit
