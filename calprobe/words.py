@@ -83,7 +83,7 @@ AskedTable = Literal[
     "reversed",
     "models",
 ]
-OwnTable = Literal["overview", "missing"]  # that stand alone, and have no name for `--tables`
+OwnTable = Literal["overview", "missing", "sets", "sizes", "withheld", "groups", "stakes", "told"]  # of other commands
 
 # Runs in a list
 RunState = Literal["complete", "running", "partial", "failed"]
