@@ -15,9 +15,9 @@ from calprobe.metrics import RejectionCurve
 from calprobe.show.plots import frame
 from calprobe.show.plots.groups import Group, Series, distinct, group_lines, run_styles
 from calprobe.show.plots.label_places import Label, Placing, place_labels
-from calprobe.show.plots.look import DEFAULT_LOOK, Look
+from calprobe.show.plots.look import DEFAULT_LOOK, PAGE_INCHES, Look
 from calprobe.show.plots.names import run_names
-from calprobe.show.plots.style import FAINT, INK, PAGE_INCHES, SeriesStyle
+from calprobe.show.plots.style import FAINT, INK, SeriesStyle
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

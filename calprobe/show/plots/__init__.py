@@ -5,9 +5,9 @@ matplotlib is imported when something is drawn, without pyplot: no window, no fi
 
 from __future__ import annotations
 
-from calprobe.show.plots.look import DEFAULT_LOOK, Look
+from calprobe.show.plots.look import COLUMN_INCHES, DEFAULT_LOOK, PAGE_INCHES, Look
 from calprobe.show.plots.saving import FIGURE_SUFFIXES, check_figure_path, save
-from calprobe.show.plots.style import COLUMN_INCHES, PAGE_INCHES, drawing
+from calprobe.show.plots.style import drawing
 
 __all__ = [
     "COLUMN_INCHES",

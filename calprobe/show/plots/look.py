@@ -1,4 +1,4 @@
-"""How a figure is wanted: its width, its title, what runs are called, a style file."""
+"""How a figure is wanted: its width as a column or page of a paper, its title, what runs are called, a style file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from calprobe.show.plots.style import PAGE_INCHES
-
+COLUMN_INCHES = 3.3  # of a paper in two columns
+PAGE_INCHES = 6.8  # both columns
 NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
 

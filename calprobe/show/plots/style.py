@@ -1,4 +1,4 @@
-"""How figures look: colours, markers and dashes that stay apart in grey, sizes of a paper's column and page."""
+"""How figures look: colours, markers and dashes that stay apart in grey, fonts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from typing import Any
 
 from calprobe.errors import UsageError
 from calprobe.show.palette import COLOURS, MAX_SERIES, series_places
-
-COLUMN_INCHES = 3.3  # of a paper in two columns
-PAGE_INCHES = 6.8  # both columns
 
 INK = "#222222"
 FONT_POINTS = 8  # of most texts; a style file may have another size
