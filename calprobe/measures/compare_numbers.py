@@ -15,7 +15,7 @@ from calprobe.confidence.types import Mask, default_row, paraphrase_rows
 from calprobe.measures.compare_match import Part, Shared, tied_instances
 from calprobe.measures.compare_results import Agreement, Contrast, PairComparison, Scope
 from calprobe.measures.contrasts import Drawn, Sides, agreement_of, contrasts_of
-from calprobe.measures.groups import relation_groups
+from calprobe.measures.covariates import relation_groups
 from calprobe.measures.options import CompareOptions
 from calprobe.metrics import MANY_CLUSTERS, Metric, bootstrap_mean, paired_draws
 from calprobe.metrics.scoring_rules import MEAN_CONFIDENCE

@@ -15,9 +15,16 @@ from calprobe.confidence import BASE, Headline, headline
 from calprobe.errors import UsageError
 from calprobe.interop.answer_texts import texts_if_known
 from calprobe.measures.chosen import known_estimators
-from calprobe.measures.covariates import OF_REPLIES, Covariate, Group, as_numbers, groups_of
+from calprobe.measures.covariates import (
+    OF_REPLIES,
+    Covariate,
+    Group,
+    as_numbers,
+    groups_of,
+    natural_order,
+    relation_groups,
+)
 from calprobe.measures.estimates import estimates_of, mean_estimate
-from calprobe.measures.groups import natural_order, relation_groups
 from calprobe.measures.json_values import record_json
 from calprobe.measures.options import ReportOptions
 from calprobe.measures.trends import Trend, covariate_json, trends

@@ -10,7 +10,7 @@ from calprobe.messages import counted
 from calprobe.metrics import Metric
 from calprobe.presentation.asked_figure_views import way_figures
 from calprobe.presentation.forest import forest
-from calprobe.presentation.report_pages import asked_head, manifests, page_title, run_head
+from calprobe.presentation.page_heads import asked_head, manifests, page_title, run_head
 from calprobe.show.compare_prose import comparison_notes, unpaired_notes
 from calprobe.show.html import definitions
 from calprobe.show.html.page import render

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from calprobe.cells.asked_extent import state_of
-from calprobe.cells.run_facts import RunFacts
 from calprobe.confidence import Headline, headline
 from calprobe.measures.number_text import interval, number, signed, signed_interval
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.error_shown import chance_shown, with_chance
 from calprobe.presentation.asked_figure_views import asked_figures, asked_figures_across
 from calprobe.presentation.figure_views import figures_across, run_figures
-from calprobe.runs.run import whole_record
+from calprobe.presentation.page_heads import asked_head, manifests, page_title, run_head
 from calprobe.show import prose
 from calprobe.show.html import definitions
 from calprobe.show.html.page import UNDEFINED, render
@@ -40,7 +37,6 @@ from calprobe.show.tables.slices import slices_table, trend_table
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import asked_tables
 from calprobe.studies.asked.asked_tables import heading as asked_heading
-from calprobe.studies.asked.compared import ComparedRun
 from calprobe.studies.asked.figures import Pictures
 from calprobe.studies.asked.overall import Overall, kinds_of, overall_of
 from calprobe.studies.asked.results import AskedRunReport
@@ -187,46 +183,6 @@ def _briefly(head: RunHead) -> RunHead:
 def _mark(runs: Sequence[object]) -> str:
     """The class of the section of runs."""
     return "many" if len(runs) > MANY_RUNS else ""
-
-
-def page_title(runs: Sequence[RunFacts]) -> str:
-    """The model and the probe of one run; how many there are of several."""
-    probes = list(dict.fromkeys(run.manifest.probe.name for run in runs))
-    return (
-        f"{few([run.model for run in runs], 'model')} on {probes[0] if len(probes) == 1 else f'{len(probes)} probes'}"
-    )
-
-
-def manifests(runs: Sequence[RunFacts]) -> tuple[tuple[str, str], ...]:
-    """Each run's manifest and costs as JSON, by its label. Relations and templates of an earlier run stand there."""
-    records, first = [], dict[str, str]()
-    for run in runs:
-        record = whole_record(run.manifest, run.progress, run.cut_contexts)
-        for key in ("relations", "templates"):
-            label = first.setdefault(f"{key} {json.dumps(record[key])}", run.label)
-            if label != run.label:
-                record[key] = f"those of {label}"
-        records.append((run.label, json.dumps(record, indent=2, ensure_ascii=False)))
-    return tuple(records)
-
-
-def run_head(run: RunFacts, place: int) -> RunHead:
-    """The heading of a run of scores, as on a terminal."""
-    lines = (*prose.heading(run)[1:], *prose.cost(run))
-    return RunHead(place, run.label, prose.state(run), prose.how_scored(run), lines)
-
-
-def asked_head(
-    run: AskedRunReport | ComparedRun,
-    place: int,
-    line: str,
-    numbers: Iterable[BigNumber] = (),
-    sentences: tuple[str, ...] = (),
-) -> RunHead:
-    """The heading of a run of replies, whose line on a terminal says its label, state and more."""
-    state = state_of(run.extent)
-    how = line.removeprefix(f"{run.label}: ").replace(f", {state}", "")
-    return RunHead(place, run.label, state, how, numbers=tuple(numbers), verdict=sentences)
 
 
 def _scored_head(run: RunReport, place: int) -> RunHead:

@@ -15,7 +15,7 @@ from run_samples import write_run
 from calprobe.analysis import ReportOptions, RunReport, RunSlices, Slice, SliceOptions, report
 from calprobe.confidence import confidences
 from calprobe.errors import UsageError
-from calprobe.measures.groups import natural_order
+from calprobe.measures.covariates import natural_order
 from calprobe.measures.slices import METRICS
 from calprobe.metrics import Resampling, bins_for
 from calprobe.runs import Manifest, open_run
