@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Self, get_args
 
 from calprobe.errors import UsageError
-from calprobe.measures.written_file import WrittenFile
 from calprobe.metrics.calibration_map import CalibrationMap
+from calprobe.runs.written_file import WrittenFile
 from calprobe.words import Recalibration
 
 FILE = WrittenFile(

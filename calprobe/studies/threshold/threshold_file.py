@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import check_vector
-from calprobe.measures.written_file import WrittenFile
+from calprobe.runs.written_file import WrittenFile
 
 FILE = WrittenFile("calprobe threshold", "a threshold", "--out", "calprobe threshold RUN --risk .. --out FILE")
 
