@@ -48,6 +48,7 @@ class AskOptions:
     stated_tokens: int | None = None  # of a stated confidence; None: as the prompts have it
     think_tokens: int | None = None  # a thought that is longer is ended, and the answer begins; None: it is not
     shots: int | None = None  # examples in variants that have some; None: the variant's
+    system: str | None = None  # a system turn for every variant; None: the variant's
     raw_prompt: bool | None = None  # plain text without a chat template; None: as the variant says
     permute: Permuted | None = None  # cyclic: each variant with the options in every cyclic order; None: none
     # hand: each question in all of its wordings, too; a file: in those of the file. None: none
@@ -249,7 +250,7 @@ STUDIES: Mapping[str, Study] = {
 # Options that change what a study asks; others change where and how the run is made.
 _OF_STUDY = {
     *("prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens", "shots"),
-    *("stated_tokens", "think_tokens"),
+    *("stated_tokens", "think_tokens", "system"),
     *("replaced", "counterfactual", "answer_type", "raw_prompt", "permute", "paraphrases", "wordings"),
 }
 

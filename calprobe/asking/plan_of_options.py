@@ -64,7 +64,13 @@ def _prompts(options: AskOptions) -> PromptSet:
     prompts = source if isinstance(source, PromptSet) else load_prompts(source)
     asks = "p_true" in (options.collect or ())
     overrides = Overrides(
-        options.variants, options.max_new_tokens, options.stated_tokens, options.shots, options.raw_prompt, asks
+        variants=options.variants,
+        max_new_tokens=options.max_new_tokens,
+        stated_tokens=options.stated_tokens,
+        shots=options.shots,
+        raw=options.raw_prompt,
+        system=options.system,
+        p_true=asks,
     )
     chosen = overridden(prompts, overrides)
     if options.shots and not any(wording.shots for v in chosen.variants for wording in (v, *v.wordings.values())):

@@ -17,6 +17,7 @@ import click
 from calprobe.cli.kinds import KindCommand, option
 from calprobe.errors import UsageError
 from calprobe.folders import write_fault
+from calprobe.messages import reason
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -178,6 +179,17 @@ def refuse_repeated(command: click.Command, context: click.Context, arguments: l
 def typed(context: click.Context, parameter: str) -> bool:
     """Whether the parameter was given on the command line."""
     return context.get_parameter_source(parameter) == click.core.ParameterSource.COMMANDLINE
+
+
+def text_or_file(_context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The text as it was typed, or that of the file behind an @."""
+    if value is None or not value.startswith("@"):
+        return value
+    try:
+        return Path(value[1:]).read_text("utf-8").removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        why = reason(error) if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{parameter.opts[0]} {value}: cannot be read: {why}; name a text file") from error
 
 
 def refuse_typed(context: click.Context, parameters: Iterable[str], why: str) -> None:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import Count, each_once_option, fields_option, list_option
+from calprobe.cli.arguments import Count, each_once_option, fields_option, list_option, text_or_file
 from calprobe.cli.kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.output import print_result
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say
+from calprobe.errors import UsageError
 from calprobe.messages import printable
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _OF_BACKEND = (
 )
 _OF_ASKING = (
     *("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens"),
-    *("stated_tokens", "think_tokens", "shots", "raw_prompt", "counterfactual", "answer_type", "permute"),
+    *("stated_tokens", "think_tokens", "shots", "system", "raw_prompt", "counterfactual", "answer_type", "permute"),
     *("paraphrases", "wordings", "shard", "cache", "resume"),
 )
 
@@ -115,6 +116,13 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     metavar="NAME|FILE.json",
     help="The prompt set.  [default: plain, which has one prompt; with --variants: audit, which has five]",
 )
+@option(
+    "--prompt",
+    metavar="TEXT|@FILE",
+    callback=text_or_file,
+    help="Your own words in the place of a set: the user's turn, with {question}, or {input} for question and options.",
+)
+@option("--system", metavar="TEXT|@FILE", callback=text_or_file, help="A system turn.  [default: the variant's]")
 @list_option("--variants", metavar="NAME,..", help="Only these variants of the prompts, in this order.")
 @option(
     "--permute",
@@ -304,6 +312,12 @@ def asking_options(given: Mapping[str, Any], *, quiet: bool) -> AskOptions:
     """What is asked and how, from the command's parameters."""
     from calprobe.asking import AskOptions
 
+    if given["prompt"] is not None:
+        from calprobe.prompts import prompt_of
+
+        if excluded := next((name for name in ("prompts", "study", "variants") if given[name] is not None), None):
+            raise UsageError(f"--prompt is a prompt of its own; leave it out, or --{excluded}")
+        given = {**given, "prompts": prompt_of(given["prompt"])}
     return AskOptions(
         **_only(given, _OF_ASKING), replaced=() if given["replaced"] == ("none",) else given["replaced"], quiet=quiet
     )

@@ -3,7 +3,7 @@
 from calprobe.prompts.filling import fill
 from calprobe.prompts.judging import judged
 from calprobe.prompts.labelling import labelled
-from calprobe.prompts.loading import PROMPT_SETS, fingerprint_of, load_prompts
+from calprobe.prompts.loading import PROMPT_SETS, fingerprint_of, load_prompts, prompt_of
 from calprobe.prompts.overrides import Overrides, overridden, with_turns
 from calprobe.prompts.types import Message, PromptSet, Stated, Variant, form_of
 from calprobe.questions.examples import SHOT_SEED, draw_shots
@@ -24,5 +24,6 @@ __all__ = [
     "labelled",
     "load_prompts",
     "overridden",
+    "prompt_of",
     "with_turns",
 ]

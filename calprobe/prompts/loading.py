@@ -21,7 +21,12 @@ from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean, shown
 from calprobe.probes.json_files import read_json_object
 from calprobe.prompts.entries import Entry
-from calprobe.prompts.placeholders import ANSWER_PLACEHOLDERS, LAYOUT_PLACEHOLDERS
+from calprobe.prompts.placeholders import (
+    ANSWER_PLACEHOLDERS,
+    LAYOUT_PLACEHOLDERS,
+    TURN_PLACEHOLDERS,
+    placeholders_of,
+)
 from calprobe.prompts.stated_entries import read_stated_part
 from calprobe.prompts.types import Labelling, PromptSet, Variant, record_of
 from calprobe.prompts.variants import Defaults, read_variant
@@ -75,6 +80,34 @@ def load_prompts(name: str | Path) -> PromptSet:
             f"{did_you_mean(str(name), PROMPT_SETS)}"
         )
     return _read(path, path.stem, shown(str(path)))
+
+
+def prompt_of(text: str) -> PromptSet:
+    """The prompt set `plain` with one's own words for every question: one variant, called `prompt`.
+
+    Args:
+        text: the user's turn, with {question} or {input} (the question with its options) in the question's place.
+    Raises:
+        UsageError: no place for the question, or an unknown placeholder.
+
+    >>> prompt_of("Q: {question} A:").variants[0].user
+    'Q: {question} A:'
+    """
+    check_turn("the prompt", text)
+    if not {"input", "question"} & set(placeholders_of(text)):
+        raise UsageError("the prompt has no place for the question: write {question}, or {input} with its options")
+    plain = _bundled("plain")
+    prompts = replace(plain, name="prompt", variants=(Variant("prompt", text, _BUDGET),), format_changes=())
+    return replace(prompts, fingerprint=fingerprint_of(prompts))
+
+
+def check_turn(what: str, text: str) -> None:
+    """Raise UsageError for a placeholder that a turn has no value for; {{name}} is the text {name}."""
+    known = [name for name in TURN_PLACEHOLDERS if name != "fewshot_examples"]
+    for name in placeholders_of(text):
+        if name not in known:
+            places = ", ".join(f"{{{place}}}" for place in known)
+            raise UsageError(f"{what} has the unknown placeholder {{{name}}}; known are {places}")
 
 
 def p_true_text() -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
-from calprobe.prompts.loading import fingerprint_of, names_of, p_true_text
+from calprobe.prompts.loading import check_turn, fingerprint_of, names_of, p_true_text
 from calprobe.prompts.types import PromptSet, Variant
 
 
@@ -20,6 +20,7 @@ class Overrides:
     stated_tokens: int | None = None  # of stated confidences
     shots: int | None = None  # examples, in variants that have some
     raw: bool | None = None  # plain text, without a chat template
+    system: str | None = None  # the system turn
     p_true: bool = False  # whether an answer is true is asked, in calprobe's words where the set has none
 
 
@@ -27,13 +28,15 @@ def overridden(prompts: PromptSet, overrides: Overrides) -> PromptSet:
     """The set with the overrides, under a fingerprint of its own if they change it.
 
     Raises:
-        UsageError: the set has no variant of a name.
+        UsageError: the set has no variant of a name, or the system turn an unknown placeholder.
 
     >>> from calprobe.prompts import load_prompts
     >>> chosen = overridden(load_prompts("audit"), Overrides(variants=["implicit_framing"], max_new_tokens=8))
     >>> [(variant.name, variant.max_new_tokens) for variant in chosen.variants]
     [('implicit_framing', 8)]
     """
+    if overrides.system is not None:
+        check_turn("--system", overrides.system)
     variants = tuple(_everywhere(variant, lambda each: _changed(each, overrides)) for variant in prompts.variants)
     if overrides.variants is not None:
         names = [each for name in overrides.variants for each in prompts.perturbations.get(name, (name,))]
@@ -88,6 +91,7 @@ def _changed(variant: Variant, overrides: Overrides) -> Variant:
         max_new_tokens=overrides.max_new_tokens or variant.max_new_tokens,
         shots=shots,
         raw=variant.raw if overrides.raw is None else overrides.raw,
+        system=variant.system if overrides.system is None else overrides.system,
     )
 
 

@@ -60,6 +60,29 @@ def test_settings_of_a_server_are_typed(server: ChatServer, files: tuple[str, ..
     assert "hunter2" not in done.stderr
 
 
+def test_own_words_are_asked_and_kept(server: ChatServer, files: tuple[str, ...], tmp_path: Path) -> None:
+    questions, text, out = files[:2], tmp_path / "words.txt", tmp_path / "run"
+    text.write_text("Say: {question}\n{options}\n")
+    own = ("--prompt", f"@{text}", "--collect", "answer", "--out", out)
+    done = ask(server, *questions, *own, "--system", "Be brief.")
+    assert done.returncode == 0, done.stderr
+    assert {body["messages"][0]["content"] for body in server.bodies} == {"Be brief."}
+    assert all(body["messages"][1]["content"].startswith("Say: ") for body in server.bodies)
+    (variant,) = open_asked(out).manifest.prompts.variants
+    assert (variant.name, variant.system, variant.user) == ("prompt", "Be brief.", "Say: {question}\n{options}")
+    done = ask(server, *questions, *own, "--system", "Be long.")
+    assert done.returncode == 2
+    assert "variant prompt: the text or its settings differ" in done.stderr
+    for prompt, why in (
+        ("Hello", "has no place for the question: write {question}"),
+        ("{question} {quest}", "unknown placeholder {quest}; known are {input}"),
+        ("@nowhere.txt", "--prompt @nowhere.txt: cannot be read: No such file"),
+    ):
+        done = ask(server, *questions, "--prompt", prompt, "--out", tmp_path / "other")
+        assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+    assert "leave it out, or --prompts" in ask(server, *files, "--prompt", "{input}").stderr
+
+
 def test_a_question_file_becomes_a_run(
     server: ChatServer, files: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
