@@ -24,8 +24,8 @@ def fill(variant: Variant, question: Question, shots: Sequence[Question], prompt
             where there are so many.
         prompt_set: has the layout of options, and what stands between examples.
     Returns:
-        A system turn if there is one, the user's turn, and the opening of the assistant's turn if there is one. A raw
-        variant has the user's turn alone, which is all of its text.
+        A system turn if there is one, earlier turns, the user's turn, and the opening of the assistant's turn if there
+        is one. A raw variant has the user's turn alone, which is all of its text.
     Raises:
         UsageError: the variant has no words for such a question, does not show its options, or needs more shots.
 
@@ -51,6 +51,7 @@ def fill(variant: Variant, question: Question, shots: Sequence[Question], prompt
     values["fewshot_examples"] = _examples(wording, shown, prompt_set)
     turns: tuple[tuple[Role, str], ...] = (
         ("system", wording.system),
+        *((turn.role, turn.text) for turn in wording.earlier),
         ("user", wording.user),
         ("assistant", wording.opening),
     )
@@ -77,7 +78,7 @@ def _check_options_are_shown(variant: Variant, question: Question) -> None:
     form = form_of(question)
     if form not in ("letters", "words") or question.of:  # of a claim, Yes and No are no news
         return
-    placeholders = placeholders_of(variant.system + variant.user + variant.opening)
+    placeholders = placeholders_of(variant.texts)
     enough = {"input", "options"} if form == "letters" else {"input", "options", "label_list"}
     if not enough & set(placeholders):
         raise UsageError(

@@ -28,7 +28,7 @@ def overridden(prompts: PromptSet, overrides: Overrides) -> PromptSet:
     """The set with the overrides, under a fingerprint of its own if they change it.
 
     Raises:
-        UsageError: the set has no variant of a name, or the system turn an unknown placeholder.
+        UsageError: the set has no variant of a name, the system turn an unknown placeholder, or raw text earlier turns.
 
     >>> from calprobe.prompts import load_prompts
     >>> chosen = overridden(load_prompts("audit"), Overrides(variants=["implicit_framing"], max_new_tokens=8))
@@ -37,6 +37,10 @@ def overridden(prompts: PromptSet, overrides: Overrides) -> PromptSet:
     """
     if overrides.system is not None:
         check_turn("--system", overrides.system)
+    if overrides.raw and (spoken := next((variant for variant in prompts.variants if variant.earlier), None)):
+        raise UsageError(
+            f"--raw-prompt: variant {spoken.name!r} has earlier turns, and raw text has none; leave it out"
+        )
     variants = tuple(_everywhere(variant, lambda each: _changed(each, overrides)) for variant in prompts.variants)
     if overrides.variants is not None:
         names = [each for name in overrides.variants for each in prompts.perturbations.get(name, (name,))]

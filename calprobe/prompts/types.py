@@ -52,6 +52,7 @@ class Variant:
     max_new_tokens: int
     system: str = ""  # a system turn; empty: none
     opening: str = ""  # what the assistant's turn begins with; empty: nothing
+    earlier: tuple[Message, ...] = ()  # turns before the user's, in turn the user's and the assistant's
     shots: int = 0  # examples in {fewshot_examples}
     final: bool = False  # whether the label is asked for once more behind the reply, see `PromptSet.final_cue`
     raw: bool = False  # plain text, without a chat template
@@ -62,6 +63,11 @@ class Variant:
     conclusion: str = ""  # a user's turn behind the reply, with {claim}, of which the reply is the answer; empty: none
     stakes: float | None = None  # that the prompt names, see `calprobe.metrics.utility`; None: it names none
     turned: int = 0  # places by which options are moved up, see `calprobe.questions.turned`
+
+    @property
+    def texts(self) -> str:
+        """All of its turns, one below the other."""
+        return "\n".join((self.system, *(turn.text for turn in self.earlier), self.user, self.opening))
 
     def of(self, question: Question) -> Variant:
         """The variant in the words, and with the budget, for this question's form.
@@ -174,6 +180,7 @@ class PromptSet:
 # Fields that came later: prompts without them keep the hashes that stored runs have.
 _LATER: Mapping[str, Any] = {
     "turned": 0,
+    "earlier": (),
     "stakes": None,
     "is_field": False,
     "conclusion": "",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from calprobe.prompts.entries import Entry
 from calprobe.prompts.placeholders import CONCLUSION_PLACEHOLDERS, SHOT_PLACEHOLDERS, TURN_PLACEHOLDERS, placeholders_of
-from calprobe.prompts.types import FORMS, Form, Variant
+from calprobe.prompts.types import FORMS, Form, Message, Variant
 
 _EXAMPLES = "{fewshot_examples}"
 _KEYS = ("turns", "shots", "shot", "max_new_tokens", "final", "raw", "temperature", "conclusion", "stakes")
@@ -53,19 +53,22 @@ def _wording(entry: Entry, name: str, defaults: Defaults) -> Variant:
         variant = Variant(name, entry.text_value(), defaults.max_new_tokens, final=defaults.final)
         return _with_examples(entry, variant, shots=None, shot="")
     entry.check_keys(_KEYS)
-    system, user, opening = _turns(entry.child("turns", needed=True))
+    system, earlier, user, opening = _turns(entry.child("turns", needed=True))
     variant = Variant(
         name,
         user,
         entry.count("max_new_tokens", defaults.max_new_tokens),
         system=system,
         opening=opening,
+        earlier=earlier,
         final=entry.flag("final", defaults.final),
         raw=entry.flag("raw", default=False),
         temperature=_temperature(entry.child("temperature")),
         conclusion=entry.text("conclusion"),
         stakes=_stakes(entry.child("stakes")),
     )
+    if variant.raw and variant.earlier:
+        entry.fail("has earlier turns, raw text has none; write them into the user's turn")
     entry.child("conclusion").check_placeholders(variant.conclusion, CONCLUSION_PLACEHOLDERS)
     if variant.conclusion and entry.child("final").given and variant.final:
         entry.fail("has both a conclusion and a final label behind its reply; keep one of the two")
@@ -94,28 +97,30 @@ def _stakes(entry: Entry) -> float | None:
     return float(value)
 
 
-def _turns(entry: Entry) -> tuple[str, str, str]:
-    """Texts of the system's, the user's and the assistant's turn; empty: none."""
+def _turns(entry: Entry) -> tuple[str, tuple[Message, ...], str, str]:
+    """The system's text, earlier turns, the user's text and the opening of the reply; empty: none."""
     if not isinstance(entry.value, list):
         entry.fail('must be a list of turns: [{"role": "user", "text": ..}]')
-    texts: dict[str, str] = {}
+    turns: list[Message] = []
     for turn in entry.value:
         if not isinstance(turn, dict) or turn.keys() != {"role", "text"}:
             entry.fail('must have turns of the form {"role": "user", "text": ..}')
         role, text = turn["role"], turn["text"]
         if role not in ("system", "user", "assistant") or not isinstance(text, str) or not text.strip():
             entry.fail("must have the roles system, user, assistant, and texts that are not empty")
-        if role in texts or (texts and list(texts)[-1] == "assistant") or (role == "system" and texts):
-            entry.fail("must have each role once at most, in the order system, user, assistant")
-        texts[role] = text
-    if "user" not in texts:
+        turns.append(Message(role, text))
+    system = turns.pop(0).text if turns and turns[0].role == "system" else ""
+    if any(turn.role != ("assistant" if place % 2 else "user") for place, turn in enumerate(turns)):
+        entry.fail("must be a system's turn or none, then in turn the user's and the assistant's")
+    if not turns:
         entry.fail("lacks the user's turn; add it")
-    return texts.get("system", ""), texts["user"], texts.get("assistant", "")
+    opening = turns.pop().text if turns[-1].role == "assistant" else ""
+    return system, tuple(turns[:-1]), turns[-1].text, opening
 
 
 def _with_examples(entry: Entry, variant: Variant, shots: int | None, shot: str) -> Variant:
     """The variant with its examples, all texts checked."""
-    texts = "\n".join((variant.system, variant.user, variant.opening))
+    texts = variant.texts
     entry.check_placeholders(texts, TURN_PLACEHOLDERS)
     placeholders = placeholders_of(texts)
     if not {"input", "question"} & set(placeholders):

@@ -152,7 +152,7 @@ WRONG = [
     ({"variants": {"a": {"turns": [{"role": "user"}]}}}, "must have turns of the form"),
     (
         {"variants": {"a": {"turns": [{"role": "user", "text": PLAIN}, {"role": "user", "text": "x"}]}}},
-        "each role once at most",
+        "in turn the user's and the assistant's",
     ),
     ({"variants": {"a": {"turns": "x"}}}, "variants.a.turns must be a list"),
     ({"variants": {"a": {"user": PLAIN}}}, "variants.a.user is no key; known are turns, stakes, choice"),

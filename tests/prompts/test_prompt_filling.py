@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -14,7 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.errors import UsageError
-from calprobe.prompts import Message, PromptSet, Variant, draw_shots, fill, labelled, load_prompts
+from calprobe.prompts import (
+    Message,
+    Overrides,
+    PromptSet,
+    Variant,
+    draw_shots,
+    fill,
+    labelled,
+    load_prompts,
+    overridden,
+)
 from calprobe.prompts.placeholders import replace_placeholders
 from calprobe.questions import Question, QuestionSet, SetSource
 
@@ -106,6 +117,22 @@ def test_turns_come_in_their_order() -> None:
         ("assistant", "Answer:"),
     ]
     assert filled(replace(variant, raw=True), free("Ann")) == "One of .\n\nWho?\nAnswer:"
+
+
+def test_earlier_turns_stand_before_the_users_and_change_the_fingerprint(tmp_path: Path) -> None:
+    texts = ["You know much.", "Is it so? {question}", "Yes.", "{input}", "It is"]
+    roles = ["system", "user", "assistant", "user", "assistant"]
+    turns = [{"role": role, "text": text} for role, text in zip(roles, texts, strict=True)]
+    path = tmp_path / "turns.json"
+    path.write_text(json.dumps({"variants": {"talk": {"turns": turns}}}))
+    prompts = load_prompts(path)
+    messages = fill(prompts.variants[0], free("Who?"), (), prompts)
+    expected = ["You know much.", "Is it so? Who?", "Yes.", "Who?", "It is"]
+    assert [(message.role, message.text) for message in messages] == list(zip(roles, expected, strict=True))
+    path.write_text(json.dumps({"variants": {"talk": {"turns": [turns[0], *turns[3:]]}}}))
+    assert load_prompts(path).fingerprint != prompts.fingerprint
+    with pytest.raises(UsageError, match="--raw-prompt: variant 'talk' has earlier turns"):
+        overridden(prompts, Overrides(raw=True))
 
 
 def test_braces_in_a_question_are_text() -> None:
