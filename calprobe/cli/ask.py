@@ -55,7 +55,7 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
 )
 @option(
     "--backend",
-    type=click.Choice(["transformers", "vllm", "openai"]),
+    type=click.Choice(list(BACKENDS.names)),
     help="Engine that answers: in this process, or a server with OpenAI's chat interface.  [default: transformers; "
     "openai with --base-url]",
 )

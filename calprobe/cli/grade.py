@@ -73,7 +73,7 @@ _OF_SERVER = ("concurrency", "max_requests")
 @option(
     "--judge-backend",
     kinds=BACKENDS.names,
-    type=click.Choice(["transformers", "vllm", "openai"]),
+    type=click.Choice(list(BACKENDS.names)),
     help="Engine of the judge.  [default: transformers; openai with --judge-base-url]",
 )
 @option(

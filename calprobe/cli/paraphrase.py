@@ -35,7 +35,7 @@ _OF_SERVER = ("concurrency", "max_requests")
 )
 @option(
     "--backend",
-    type=click.Choice(["transformers", "vllm", "openai"]),
+    type=click.Choice(list(BACKENDS.names)),
     help="Engine that answers.  [default: transformers; openai with --base-url]",
 )
 @option(
