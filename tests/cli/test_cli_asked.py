@@ -151,7 +151,7 @@ def test_page_and_figures_are_written(run: str, tmp_path: Path) -> None:
     assert "Disclosure" in html
     assert "Reliability on quiz" in html
     kinds = {path.name.split(".")[-2] for path in plots.iterdir()}
-    assert kinds == {"reliability", "readers", "values"}
+    assert kinds == {"reliability", "accuracy-rejection", "readers", "values"}
     again = tmp_path / "again.html"
     calprobe("report", run, *QUICK, "--html", again)
     assert again.read_bytes() == page.read_bytes()
