@@ -57,8 +57,8 @@ def group_gaps(
     An interval is `gap +- q se`, with the bootstrap's standard error of the group and the 95 % quantile q of the
     largest `|gap* - gap| / se` over the groups of a resample. P-values are those of the step-down max T. A group under
     30 instances, or one whose instances are all equally far off, has neither. Source: Montiel Olea and Plagborg-Møller
-    2019, section 3; Westfall and Young 1993. Eight groups of 75 are all held in 92 percent of simulated samples, and p is
-    below 0.05 in 7 percent of those without gaps (`bench/levels_and_power.py groups`).
+    2019, section 3; Westfall and Young 1993. Eight groups of 75 are all held in 92 percent of simulated samples, and p
+    is below 0.05 in 7 percent of those without gaps (`bench/levels_and_power.py groups`).
 
     Args:
         confidence: [instances], in [0, 1].
