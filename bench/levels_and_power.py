@@ -11,6 +11,7 @@ Prints Markdown tables (docs/methods/intervals-and-tests.md says what they show)
     python bench/levels_and_power.py thresholds --instances 600 --trials 2000
     python bench/levels_and_power.py sets --instances 600 --trials 2000
     python bench/levels_and_power.py checks --trials 400
+    python bench/levels_and_power.py groups --instances 600 --trials 2000
 
 tests: how often each p-value of perfect calibration is below 0.05, in a calibrated world (the level) and in others (the
 power). relations: the same where models are calibrated over all relations, but not within each one, by instances and by
@@ -24,6 +25,8 @@ candidates, promised 90 %, with two standard errors; how often it is so low that
 trials; mean size. Half of the instances fix the threshold. naive: the most probable candidates up to 90 %. checks: by
 how many answers were checked by hand, in how many percent of the trials a threshold is found, and the mean coverage,
 with none counted as 0; the last row is what could be reached.
+groups: how often the gaps of eight groups all lie within their simultaneous intervals, how often within plain ones, and
+how often p is below 0.05.
 """
 
 from __future__ import annotations
@@ -57,6 +60,7 @@ from calprobe.metrics import (
     set_scores,
     wilson_interval,
 )
+from calprobe.metrics.group_gaps import group_gaps
 from calprobe.metrics.risk_control import fix_threshold
 from calprobe.metrics.sample import sort_instances
 from calprobe.metrics.target_coverage import coverage_at_accuracy
@@ -451,6 +455,52 @@ def print_checks(trials: Trials) -> None:
     print("| all |", " | ".join(cells), "|", flush=True)
 
 
+GROUP_GAPS = {  # mean confidence minus accuracy of each of eight groups, and the answers of a question, all alike
+    "no gaps": (np.zeros(8), 1),
+    "one group too sure by 0.2": (np.array([0.2, *[0.0] * 7]), 1),
+    "gaps from -0.15 to 0.15": (np.linspace(-0.15, 0.15, 8), 1),
+    "no gaps, three answers alike": (np.zeros(8), 3),
+}
+
+
+def print_groups(trials: Trials) -> None:
+    """How often the true gaps of all groups lie within their intervals, and how often the test finds a gap."""
+    print_head("world", "all within the simultaneous intervals", "all within plain ones", "p < 0.05")
+    for place, (name, (gaps, alike)) in enumerate(GROUP_GAPS.items()):
+        rng = np.random.default_rng([50, place])
+        happened = []
+        for resampling in trials:
+            questions = trials.instances // alike
+            group = rng.integers(8, size=questions)
+            confidence = rng.uniform(0.2, 0.8, questions)
+            correct = rng.random(questions) < confidence - gaps[group]
+            rows = [np.repeat(values, alike) for values in (confidence, correct, group)]
+            clusters = np.repeat(np.arange(questions), alike) if alike > 1 else None
+            found = group_gaps(*rows, resampling, clusters)
+            plain = mean_error(confidence - correct, group)
+            truth = {str(at): gap for at, gap in enumerate(gaps)}
+            tested = [own for own in found.groups if not np.isnan(own.gap.low)]
+            happened.append(
+                [
+                    all(own.gap.low <= truth[own.name] <= own.gap.high for own in tested),
+                    all(abs(own.gap.value - truth[own.name]) <= 1.96 * plain[int(own.name)] for own in tested),
+                    found.p_value < BELOW,
+                ]
+            )
+        cells = []
+        for share, count in zip(np.mean(happened, axis=0), np.sum(happened, axis=0), strict=True):
+            low, high = (100 * float(end[0]) for end in wilson_interval([count], [trials.number]))
+            cells.append(f"{100 * share:.1f} ({low:.1f}-{high:.1f})")
+        print(f"| {name} |", " | ".join(cells), "|", flush=True)
+
+
+def mean_error(values: Floats, group: Floats) -> Floats:
+    """The standard error of each group's mean, [groups]."""
+    size = np.bincount(group, minlength=8)
+    mean, square = (np.bincount(group, power, 8) / size for power in (values, values**2))
+    return np.sqrt((square - mean**2) / (size - 1))
+
+
 TABLES = {
     "tests": print_tests,
     "relations": print_relations,
@@ -461,6 +511,7 @@ TABLES = {
     "thresholds": print_thresholds,
     "sets": print_sets,
     "checks": print_checks,
+    "groups": print_groups,
 }
 
 if __name__ == "__main__":
