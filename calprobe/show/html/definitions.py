@@ -18,7 +18,9 @@ BEAR_SCORE = Definition(
     "mean over the paraphrases of the accuracy of base; called BEAR score for BEAR in its authors' own templates alone",
     f"{_PAPER}, table 3",
 )
-ACCURACY = Definition("m-accuracy", "accuracy", "share of rows with a right answer; an answer not read is incorrect")
+ACCURACY = Definition(
+    "m-accuracy", "accuracy", "share of rows with a right answer; an answer that could not be parsed is incorrect"
+)
 COVERAGE = Definition("m-coverage", "coverage", "share of the instances that the estimator answers")
 CHANCE = Definition("m-chance_accuracy", "chance", "accuracy of guessing: mean over the instances of 1/K, K candidates")
 CHANCE_OF_QUESTIONS = replace(CHANCE, text="accuracy of guessing: mean over the questions of 1/K, K options")

@@ -12,8 +12,8 @@ from calprobe.studies.asked.results import Accuracy, CellReport, Drop, KindRepor
 
 ALL_KINDS = "all kinds"  # the row of a cell with questions of several
 LABELS = (
-    "An answer that was not read is incorrect. Off label: mean probability, at the first position, of anything "
-    "but a label."
+    "An answer that could not be parsed is incorrect. Outside: mean probability, at the first position, of "
+    "anything but a label."
 )
 ABSTAINED = "Abstained: the reply says that the model does not know; such an answer is wrong."
 
@@ -61,9 +61,9 @@ def answers_table(report: SetReport) -> Table:
             readers,
             lambda answered, reader: answered.by(reader, lambda accuracy: accuracy.unread),
             lambda reader: {"reader": reader, "metric": "unread"},
-            heading="not read",
+            heading="unparsed",
         ),
-        cells("off label", "off_label", lambda answered: answered.off_label),
+        cells("outside", "off_label", lambda answered: answered.off_label),
         *where(lambda _: is_open, cells("abstained", "abstained", lambda answered: answered.abstained)),
         notes=(LABELS,),
         kind="answers",

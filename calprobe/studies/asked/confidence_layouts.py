@@ -196,12 +196,12 @@ def means_table(report: SetReport, threshold: float) -> Table:
 
 # A row a variant, then all: how far normalising over the labels moves ECE.
 SHIFT = Layout[ShiftSummary](
-    "Normalisation shift, |ECE of label_raw - ECE of label|, over cells",
+    "Normalisation shift, |ECE of label_raw - ECE of label|, over variants of sets",
     "shift",
     "variant",
     lambda shift: Row(shift.of, keys={"variant": shift.of}),
     (
-        cells("cells", "cells", lambda shift: shift.cells),
+        cells("variants", "cells", lambda shift: shift.cells),
         cells("mean", "shift_mean", lambda shift: shift.mean),
         cells("median", "shift_median", lambda shift: shift.median),
         cells("max", "shift_max", lambda shift: shift.largest),
@@ -209,8 +209,8 @@ SHIFT = Layout[ShiftSummary](
         cells("> 0.20", "shift_above_0.20", lambda shift: shift.above_020),
     ),
     (
-        "How far normalising over the labels moves ECE: |ECE of label_raw - ECE of label|, over cells. A "
-        "description of these cells, which share questions and models, not a sample of others.",
+        "How far normalising over the labels moves ECE: |ECE of label_raw - ECE of label|, over variants of sets. A "
+        "description of these, which share questions and models, not a sample of others.",
     ),
     kind="shift",
 )

@@ -21,7 +21,9 @@ PAPER = "label and stated confidence with the correctness of the letter read (au
 Tokens = Mapping[str, Mapping[str, Mapping[str, int]]]  # by set, variant and stage
 OF_ITS_KIND = f"the reader of each question's kind ({DEFAULT})"
 _NAMED = 3  # reasons of failures that are named
-UNREAD = "an answer that was not read is incorrect; a confidence that was not read leaves its row out of calibration"
+UNREAD = (
+    "an answer that could not be parsed is incorrect; a confidence that could not leaves its row out of calibration"
+)
 
 
 @dataclass(frozen=True, slots=True)

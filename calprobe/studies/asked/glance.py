@@ -122,7 +122,7 @@ OF_VARIANTS = Layout[Answered].given(
     cells("n", "n", lambda variant: variant.report.rows),
     cells("chance", "chance", lambda variant: variant.report.chance),
     cells("accuracy", "accuracy", lambda variant: None if variant.first is None else variant.first.value),
-    cells("not read", "unread", lambda variant: None if variant.first is None else variant.first.unread),
+    cells("unparsed", "unread", lambda variant: None if variant.first is None else variant.first.unread),
     *where(
         lambda variant: variant.off_label is not None,
         cells("mass outside labels", "off_label", lambda variant: variant.off_label),

@@ -54,11 +54,11 @@ RECOVERED = Layout[Recovered](
     "reader",
     _of_reader,
     (
-        cells("cells", "cells", lambda shares: shares.cells),
+        cells("variants", "cells", lambda shares: shares.cells),
         cells("ratio_of_means", "ratio_of_means", lambda shares: shares.ratio_of_means),
         cells("mean_of_ratios", "mean_of_ratios", lambda shares: shares.mean_of_ratios),
     ),
-    ("ratio_of_means: of the mean accuracies. mean_of_ratios: mean of the cells' shares.",),
+    ("ratio_of_means: of the mean accuracies. mean_of_ratios: mean of the variants' shares.",),
 )
 LEFT_OUT = "a family left out"
 WITHOUT = "size_spread_rho_without_"

@@ -19,11 +19,12 @@ TOLD = Layout[Told].given(
     quantity("stakes", lambda told: told.stakes),
     quantity("n", lambda told: told.units),
     cells("abstained", "abstained", lambda told: told.abstained),
-    quantity("not read", lambda told: told.unread, name="unread"),
+    quantity("unparsed", lambda told: told.unread, name="unread"),
     cells("right of answered", "accuracy", lambda told: told.accuracy),
     cells("utility", "utility", lambda told: told.utility),
     notes=(
-        "Answering pays where the share of right answers is above the stakes. What was not read is a wrong answer.",
+        "Answering pays where the share of right answers is above the stakes. What could not be parsed is a wrong "
+        "answer.",
     ),
     kind="told",
     more={**UNRANKED, "decimals": 3},
