@@ -476,7 +476,7 @@ def print_groups(trials: Trials) -> None:
             correct = rng.random(questions) < confidence - gaps[group]
             rows = [np.repeat(values, alike) for values in (confidence, correct, group)]
             clusters = np.repeat(np.arange(questions), alike) if alike > 1 else None
-            found = group_gaps(*rows, resampling, clusters)
+            found = group_gaps(rows[0], rows[1], rows[2], resampling, clusters)
             plain = mean_error(confidence - correct, group)
             truth = {str(at): gap for at, gap in enumerate(gaps)}
             tested = [own for own in found.groups if not np.isnan(own.gap.low)]
@@ -494,7 +494,7 @@ def print_groups(trials: Trials) -> None:
         print(f"| {name} |", " | ".join(cells), "|", flush=True)
 
 
-def mean_error(values: Floats, group: Floats) -> Floats:
+def mean_error(values: Floats, group: Ints) -> Floats:
     """The standard error of each group's mean, [groups]."""
     size = np.bincount(group, minlength=8)
     mean, square = (np.bincount(group, power, 8) / size for power in (values, values**2))
