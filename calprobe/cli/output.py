@@ -82,6 +82,8 @@ def write_presentation(
     if page is not None and presentation.page is not None:
         if not page.name:
             raise UsageError(f"--html {str(page)!r}: not a file name; give one such as report.html")
+        for name, linked in presentation.linked.items():
+            write_text(linked(), page.with_name(name), "--html")
         write_text(presentation.page(), page, "--html")
 
 

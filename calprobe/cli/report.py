@@ -79,6 +79,7 @@ class Typed:
     plots: Path | None
     look: Look
     page: Path | None
+    replies: bool
 
 
 @click.command(cls=KindCommand, kinds=(REPORTED_RUNS,), short_help="Show accuracy and calibration of runs.")
@@ -136,6 +137,13 @@ class Typed:
 )
 @figure_options
 @html_option
+@option(
+    "--replies",
+    kinds=("asked",),
+    group=Group.LOOKS,
+    is_flag=True,
+    help="With --html: also a page of all replies of each RUN, which the page links to.",
+)
 def command(**typed: Any) -> None:
     """Show accuracy, confidence and calibration of each RUN, a folder from `score`, `ask` or `import`.
 
@@ -204,6 +212,8 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> Presentation:
     from calprobe.presentation.present_replies import present_replies
 
     options = _asked_options(arguments)
+    if arguments.replies and arguments.page is None:
+        raise UsageError("--replies are a page beside --html FILE; give one, or use calprobe show RUN --html FILE")
     if arguments.beside == "paper":
         *first, last = get_args(AskedBeside)
         choices = f"{', '.join(first)} and {last}"
@@ -286,6 +296,7 @@ def _choice(arguments: Typed, runs: TypedRuns) -> ReportChoice:
         wanted=tuple(wanted),
         figures=arguments.plots is not None,
         page=arguments.page is not None,
+        replies=arguments.page.stem if arguments.replies and arguments.page is not None else "",
     )
 
 

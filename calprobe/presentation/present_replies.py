@@ -5,13 +5,16 @@ Pages and what they need are imported when one is written: without them a comman
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
+from calprobe.cells.asked import Asked
 from calprobe.cells.opening import AnyRun, asked_runs, of_replies
 from calprobe.curves.differences import draw_differences
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import CompareOptions, Pair
+from calprobe.presentation.figure_names import file_names
 from calprobe.presentation.presentation import (
     WHOLE,
     NamedFigure,
@@ -40,8 +43,10 @@ TABLES_NEED = "matrix needs several sets, across and models several runs, paper 
 
 def present_replies(runs: Mapping[str, AnyRun], options: AskedOptions, choice: ReportChoice) -> Presentation:
     """The report of runs of replies. Raises as `report_asked` and `choose_asked`; UsageError for tables it has not."""
-    whole = report_asked(asked_runs(of_replies(runs)), options)
-    return show_replies(choose_asked(whole, choice.estimators, choice.metrics), choice, whole)
+    asked = asked_runs(of_replies(runs))
+    whole = report_asked(asked, options)
+    shown = show_replies(choose_asked(whole, choice.estimators, choice.metrics), choice, whole)
+    return replace(shown, linked=_reply_pages(asked, options, choice)) if choice.replies else shown
 
 
 def show_replies(chosen: AskedReport, choice: ReportChoice, whole: AskedReport | None = None) -> Presentation:
@@ -62,7 +67,7 @@ def show_replies(chosen: AskedReport, choice: ReportChoice, whole: AskedReport |
     def page() -> str:
         from calprobe.presentation.report_pages import asked_page
 
-        return asked_page(chosen, drawn())
+        return asked_page(chosen, drawn(), _reply_files([run.label for run in runs], choice))
 
     return Presentation(
         chosen,
@@ -71,6 +76,26 @@ def show_replies(chosen: AskedReport, choice: ReportChoice, whole: AskedReport |
         lambda: reply_figures(whole, drawn(), choice.labels),
         page,
     )
+
+
+def _reply_files(labels: Sequence[str], choice: ReportChoice) -> dict[str, str]:
+    """The file of each run's replies beside the page, by label; none unless they are wanted."""
+    if not choice.replies:
+        return {}
+    names = file_names(labels) if len(labels) > 1 else dict.fromkeys(labels, "")
+    return {label: f"{choice.replies}-replies{'-' * bool(name)}{name}.html" for label, name in names.items()}
+
+
+def _reply_pages(asked: Sequence[Asked], options: AskedOptions, choice: ReportChoice) -> dict[str, Callable[[], str]]:
+    """The pages of each run's replies by their files."""
+    from calprobe.presentation.replies_page import replies_page
+    from calprobe.studies.asked.shown_replies import shown_replies
+
+    def page(run: Asked) -> str:
+        return replies_page(shown_replies(run, options))
+
+    files = _reply_files([run.label for run in asked], choice)
+    return {files[run.label]: partial(page, run) for run in asked}
 
 
 def present_asked_comparison(

@@ -47,6 +47,7 @@ class Presentation:
     figures: Callable[[], Iterable[NamedFigure | str]] = no_figures  # a str says which figure there is not, and why
     page: Callable[[], str] | None = None  # as HTML
     files: Mapping[str, Callable[[str], str]] = field(default_factory=dict)  # by what they hold: file name -> text
+    linked: Mapping[str, Callable[[], str]] = field(default_factory=dict)  # pages beside `page`, by their file names
 
 
 FORMATS_IN_FOLDER = (".png", ".svg")  # to look at and to print; `calprobe curve --out F.pdf` writes a single PDF
@@ -87,6 +88,7 @@ class ReportChoice:
     labels: Mapping[str, str] = field(default_factory=dict)  # names that runs were given, by what they are called
     figures: bool = False  # whether figures will be called for
     page: bool = False  # likewise
+    replies: str = ""  # of runs of replies: what files of all replies beside the page are called first; empty: none is
     at_a_glance: bool = False  # the verdict and two tables on a terminal, in place of all
     wanted: tuple[str, ...] = ()  # kinds of tables that other options ask for, which a first look has too
 

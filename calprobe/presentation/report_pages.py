@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from calprobe.confidence import Headline, headline
 from calprobe.measures.number_text import interval, number, signed, signed_interval
@@ -122,14 +123,17 @@ def _report_sections(contents: ReportContents) -> tuple[Section, ...]:
     )
 
 
-def asked_page(report: AskedReport, pictures: Mapping[str, Pictures]) -> str:
-    """The page of runs of replies as HTML; `pictures` by the run's label."""
+def asked_page(
+    report: AskedReport, pictures: Mapping[str, Pictures], replies: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """The page of runs of replies as HTML; by the run's label its pictures, and the address of its replies."""
     runs, tables = report.runs, asked_tables(report)
     estimators = {name: e for run in runs for cell in run.cells for name, e in cell.estimators.items()}
     heads = [
         asked_head(run, at, asked_heading(run)[0], _asked_numbers(run, report.options.resampling), verdict(run)[1:])
         for at, run in enumerate(runs)
     ]
+    heads = [replace(head, replies=replies.get(head.label, "")) for head in heads]
     views = {run.label: list(asked_figures(pictures[run.label])) for run in runs}
     across = list(asked_figures_across(report, pictures))
     shown_heads = with_figure(heads, views, across)

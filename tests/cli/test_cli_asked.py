@@ -157,6 +157,17 @@ def test_page_and_figures_are_written(run: str, tmp_path: Path) -> None:
     assert again.read_bytes() == page.read_bytes()
 
 
+def test_a_page_leads_to_the_replies_beside_it(run: str, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = calprobe("report", run, *QUICK, "--html", page, "--replies")
+    assert done.returncode == 0, done.stderr
+    assert 'href="report-replies.html#show=wrong"' in page.read_text("utf-8")
+    assert (tmp_path / "report-replies.html").read_text("utf-8").startswith("<!doctype html>")
+    assert "report-replies" not in calprobe("report", run, *QUICK).stdout
+    refused = calprobe("report", run, *QUICK, "--replies")
+    assert (refused.returncode, "--replies are a page beside --html FILE" in refused.stderr) == (2, True)
+
+
 def test_slices_by_a_column_of_a_file(run: str, tmp_path: Path) -> None:
     counts = tmp_path / "counts.csv"
     counts.write_text("question,count\n" + "".join(f"q{at},{at}\n" for at in range(12)), "utf-8")

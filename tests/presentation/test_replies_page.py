@@ -99,6 +99,12 @@ def test_a_link_leads_to_its_reply(opened: Any) -> None:
     page.locator("pre", has_text=f"prompt {BLOCK + 3} of q{BLOCK + 3}").wait_for()
 
 
+def test_a_report_links_to_replies_of_a_kind(opened: Any) -> None:
+    html = page_of(("It is A.",), copies=5)
+    assert opened(html, "#show=right").locator("#count").text_content() == "3 of 5 replies"
+    assert opened(html, "#show=nothing").locator("#kind").input_value() == "wrong"
+
+
 def test_a_phone_has_no_sideways_scroll(opened: Any) -> None:
     page = opened(page_of(("A" * 500, "B")), width=390)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -71,6 +71,7 @@ class RunHead:
     lines: tuple[str, ...] = ()
     numbers: tuple[BigNumber, ...] = ()
     verdict: tuple[str, ...] = ()  # sentences on what its confidences are worth
+    replies: str = ""  # address of the page of its replies, if there is one
     figure: FigureView | None = None  # of the only run of a page: the first that a reader looks at
 
     @property

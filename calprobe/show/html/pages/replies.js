@@ -141,6 +141,11 @@
   }
   function linked() {
     const wanted = decodeURIComponent(location.hash.slice(1));
+    if (wanted.startsWith("show=") && wanted.slice(5) in KINDS) { // a report links to replies of a kind
+      $("kind").value = wanted.slice(5);
+      search();
+      return true;
+    }
     const place = wanted ? data.rows.findIndex((row) => key(row) === wanted) : -1;
     if (place < 0) return false;
     found = [place];
