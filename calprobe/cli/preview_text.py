@@ -111,6 +111,7 @@ def ask_preview_text(preview: AskPreview) -> str:
         ("requests", f"{cost.requests:,}, if none fails"),
         *(("", f"{stage.requests:,} {stage.stage}: {_tokens(stage)}") for stage in cost.stages),
         ("tokens", f"{cost.tokens_in:,} in and {cost.tokens_out:,} out at most, {_counted_by(preview)}"),
+        ("time", "not estimated, since no model is loaded or asked: the progress line says how long is left"),
     ]
     if preview.prices is not None:
         per_million = f"${preview.prices.prompts:g} and ${preview.prices.replies:g} per million tokens in and out"
