@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import Count, each_once_option, fields_option, list_option, text_or_file
+from calprobe.cli.arguments import Count, each_once_option, list_option, text_or_file
 from calprobe.cli.kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.output import print_result
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
+from calprobe.cli.server_options import OF_SERVER, server_options
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 from calprobe.messages import printable
@@ -27,11 +28,9 @@ if TYPE_CHECKING:
     from calprobe.runs import AskedRun
 
 _OF_BACKEND = (
-    *("api_key_env", "headers", "extra_body", "reasoning_effort", "schema"),
-    *("backend", "base_url", "concurrency", "max_requests", "requests_per_minute", "top_logprobs", "timeout_s"),
-    *("price_in", "price_out", "max_cost"),
-    "parameters",
-    *("attempts", "tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager"),
+    *OF_SERVER,
+    *("backend", "base_url", "schema", "top_logprobs", "price_in", "price_out", "max_cost", "parameters"),
+    *("tensor_parallel", "pipeline_parallel", "executor", "max_model_len", "eager"),
 )
 _OF_ASKING = (
     *("study", "prompts", "variants", "collect", "samples", "temperature", "top_p", "seed", "max_new_tokens"),
@@ -71,12 +70,6 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     kinds=("openai",),
     metavar="URL",
     help="Address of the server, with or without /v1. Its key: OPENAI_API_KEY, if any.",
-)
-@option(
-    "--api-key-env",
-    kinds=("openai",),
-    metavar="NAME",
-    help="Environment variable that has the key.  [default: OPENAI_API_KEY]",
 )
 @option(
     "--parameters",
@@ -194,34 +187,9 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     metavar="N",
     help="End a thought of more tokens, and let the answer begin.  [default: not]",
 )
-@option(
-    "--reasoning-effort",
-    kinds=("openai",),
-    metavar="low|medium|high|..",
-    help="How long a model of a server thinks, in the server's words.  [default: the model's own]",
-)
 @option("--seed", type=int, metavar="S", help="Seed of draws, examples and samples.  [default: 0]")
 @heading(Group.SERVER)
-@option(
-    "--concurrency", kinds=("openai",), type=int, metavar="N", help="Questions in progress at a server.  [default: 8]"
-)
-@option("--max-requests", kinds=("openai",), type=int, metavar="N", help="Stop after N requests to a server.")
-@fields_option(
-    "--header",
-    "headers",
-    sign=":",
-    kinds=("openai",),
-    metavar="NAME: VALUE",
-    help="Send a header with each request; $VARIABLE in its value is read from the environment. Values are kept in no "
-    "file. May be repeated.",
-)
-@fields_option(
-    "--extra-body",
-    sign="=",
-    kinds=("openai",),
-    metavar="KEY=VALUE|JSON",
-    help="Send a further field in each request. The run records it. May be repeated.",
-)
+@server_options("Questions", setting_of="--backend-option")
 @_server_setting(
     "--no-schema",
     "schema",
@@ -239,9 +207,6 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     metavar="X",
     help="Stop before a request that could bring this session above X dollars; needs both prices.",
 )
-@_server_setting("--requests-per-minute", type=int, metavar="N", help="At most N requests to a server each minute.")
-@_server_setting("--timeout", "timeout_s", type=float, metavar="S", help="Seconds for one request.  [default: 120]")
-@_server_setting("--attempts", type=int, metavar="N", help="Attempts for one request.  [default: 6]")
 @heading(Group.VLLM)
 @_vllm_setting("--tensor-parallel", type=int, metavar="N", help="GPUs that share each layer.  [default: 1]")
 @_vllm_setting("--pipeline-parallel", type=int, metavar="N", help="Groups of GPUs in a row.  [default: 1]")

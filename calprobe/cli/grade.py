@@ -12,6 +12,7 @@ import click
 from calprobe.cli.arguments import list_option, typed
 from calprobe.cli.kinds import BACKENDS, JUDGES, Group, KindCommand, heading, option
 from calprobe.cli.run_options import LOADING, load_options, quiet_option
+from calprobe.cli.server_options import OF_SERVER, server_options
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from calprobe.runs import StoredGrades
 
 _OF_GRADING = ("grader", "judge", "grades", "target", "rouge_threshold")
-_OF_SERVER = ("concurrency", "max_requests")
 
 
 @click.command(
@@ -92,15 +92,7 @@ _OF_SERVER = ("concurrency", "max_requests")
     help="With --nli: judge alternatives of tokens within their sentence, or alone, or both.  [default: sentence]",
 )
 @option("--embed", metavar="NAME|DIR", help="Sentence encoder of the answers, such as all-minilm-l6-v2.")
-@heading(Group.SERVER)
-@option(
-    "--concurrency",
-    kinds=("openai",),
-    type=int,
-    metavar="N",
-    help="Answers in progress at the judge's server.  [default: 8]",
-)
-@option("--max-requests", kinds=("openai",), type=int, metavar="N", help="Stop after N requests to the judge's server.")
+@server_options("Answers")
 @load_options
 @quiet_option
 def command(
@@ -181,7 +173,7 @@ def _engine(values: dict[str, Any], judge: str | None, quiet: bool) -> dict[str,
         return {}
     from calprobe.backends.options import BackendOptions
 
-    server = {name: values[name] for name in _OF_SERVER if values[name] is not None}
+    server = {name: values[name] for name in OF_SERVER if values[name] is not None}
     backend = BackendOptions(values["judge_backend"], base_url=values["judge_base_url"], **server)
     if backend.backend != "transformers":
         return {"backend_options": backend}

@@ -12,12 +12,11 @@ import click
 from calprobe.cli.kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, quiet_option
+from calprobe.cli.server_options import OF_SERVER, server_options
 from calprobe.cli.terminal_text import say
 
 if TYPE_CHECKING:
     from calprobe.asking import Paraphrased
-
-_OF_SERVER = ("concurrency", "max_requests")
 
 
 @click.command(
@@ -63,11 +62,7 @@ _OF_SERVER = ("concurrency", "max_requests")
 @option("--temperature", type=float, default=1.0, show_default=True, metavar="T", help="Of the replies.")
 @option("--max-new-tokens", type=int, metavar="N", help="Longest reply.  [default: the variant's]")
 @option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of draws and replies.")
-@heading(Group.SERVER)
-@option(
-    "--concurrency", kinds=("openai",), type=int, metavar="N", help="Questions in progress at the server.  [default: 8]"
-)
-@option("--max-requests", kinds=("openai",), type=int, metavar="N", help="Stop after N requests to the server.")
+@server_options("Questions")
 @load_options
 @heading(Group.RUN)
 @option(
@@ -102,7 +97,7 @@ def command(questions: str, model: str, out: Path | None, quiet: bool, **given: 
     log_to_stderr(quiet)
     named = ("count", "samples", "temperature", "seed", "prompts", "max_new_tokens", "nli")
     options = ParaphraseOptions(**{name: given[name] for name in named if given[name] is not None}, quiet=quiet)
-    server = {name: given[name] for name in _OF_SERVER if given[name] is not None}
+    server = {name: given[name] for name in OF_SERVER if given[name] is not None}
     result = paraphrase(
         model,
         questions,

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from chat_server import serving
 from commands import calprobe
 
 
@@ -87,3 +88,12 @@ def test_a_run_that_is_not_there_is_missing_data(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "none: no such run; make one with `calprobe score" in done.stderr
     assert "or with `calprobe ask`" in done.stderr
+
+
+def test_a_judges_server_gets_what_every_server_does(run: str) -> None:
+    with serving() as server:
+        named = ("--judge", "toy-chat", "--judge-base-url", server.url)
+        done = calprobe("grade", run, *named, "--header", "X-Team: a", "--extra-body", "top_k=5", "--attempts", "1")
+        assert server.bodies, done.stderr
+        assert {headers["x-team"] for headers in server.headers} == {"a"}
+        assert {body["top_k"] for body in server.bodies} == {5}
