@@ -80,7 +80,7 @@ def test_the_page_shows_what_was_asked(runs: tuple[str, str], tmp_path: Path) ->
     [
         (["--metric", "bier"], "--metric: no 'bier' in this report; did you mean brier?"),
         (["--estimator", "margn"], "the report has no estimator margn; did you mean margin?"),
-        (["--tables", "sumary"], "--tables: no 'sumary'; did you mean summary?"),
+        (["--tables", "sumary"], "--tables: runs of scores have no table 'sumary'; did you mean summary?"),
         (["--tables", "slices"], "--tables slices: the report has no such table"),
         (["--tables", "runs", "--json"], "--tables does not apply to JSON"),
         (["--metric", "ace", "--reduction", "all"], "--metric takes one reduction"),
