@@ -109,7 +109,7 @@ def _report_sections(contents: ReportContents) -> tuple[Section, ...]:
         Section("runs", "Runs", (*(summaries if mark else ()), *shown_heads, *notes), "", mark),
         *filled(Section("across", "Across runs", (*side_by_side(across), *(() if mark else summaries)))),
         *filled(Section("figures", "Figures", figures)),
-        Section("estimators", "Estimators", tuple(estimators)),
+        Section("estimators", "Estimators", tuple(estimators), folded=len(runs) > 2),
         *filled(
             Section(
                 "errors",
