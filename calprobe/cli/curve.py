@@ -237,7 +237,7 @@ def _of_table(arguments: Typed) -> Curves:
     columns = (*arguments.scores, *arguments.uncertainties)
     if not columns or arguments.correct is None:
         raise UsageError(f"{path}: name its columns: --score or --uncertainty, and --correct")
-    answers = read_scored_answers(Path(path), columns, arguments.correct, many=True)
+    answers = read_scored_answers(Path(path), columns, arguments.correct)
     cell = table_cell(answers, Path(path).stem, arguments.uncertainties.__contains__)
     if arguments.kind == "calibration":
         return table_calibration(cell, arguments.options.ace_bins, arguments.options.resampling)

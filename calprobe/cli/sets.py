@@ -49,13 +49,10 @@ def command(
     on: str | None,
     rules: tuple[SetRule, ...] | None,
     estimators: tuple[str, ...] | None,
-    score: str | None,
-    uncertainty: str | None,
-    correct: str | None,
-    cluster: str | None,
     by: str | None,
     seed: int,
     form: str,
+    **columns: str | None,
 ) -> None:
     """Make sets of candidates, or of labels, that hold the right one in --coverage of the cases.
 
@@ -78,13 +75,12 @@ def command(
     from calprobe.studies.sets.numbers import cells_answer_sets
     from calprobe.studies.sets.results import USUAL_RULES, SetOptions
 
-    columns = score, uncertainty, correct, cluster
     if rules is not None:
         known_names("--rule", rules, SET_RULES)
     options = SetOptions(coverage, USUAL_RULES if rules is None else rules, by, estimators, seed)
     if path is None:
         print_result(needed_text(coverage))
         return
-    others = None if on is None else answer_cells(on, *columns)
-    found = cells_answer_sets(answer_cells(path, *columns), others, options)
+    others = None if on is None else answer_cells(on, **columns)
+    found = cells_answer_sets(answer_cells(path, **columns), others, options)
     print_tables(found, partial(set_tables, found), form)

@@ -27,13 +27,10 @@ def command(
     path: str,
     at: tuple[str, ...] | None,
     estimators: tuple[str, ...] | None,
-    score: str | None,
-    uncertainty: str | None,
-    correct: str | None,
-    cluster: str | None,
     bootstrap: int,
     seed: int,
     form: str,
+    **columns: str | None,
 ) -> None:
     """Show what answers are worth at stakes T, if those with a confidence of T or more are given.
 
@@ -53,7 +50,7 @@ def command(
 
     stakes = USUAL_STAKES if at is None else tuple(map(_number, at))
     options = StakesOptions(stakes, estimators, Resampling(bootstrap, seed))
-    found = stakes_report(answer_cells(path, score, uncertainty, correct, cluster), options)
+    found = stakes_report(answer_cells(path, **columns), options)
     print_tables(found, partial(stakes_tables, found), form)
 
 

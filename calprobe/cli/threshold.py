@@ -41,15 +41,12 @@ def command(
     level: float,
     on: str | None,
     estimators: tuple[str, ...] | None,
-    score: str | None,
-    uncertainty: str | None,
-    correct: str | None,
-    cluster: str | None,
     by: str | None,
     seed: int,
     out: Path | None,
     applied: str | None,
     as_json: bool,
+    **columns: str | None,
 ) -> None:
     """Fix the least threshold above which at most --risk of the answers are wrong, and check it on others.
 
@@ -69,7 +66,7 @@ def command(
     from calprobe.studies.threshold.sentences import needed_text, threshold_text
 
     if applied is not None:
-        _apply(applied, path, score, out)
+        _apply(applied, path, columns["score"], out)
         return
     if risk is None:
         raise click.UsageError("--risk: give the share of wrong answers that is allowed, such as 0.05")
@@ -79,11 +76,10 @@ def command(
     if path is None:
         print_result(needed_text(risk, level))
         return
-    columns = score, uncertainty, correct, cluster
     options = ThresholdOptions(risk, level, seed)
-    others = None if on is None else answer_cells(on, *columns)
+    others = None if on is None else answer_cells(on, **columns)
     found = []
-    for cell in answer_cells(path, *columns):
+    for cell in answer_cells(path, **columns):
         other = None if others is None else pair_of(cell, others)
         groups = None if by is None else _groups(other or cell, by, on or path)
         names = estimators or [name for name in USUAL if name in cell.cell.estimators] or list(cell.cell.estimators)

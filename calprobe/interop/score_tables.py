@@ -107,7 +107,7 @@ def _refuse_a_pool(path: Path, estimators: _Column | None, group: str | None) ->
         named = ", ".join(labels[:3]) + (", .." if len(labels) > 3 else "")
         raise UsageError(
             f"{path}: its rows are of {len(labels)} estimators ({named}), an answer in a row of each\n"
-            f"give --group {_ESTIMATOR}, or a table with the rows of one"
+            f"give a table with the rows of one; `calprobe rank` takes --group {_ESTIMATOR}"
         )
 
 

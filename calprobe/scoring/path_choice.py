@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import pathlib
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -48,7 +48,7 @@ class Tolerance:
 
 # Right paths differ by rounding alone: 4e-5 nats in float32 on real models; in bfloat16 0.4 at most and 0.05 on average
 # (SmolLM2-135M on BEAR), where a mask that leaks shows as 12 and 1.6. So these are floors, for the dtype ..
-_FLOORS = {
+FLOORS: Mapping[str, Tolerance] = {
     "float32": Tolerance(2e-3, 2e-4),
     "bfloat16": Tolerance(0.5, 0.08),
     "float16": Tolerance(0.12, 0.02),  # of 14 right paths one was 1.9 times as far off as half of these
@@ -61,9 +61,11 @@ _MASKED_SAMPLE_TOKENS = 48
 _CHOOSE_BY_LENGTH = frozenset({"cuda"})
 
 
-def tolerance_for(dtype: str, own_noise: npt.NDArray[np.float64]) -> Tolerance:
+def tolerance_for(
+    dtype: str, own_noise: npt.NDArray[np.float64], floors: Mapping[str, Tolerance] = FLOORS
+) -> Tolerance:
     """The tolerance for a dtype and the differences `own_noise` [tokens], >= 0, between two own forward passes."""
-    floor = _FLOORS[dtype]
+    floor = floors[dtype]
     if dtype == "float32" or not own_noise.size:  # in float32 such differences are a fault
         return floor
     largest, mean = _TIMES_OWN_NOISE * float(own_noise.max()), _TIMES_OWN_NOISE * float(own_noise.mean())
@@ -225,7 +227,7 @@ def _own_forward(model: LoadedModel, batch_tokens: int, sample: TokenRows, maski
             f"its weights are damaged, or too large for the dtype: {fix}"
         )
     if model.dtype == "float32":  # float32 needs no noise estimate, and the full logits of a batch are large
-        return _Truth(sample, own, _FLOORS["float32"])
+        return _Truth(sample, own, FLOORS["float32"])
     batched = score_rows(executor_of("plain", model, batch_tokens, masking=masking), sample)
     return _Truth(sample, own, tolerance_for(model.dtype, np.abs(batched.astype(np.float64) - own)))
 

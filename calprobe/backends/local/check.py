@@ -16,7 +16,7 @@ from calprobe.models.head import own_hidden_states
 from calprobe.models.memory import is_out_of_memory
 from calprobe.models.torch_settings import exact_torch
 from calprobe.scoring.leaks import most_of
-from calprobe.scoring.path_choice import Tolerance, disagreement, setups_of, tolerance_for
+from calprobe.scoring.path_choice import FLOORS, Tolerance, disagreement, setups_of, tolerance_for
 
 log = logging.getLogger(__name__)
 
@@ -26,9 +26,10 @@ _FLOAT32_LOGITS = 2e-3  # largest difference of float32 logits from products in 
 _ROUNDINGS = 4  # of logits to a short dtype, in units of its last place at the largest one
 _COMPARED = 64  # tokens of the vocabulary, evenly spread
 # Behind four tokens chance makes more than over the sample of a run, and attention by other products more than batches
-# do: right engines of SmolLM2-135M were off by up to 0.12 on average and 0.51 at most (52 texts, AVX2), the least wrong
-# one (positions that are off by one from the seventh on) by 0.67 at most.
-_BFLOAT16 = Tolerance(0.6, 0.13)
+# do: of 52 real texts right engines were off by up to 0.122 on average and 0.51 at most, positions that are off by one,
+# the least of the errors that are tried, by at least 0.67 somewhere (SmolLM2-135M without AVX-512). Which engines are
+# refused, text by text: tests/cards/test_false_refusals.py with CALPROBE_SEEDS=52.
+_OF_FEW = {**FLOORS, "bfloat16": Tolerance(0.6, 0.13)}
 
 
 def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
@@ -141,10 +142,7 @@ def _turned(row: Sequence[int]) -> list[int]:
 def _disagreement(engine: Engine, rows: Sequence[Sequence[int]], logprobs: npt.NDArray[np.float32]) -> str | None:
     expected = _own(engine, rows, at_once=1)
     noise = np.abs(_own(engine, rows, at_once=len(rows)).astype(np.float64) - expected)
-    tolerance = tolerance_for(engine.model.dtype, noise)
-    if engine.model.dtype == "bfloat16":
-        largest, mean = max(tolerance.largest, _BFLOAT16.largest), max(tolerance.mean, _BFLOAT16.mean)
-        tolerance = Tolerance(largest, mean)
+    tolerance = tolerance_for(engine.model.dtype, noise, _OF_FEW)
     return _wrong_head(engine, rows[0]) or disagreement(expected, logprobs, tolerance)
 
 
