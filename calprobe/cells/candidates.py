@@ -57,6 +57,12 @@ class GroupedCell:
         """Run, set and variant."""
         return " ".join(filter(None, (self.cell.run, self.cell.set, self.cell.variant)))
 
+    def clustered(self, option: str, by: str) -> GroupedCell:
+        """The cell with its groups as clusters. Raises UsageError for another name than that of its groups."""
+        if by != self.by:
+            raise UsageError(f"{option} {by}: {self.cell.run} has none; its answers can be in clusters by {self.by}")
+        return replace(self, cell=replace(self.cell, units=replace(self.cell.units, clusters=self.groups)))
+
     def candidates(self, estimator: str) -> Candidates | None:
         """The distribution that a confidence is the largest probability of; None for one of another kind."""
         if isinstance(self.source, ScoredRun):

@@ -22,7 +22,12 @@ def column_options(command: Command) -> Command:
         click.option("--score", metavar="COLUMN", help="FILE: the column of scores, larger for surer answers."),
         click.option("--uncertainty", metavar="COLUMN", help="FILE: the column of scores, smaller for surer answers."),
         click.option("--correct", metavar="COLUMN", help="FILE: the column that says whether an answer is correct."),
-        click.option("--cluster", metavar="COLUMN", help="FILE: the column of what answers depend on within."),
+        click.option(
+            "--cluster",
+            metavar="COLUMN",
+            help="FILE: the column of what answers depend on within. A run: relation, or group of questions; without "
+            "it the samples of a question are a cluster.",
+        ),
     )
     for declaration in reversed(declared):
         command = declaration(command)
@@ -32,7 +37,7 @@ def column_options(command: Command) -> Command:
 def answer_cells(
     path: str, score: str | None, uncertainty: str | None, correct: str | None, cluster: str | None
 ) -> list[GroupedCell]:
-    """The cells of a run or a table. Raises UsageError for columns of a run, and for a table without them."""
+    """The cells of a run or a table. Raises UsageError for columns of a run, none of a table, other groups."""
     from calprobe.cells.candidates import Columns, file_cell, run_cells
     from calprobe.cli.typed_runs import open_typed
     from calprobe.interop.score_tables import is_table
@@ -44,7 +49,8 @@ def answer_cells(
         if name is None or correct is None or (score and uncertainty):
             raise UsageError(f"{path}: give one column of scores, --score or --uncertainty, and one of --correct")
         return [file_cell(Path(path), Columns(name, uncertainty is not None, correct, cluster))]
-    if any((score, uncertainty, correct, cluster)):
-        raise UsageError(f"--score, --uncertainty, --correct and --cluster are of tables; {path} is none")
+    if any((score, uncertainty, correct)):
+        raise UsageError(f"--score, --uncertainty and --correct are of tables; {path} is none")
     ((label, run),) = open_typed([path]).runs.items()
-    return run_cells(label, run, DEFAULT_OPTIONS, DEFAULT_ASKED)
+    cells = run_cells(label, run, DEFAULT_OPTIONS, DEFAULT_ASKED)
+    return cells if cluster is None else [cell.clustered("--cluster", cluster) for cell in cells]

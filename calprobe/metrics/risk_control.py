@@ -110,22 +110,35 @@ def clustered_upper_bound(wrong: npt.ArrayLike, kept: npt.ArrayLike, largest: in
     errors, sizes = check_vector("wrong", wrong), check_vector("kept", kept)
     if errors.shape != sizes.shape or (errors > sizes).any() or (sizes > largest).any():
         raise ValueError(f"of each cluster, wrong must be at most kept and kept at most largest, {largest}")
+    bets = _Bets.on(errors, sizes, largest)
     low, high = 0.0, 1.0
     for _ in range(40):  # the wealth grows with r
         middle = (low + high) / 2
-        low, high = (
-            (low, middle) if _log_wealth(errors, sizes, largest, middle) >= -math.log(1 - level) else (middle, high)
-        )
+        low, high = (low, middle) if bets.log_wealth(middle) >= -math.log(1 - level) else (middle, high)
     return high
 
 
-def _log_wealth(wrong: Floats, kept: Floats, largest: int, risk: float) -> float:
-    """The logarithm of the mean, over the stakes, of what bets against a risk of `risk` or more have made of 1."""
-    loss = (wrong - risk * kept) / ((1 - risk) * largest)
-    with np.errstate(divide="ignore"):
-        logs = np.log1p(-np.minimum(STAKES[:, None] * loss, 1.0)).sum(axis=1)
-    top = float(logs.max())
-    return -math.inf if top == -math.inf else top + math.log(float(np.exp(logs - top).mean()))
+@dataclass(frozen=True, slots=True)
+class _Bets:
+    """What clusters have lost and won of bets, those alike counted once."""
+
+    wrong: Floats  # [kinds of clusters]
+    kept: Floats
+    clusters: Ints  # how many there are of a kind
+    largest: int
+
+    @classmethod
+    def on(cls, wrong: Floats, kept: Floats, largest: int) -> _Bets:
+        kinds, clusters = np.unique(wrong * (largest + 1) + kept, return_counts=True)
+        return cls(kinds // (largest + 1), kinds % (largest + 1), clusters, largest)
+
+    def log_wealth(self, risk: float) -> float:
+        """The logarithm of the mean, over the stakes, of what bets against a risk of `risk` or more make of 1."""
+        loss = (self.wrong - risk * self.kept) / ((1 - risk) * self.largest)
+        with np.errstate(divide="ignore"):
+            logs = np.log1p(-np.minimum(STAKES[:, None] * loss, 1.0)) @ self.clusters
+        top = float(logs.max())
+        return -math.inf if top == -math.inf else top + math.log(float(np.exp(logs - top).mean()))
 
 
 def kept_at(
@@ -180,9 +193,8 @@ def fix_threshold(
 
     In at most `1 - level` of all samples of independent answers (clusters) more than `risk` of the further answers
     above the threshold are wrong, whatever the confidences are worth. A fifth, drawn with the seed, is the pilot: the
-    sequence goes down its confidences in steps of 2 % of it, from where so many answers can be expected that two wrong
-    ones among them would be allowed, or from its surest half where there are too few for that. A lower threshold is
-    better: it answers more.
+    sequence goes down its confidences in steps of 2 % of it, from halfway between the least answers that could do with
+    two wrong ones among them and those that speak most for the risk. A lower threshold is better: it answers more.
 
     Args:
         sureness: [answers], larger is surer, any numbers; NaN is never kept.
@@ -210,26 +222,43 @@ def fix_threshold(
     in_pilot = (np.random.default_rng(seed).permutation(number) < number // PILOT)[units]
     tested = None if groups is None else Clusters(groups.of[~in_pilot], groups.number)
     # In units of clusters: many answers of a few clusters prove little.
-    times = (~in_pilot).sum() / max(1, in_pilot.sum()) * number / max(1, len(values))
-    found, strictest = None, None
-    for threshold in _sequence(values[in_pilot], times, risk, level):
+    answers_each, share = len(values) / max(1, number), in_pilot.sum() / max(1, (~in_pilot).sum())
+    least = math.ceil(answers_needed(risk, level, wrong=2) * answers_each * share)
+    pilot = Clusters(units[in_pilot], number)
+    found, surest = None, None
+    for threshold in _sequence(values[in_pilot], right[in_pilot], pilot, least, risk, largest or 1):
         kept = _kept(values[~in_pilot], right[~in_pilot], threshold, level, tested, largest)
-        strictest = strictest or FixedThreshold(math.inf, kept, threshold)
+        surest = surest or FixedThreshold(math.inf, kept, threshold)
         if kept.upper > risk:
             break
         found = FixedThreshold(threshold, kept, threshold)
     nothing = FixedThreshold(math.inf, Kept(int((~in_pilot).sum()), 0, 0, 1.0), math.inf)
-    return found or strictest or nothing
+    return found or surest or nothing
 
 
-def _sequence(pilot: Floats, times: float, risk: float, level: float) -> list[float]:
-    """Thresholds from the strictest on, at confidences of the pilot; `times` as many independent ones are tested."""
-    descending = np.sort(pilot[~np.isnan(pilot)])[::-1]
-    if not len(descending):
+def _sequence(sureness: Floats, right: Ints, clusters: Clusters, least: int, risk: float, largest: int) -> list[float]:
+    """Thresholds at confidences of the pilot, from the strictest on.
+
+    The first lies halfway between the `least` answers of the pilot that could do and those that speak most for the
+    risk: too strict a one fails by a single error, too lax a one by errors that stricter ones would not have kept.
+    """
+    order = np.argsort(-sureness)[: int((~np.isnan(sureness)).sum())]
+    if not len(order):
         return []
-    begin = min(math.ceil(answers_needed(risk, level, wrong=2) / times), (len(descending) + 1) // 2)
-    places = np.unique(np.linspace(max(1, begin), len(descending), STEPS).round().astype(int)) - 1
-    return list(dict.fromkeys(descending[places].tolist()))
+    least = min(least, (len(order) + 1) // 2)
+    begin = (least + _most_evidence(right[order] == 0, clusters.of[order], risk, largest)) // 2
+    places = np.unique(np.linspace(max(least, begin), len(order), STEPS).round().astype(int)) - 1
+    return list(dict.fromkeys(sureness[order[places]].tolist()))
+
+
+def _most_evidence(wrong: npt.NDArray[np.bool_], of: npt.NDArray[np.intp], risk: float, largest: int) -> int:
+    """How many of the surest answers bets against a larger risk win most from, if the next one were wrong."""
+    counts = np.unique(np.linspace(1, len(wrong), STEPS).round().astype(int))
+    wealth = []
+    for count in counts:
+        errors, kept = np.bincount(of[:count], wrong[:count]), np.bincount(of[:count])
+        wealth.append(_Bets.on(np.append(errors, 1.0), np.append(kept, 1.0), largest).log_wealth(risk))
+    return int(counts[int(np.argmax(wealth))])
 
 
 def _check_shares(risk: float, level: float) -> None:

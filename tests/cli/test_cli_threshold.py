@@ -14,6 +14,8 @@ import calprobe
 from calprobe.cli.app import cli
 from calprobe.metrics import fix_threshold, kept_at
 
+RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
+
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
@@ -72,6 +74,18 @@ def test_where_none_will_do_it_says_what_is_needed(table: Path, tmp_path: Path) 
     assert "59" in run("--risk", 0.05)
 
 
+def test_relations_are_clusters_where_they_are_named(tmp_path: Path) -> None:
+    clm = tmp_path / "clm"
+    calprobe.score("tiny-clm", out=clm, options=calprobe.ScoreOptions(quiet=True))
+    by_instance, by_relation = (
+        json.loads(run(clm, "--risk", 0.3, "--estimator", "margin", *more, "--json"))["thresholds"][0]
+        for more in ((), ("--cluster", "relation"))
+    )
+    assert (by_instance["clustered"], by_relation["clustered"]) == (False, True)
+    assert by_instance["threshold"] is not None
+    assert by_relation["threshold"] is None  # seventeen relations prove little
+
+
 def test_of_the_most_frequent_answer_a_question_is_one_answer() -> None:
     run_of_samples = Path(__file__).resolve().parents[1] / "golden" / "runs" / "wording"
     arguments = ("--risk", 0.5, "--level", 0.5, "--estimator", "frequency.majority", "--json")
@@ -89,6 +103,7 @@ def test_of_the_most_frequent_answer_a_question_is_one_answer() -> None:
         (("TABLE", "--risk", ".1"), "give one column of scores"),
         (("TABLE", "--risk", ".1", "--score", "p", "--correct", "y", "--by", "relation"), "--by relation"),
         (("--apply", "TABLE", "TABLE"), "not a file of a threshold"),
+        ((str(RUNS / "clm"), "--risk", ".1", "--cluster", "q"), "can be in clusters by relation"),
     ],
 )
 def test_mistakes_are_refused(table: Path, arguments: tuple[str, ...], message: str) -> None:
