@@ -94,7 +94,7 @@ test: $(VENV)/.dev ## the test suite, without the heavy proofs
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations=25
 
 golden: $(VENV)/.dev ## write the outputs of tests/golden/expected anew; the difference that git shows is what a change has changed
-	CALPROBE_GOLDEN=write $(BIN)/python -m pytest --quiet tests/golden
+	CALPROBE_GOLDEN=write $(BIN)/python -m pytest --quiet -m "" tests/golden
 
 test-proofs: $(VENV)/.proofs ## the heavy proofs that `make test` leaves out: complete sweeps, real models, several machines
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m proof --numprocesses 2 --dist worksteal --durations=25

@@ -67,6 +67,7 @@ def test_a_run_over_llama_cpp(address: str, tmp_path: Path) -> None:
     assert open_asked(tmp_path / "run").pieces == run.pieces
 
 
+@pytest.mark.proof
 def test_replies_are_held_to_a_schema(address: str, tmp_path: Path) -> None:
     number = Question("n", "How many legs has a spider?", "number", answer=8)
     who = Question("w", "Who wrote Hamlet?", "open", accepted=("Shakespeare",))

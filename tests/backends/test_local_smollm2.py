@@ -115,6 +115,7 @@ def test_labels_have_a_token_with_a_space_and_one_without() -> None:
     assert decoded[1] >= {"B", " B"}
 
 
+@pytest.mark.proof
 def test_words_of_several_tokens_are_scored_as_sequences() -> None:
     words = ("entailment", "neutral", "contradiction")
     reply = asked(backend(), dialogue("Premise: it rains. Hypothesis: it is wet. Label:", labels=words))[

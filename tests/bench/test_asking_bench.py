@@ -84,6 +84,7 @@ def in_this_process(jobs: Sequence[AskJob], repeats: int) -> dict[str, Outcome]:
     return {job.scorer: take_part(job, ["again\n"] * repeats, io.StringIO()) for job in jobs}
 
 
+@pytest.mark.proof
 def test_a_task_from_its_options_to_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "in_turns", in_this_process)
     options = ["--questions", str(question_file(tmp_path)), "--model", "tiny-chat", "--contestants", "pipeline"]

@@ -79,6 +79,7 @@ def follow(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *more: s
     return first_contact.main()
 
 
+@pytest.mark.proof
 def test_its_commands_fill_one_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_process: list[list[str]]
 ) -> None:

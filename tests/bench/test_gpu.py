@@ -32,6 +32,7 @@ def test_without_a_card_it_says_so_in_a_line(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.proof
 def test_every_part_runs_on_toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     commands: list[list[str]] = []
 

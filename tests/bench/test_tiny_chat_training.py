@@ -184,6 +184,7 @@ def test_what_ships_is_made_of_this_vocabulary_and_network(course: Course, tmp_p
     assert set(differing_files(tmp_path, SHIPPED)) - configs == {f"{name}/model.safetensors" for name in CHAT}
 
 
+@pytest.mark.proof
 def test_training_learns_and_is_the_same_again(course: Course, dialogs: list[Dialog]) -> None:
     rows = [course.encoder.row(dialog) for dialog in dialogs[:40]]
 

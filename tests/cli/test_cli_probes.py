@@ -32,6 +32,7 @@ def test_list_says_how_to_get_what_is_not_here(tmp_path: Path, monkeypatch: pyte
     assert "--probe FILE.csv" in last
 
 
+@pytest.mark.proof
 def test_list_of_what_is_here(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALPROBE_DATA", str(shared))
     assert [line.split()[:4] for line in shown().splitlines()[2:5]] == [

@@ -39,6 +39,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
     return code, capsys.readouterr().err
 
 
+@pytest.mark.proof
 def test_runs_are_logged_once_also_those_of_an_earlier_call(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from commands import calprobe
+from proofs import few_of
 from sources import ROOT
 from tiny_classifiers import tiny_nli
 
@@ -27,6 +28,8 @@ RUNS = {
     "Mapping from meaning": ("wording",),
 }
 OTHERS = {"Kissling et al. 2026": "clm-5", "Stated confidence": "wording"}  # the latter has open questions to grade
+# The shortest that cover all commands; `make test-proofs` runs the others.
+QUICK = ("Experiment 2: long answers", "Mapping from meaning")
 UNPUBLISHED, UNKNOWN = ("Kissling et al. 2026",), re.compile(" --against paper( --tables paper)?")
 READS_RUNS = ("report", "curve", "grade", "compare")
 HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
@@ -66,9 +69,7 @@ def on_small_runs(words: list[str], heading: str, folder: Path, nli: Path) -> li
     return made + ([] if words[0] == "grade" else ["--bootstrap", "0"])
 
 
-@pytest.mark.parametrize(
-    "heading", [pytest.param(name, marks=pytest.mark.proof) if name in UNPUBLISHED else name for name in RUNS]
-)
+@pytest.mark.parametrize("heading", few_of(RUNS, QUICK.__contains__))
 def test_the_commands_of_each_table_run_one_after_the_other(
     heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
