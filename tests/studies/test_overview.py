@@ -17,7 +17,7 @@ from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.presentation.overview_page import overview_page, task_page
 from calprobe.runs import open_run
-from calprobe.show.marks import Points
+from calprobe.show.marks import Points, Texts
 from calprobe.show.tables import best_cells, tidy_csv
 from calprobe.studies.overview.figures import accuracy_and_error
 from calprobe.studies.overview.headlines import headline_of
@@ -112,10 +112,12 @@ def test_the_page_begins_with_the_runs_by_accuracy_and_error(found: Overview) ->
     panel = accuracy_and_error(found)
     assert panel is not None
     for task, series in zip([task for task in found.tasks if task.sides], panel.series, strict=True):
-        (points,) = series.marks
+        points, names = series.marks
         assert isinstance(points, Points)
         assert points.x == tuple(side.accuracy.value for side in task.sides)
         assert points.values == tuple(side.metrics[task.error] for side in task.sides)
+        assert isinstance(names, Texts)
+        assert names.texts == tuple(side.label for side in task.sides)
     assert accuracy_and_error(replace(found, tasks=found.tasks[:0])) is None
 
 

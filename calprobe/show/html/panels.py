@@ -10,6 +10,7 @@ from itertools import zip_longest
 from markupsafe import Markup, escape
 
 from calprobe.show.html import svg
+from calprobe.show.html.name_places import CLEAR, Box, NamePlaces
 from calprobe.show.marks import (
     Boxes,
     Cells,
@@ -51,13 +52,16 @@ def drawn(panel: Panel | Cells) -> Markup:
         return _heat_map(panel)
     frame = _frame(panel)
     below = _strip(frame, panel.strip) if panel.strip is not None else frame
+    places = _name_places(frame, panel)
     elements = [frame.axes(), *([] if panel.strip is None else [below.axes()])]
     elements += [element for mark in panel.marks for element in _mark(frame, mark, 0)]
+    elements += [element for mark in panel.marks for element in _names(frame, mark, places)]
     elements += [element for mark in (panel.strip.marks if panel.strip else ()) for element in _mark(below, mark, 0)]
     strips = () if panel.strip is None else panel.strip.series
     for series, strip in zip_longest(panel.series, strips):
         inside = [element for mark in series.marks for element in _mark(frame, mark, series.place)]
         inside += [element for mark in (strip.marks if strip else ()) for element in _mark(below, mark, series.place)]
+        inside += [element for mark in series.marks for element in _names(frame, mark, places)]
         elements.append(svg.element("g", *inside, class_=series_class(series.place)))
     crowd = len(strips) > 1
     return svg.drawing(frame, panel.label, *elements, class_="crowd" if crowd else None)
@@ -164,16 +168,37 @@ def _ends(row: float, thick: float) -> tuple[float, float]:
 
 
 def _texts(frame: svg.Frame, mark: Texts) -> Iterator[Markup]:
-    """Texts from their place on; names above their points, on the side where the figure has more room."""
+    """Texts from their place on."""
+    for x, y, text in zip(mark.x, mark.y, mark.texts, strict=True) if mark.fixed else ():
+        if math.isfinite(y):
+            yield svg.element("text", escape(text), x=frame.across(x), y=frame.down(y), class_="note")
+
+
+def _names(frame: svg.Frame, mark: Mark, places: NamePlaces) -> Iterator[Markup]:
+    """Names of points beside them; one that finds no place is left out, and the point says it."""
+    if not isinstance(mark, Texts) or mark.fixed:
+        return
     for x, y, text in zip(mark.x, mark.y, mark.texts, strict=True):
-        if not math.isfinite(y):
+        name = places.place(frame.across(x), frame.down(y), text) if math.isfinite(y) else None
+        if name is None:
             continue
-        across, down = frame.across(x), frame.down(y)
-        if mark.fixed:
-            yield svg.element("text", escape(text), x=across, y=down, class_="note")
-        else:
-            side, gap = ("end", -6) if frame.x.share(x) > 0.5 else ("start", 6)
-            yield svg.element("text", escape(text), class_=f"tick {side}", x=across + gap, y=down - 6)
+        if name.leader is not None:
+            start, end = (f"{at[0]:.1f} {at[1]:.1f}" for at in ((frame.across(x), frame.down(y)), name.leader))
+            yield svg.element("path", d=f"M{start}L{end}", class_="guide")
+        yield svg.element("text", escape(text), x=name.x, y=name.base, class_=f"tick {name.anchor}")
+
+
+def _name_places(frame: svg.Frame, panel: Panel) -> NamePlaces:
+    """The places for names that points and intervals leave."""
+    points, lines = [], []
+    for mark in panel.every:
+        if isinstance(mark, Points):
+            for x, estimate in zip(mark.x, mark.values, strict=True):
+                at, value, low, high = frame.across(x), *map(frame.down, (estimate.value, estimate.low, estimate.high))
+                points.append(Box(at - CLEAR, value - CLEAR, at + CLEAR, value + CLEAR))
+                lines.append(Box(at - 1, high, at + 1, low))
+    inside = Box(frame.left, frame.top, frame.width - svg.RIGHT, frame.height - frame.bottom)
+    return NamePlaces(inside, points, lines)
 
 
 def _heat_map(cells: Cells) -> Markup:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from calprobe.measures.number_text import number
 from calprobe.metrics import Estimate
 from calprobe.show.marks import Panel, Points, Scale, Series, Texts
-from calprobe.studies.overview.overviews import Overview, TaskOverview
+from calprobe.studies.overview.overviews import Overview, TaskOverview, TaskRun
 
 CAPTION = "Each run by its accuracy and the calibration error that its task shows, with 95 % intervals where known."
 
@@ -19,33 +19,35 @@ def accuracy_and_error(overview: Overview) -> Panel | None:
     points = [mark for _, mark in tasks]
     if sum(len(mark.x) for mark in points) < 2:
         return None
-    names = tuple(
-        side.label for task in overview.tasks for side in task.sides if not math.isnan(_error(task, side.metrics).value)
+    series = tuple(
+        Series(task.name, place, (mark, _names(task, mark))) for place, (task, mark) in enumerate(tasks) if mark.x
     )
-    texts = Texts(
-        tuple(x for mark in points for x in mark.x),
-        tuple(error.value for mark in points for error in mark.values),
-        names,
-    )
-    series = tuple(Series(task.name, place, (mark,)) for place, (task, mark) in enumerate(tasks) if mark.x)
     return Panel(
         "Accuracy and calibration error",
         Scale("accuracy", "share"),
         Scale("calibration error", "zero"),
         series,
-        (texts,),
         label=CAPTION,
     )
 
 
 def _points(task: TaskOverview) -> Points:
-    sides = [side for side in task.sides if not math.isnan(_error(task, side.metrics).value)]
+    sides = _sides(task)
     errors = tuple(_error(task, side.metrics) for side in sides)
     tips = tuple(
         f"{side.label}, {task.name}: accuracy {number(side.accuracy.value)}, {task.error.upper()} {number(error.value)}"
         for side, error in zip(sides, errors, strict=True)
     )
     return Points(tuple(side.accuracy.value for side in sides), errors, tips)
+
+
+def _names(task: TaskOverview, points: Points) -> Texts:
+    return Texts(points.x, tuple(error.value for error in points.values), tuple(side.label for side in _sides(task)))
+
+
+def _sides(task: TaskOverview) -> list[TaskRun]:
+    """The runs that have both numbers."""
+    return [side for side in task.sides if not math.isnan(_error(task, side.metrics).value)]
 
 
 def _error(task: TaskOverview, metrics: Mapping[str, Estimate]) -> Estimate:
