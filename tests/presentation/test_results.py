@@ -57,6 +57,7 @@ def test_a_notebook_shows_the_first_look_and_figures_are_one_call(scored: str, t
         shown = result._repr_html_()
         assert label in shown
         assert "<table>" in shown
+        assert "--tables" not in shown  # which can be typed on a terminal alone
     assert len(calprobe.figures(calprobe.report(ASKED, REPLIES), tmp_path / "figures")) >= 4
     compared = calprobe.compare([scored], CompareOptions(SCORES))
     assert [path.name for path in calprobe.figures(compared, tmp_path)] == ["differences.png", "differences.svg"]

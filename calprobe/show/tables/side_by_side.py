@@ -61,7 +61,16 @@ def comparison_at_a_glance(
         lines.append(f"{counted(len(pairs) - TOLD, 'more pair')} below.")
     verdict = Table("", "verdict", "", (), (), heading=(*heading, *lines), **UNRANKED)
     shown = _numbers(comparison, pairs)
-    more = Table("", "more", "", (), (), notes=(*_corrected_by(comparison), *others_named([shown], tables)), **UNRANKED)
+    more = Table(
+        "",
+        "more",
+        "",
+        (),
+        (),
+        notes=tuple(_corrected_by(comparison)),
+        options=others_named([shown], tables),
+        **UNRANKED,
+    )
     return (verdict, shown, more)
 
 

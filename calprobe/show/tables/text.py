@@ -51,7 +51,7 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
             if several and table.caption not in printed:
                 _print_notes([table.caption], console, "bold")
             _print_lines(_grid(table, columns, stubs[table.stub]), console)
-        _print_notes(table.notes, console, style="dim")
+        _print_notes((*table.notes, *table.options), console, style="dim")
         closing |= dict.fromkeys((*table.general, *_notes_on_columns(table, columns, hidden, mark)))
     if any(table.fine_print for table in tables):
         closing["How all was made: --format markdown, --html or --json."] = None

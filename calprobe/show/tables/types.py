@@ -78,6 +78,7 @@ class Table:
     heading: tuple[str, ...] = ()  # lines before it: what was scored and how, a complete run or a partial one
     lead: tuple[str, ...] = ()  # sentences to be read before the rows
     notes: tuple[str, ...] = ()  # sentences below it
+    options: tuple[str, ...] = ()  # what to type for more, on a terminal alone
     fine_print: tuple[str, ...] = ()  # how all was made: notes that a terminal has no room for
     general: tuple[str, ...] = ()  # sentences that hold for the other tables of the same result too
     directions: bool = False  # whether the notes say in which direction columns are better

@@ -49,7 +49,7 @@ def tables_at_a_glance(report: AskedReport, tables: Sequence[Table], wanted: Seq
     shown += [table for table in tables if table.kind in wanted and table not in shown]
     shown = [replace(table, heading=(), notes=_needed(table), fine_print=()) for table in shown if table.rows]
     notes = tuple(dict.fromkeys(note for run in report.runs for note in _disclosed(run)))
-    last = Table("", "more", "", (), (), notes=(*notes, *others_named(shown, tables)), **UNRANKED)
+    last = Table("", "more", "", (), (), notes=notes, options=others_named(shown, tables), **UNRANKED)
     return (head, *shown, last)
 
 

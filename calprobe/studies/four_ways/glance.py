@@ -45,7 +45,7 @@ def ways_at_a_glance(ways: FourWays, tables: Sequence[Table]) -> tuple[Table, ..
         for table in tables
         if table.kind in SHOWN
     ]
-    return (verdict, *shown, Table("", "more", "", (), (), notes=others_named(shown, tables), **UNRANKED))
+    return (verdict, *shown, Table("", "more", "", (), (), options=others_named(shown, tables), **UNRANKED))
 
 
 def _runs(ways: FourWays) -> list[str]:

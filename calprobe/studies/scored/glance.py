@@ -41,7 +41,7 @@ def tables_at_a_glance(report: Report, tables: Sequence[Table], wanted: Sequence
     ]
     if len(report.runs) == 1:  # whose tables need not say what they are of
         shown = [_of_the_run(table) for table in shown]
-    more = Table("", "more", "", (), (), notes=others_named(shown, tables), best_within=None)
+    more = Table("", "more", "", (), (), options=others_named(shown, tables), best_within=None)
     return (*heads, *shown, more)
 
 
