@@ -20,6 +20,7 @@ OVER, UNDER, NEITHER, APART, BALANCED, UNKNOWN = (
     "without an interval, so over- or underconfidence cannot be told",
 )
 SIGNIFICANT = 0.05
+MOST = 0.9  # of the answers: with a confidence in fewer of them, a verdict says in how many
 UNDEFINED = Estimate(math.nan)
 
 
@@ -33,6 +34,7 @@ class Judged:
     error: ErrorName
     cells: Sequence[Mapping[str, Estimate]] = ()  # each cell's, where the metrics are means
     of: str = "variants"  # what the cells are
+    coverage: float = 1.0  # the share of the rows which have the confidence, where those are fewer than all
 
     @property
     def verdict(self) -> str:
@@ -69,13 +71,17 @@ def sentence_on(judged: Judged, accuracy: float) -> str:
         judged: the confidence; a metric that is missing or undefined is left out.
         accuracy: of the run's answers, in [0, 1].
 
+    >>> sentence_on(Judged("stated", {}, 0, "ece", coverage=0.0), 0.6)
+    'stated: no answer has one.'
     >>> numbers = {"confidence_gap": Estimate(0.1, 0.04, 0.16), "ece": Estimate(0.12), "accuracy": Estimate(0.6)}
     >>> sentence_on(Judged("label", numbers, 100, "ece"), 0.6)
     'label: overconfident. Confidence - accuracy +.10 (+.04 to +.16), ECE .12.'
     """
+    if judged.coverage == 0:
+        return f"{judged.name}: no answer has one."
     metrics, digits = judged.metrics, decimals_of(judged.n)
     error, size, p = with_chance(judged.error)
-    parts = []
+    parts = [f"{100 * judged.coverage:.2g} % of answers have one"] if judged.coverage < MOST else []
     if _defined(metrics, "confidence_gap"):
         parts.append(f"confidence - accuracy {short_signed(metrics['confidence_gap'], digits)}")
     if _defined(metrics, error):

@@ -49,3 +49,11 @@ def test_its_own_accuracy_is_said_where_it_is_another() -> None:
     judged = Judged("label", numbers(Estimate(0.1, 0.04, 0.16)) | {"accuracy": Estimate(0.4)}, 60, "ece")
     assert sentence_on(judged, 0.4).endswith("ECE .10, .08 if calibrated (p .50).")
     assert sentence_on(judged, 0.6).endswith("Accuracy of its answers .40.")
+
+
+def test_a_confidence_of_few_answers_says_of_how_many() -> None:
+    metrics = numbers(Estimate(0.1, 0.04, 0.16))
+    assert "overconfident. 3.3 % of answers have one, confidence - accuracy" in sentence_on(
+        Judged("stated", metrics, 1, "ece", coverage=1 / 30), 0.5
+    )
+    assert "of answers" not in sentence_on(Judged("stated", metrics, 60, "ece", coverage=0.95), 0.5)

@@ -120,7 +120,7 @@ class Disclosure:
         yield "prompts", self.prompts or "unknown, of an import"
         yield "variants", ", ".join(self.variants) or "none"
         if self.format_changes:
-            yield "left out", f"{', '.join(self.format_changes)}: of spread and of means over variants"
+            yield "left out", f"{', '.join(self.format_changes)} (another form of answer), from spread and means"
         yield "phrasings", ", ".join(self.phrasings) or "no stated confidence was asked for"
         if any(budgets for cells in self.tokens.values() for budgets in cells.values()):
             yield "tokens", tokens_text(self.tokens)

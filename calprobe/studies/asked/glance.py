@@ -155,8 +155,8 @@ def _confidences(report: AskedReport) -> Table:
         f"Confidence by estimator{', mean over variants' if several else ''}",
         "glance-confidence",
         "estimator",
-        *metrics(_columns(report, questions), lambda overall: overall.metrics),
         *([cells("coverage", "coverage", lambda overall: overall.coverage)] if missing else []),
+        *metrics(_columns(report, questions), lambda overall: overall.metrics),
         kind="confidence",
     )
     table = at_a_glance(layout.of_rows(rows), decimals_of(questions))
