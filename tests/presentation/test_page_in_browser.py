@@ -3,8 +3,6 @@ script."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,36 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from page_samples import SCRIPT, with_names
 from proofs import few_of
+from sources import ROOT
 
 from calprobe.presentation.report_pages import report_page
 from calprobe.studies.scored.contents import ReportContents
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-QUIET = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One for the module, with a profile of its own that ends with it."""
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with driver.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +113,7 @@ def test_sorting_works_from_the_keyboard_and_starts_with_the_best(browser: Brows
 def test_undefined_values_stay_last(browser: Browser, tmp_path: Path) -> None:
     row = "<tr><th scope='row'>{}</th><td>{}</td></tr>".format
     rows = "".join(row(name, text) for name, text in (("a", "–"), ("b", "0.2"), ("c", "10.0"), ("d", "-0.3")))
-    script = (Path(report_page.__code__.co_filename).parent / "pages" / "page.js").read_text("utf-8")
+    script = (ROOT / "calprobe" / "show" / "html" / "pages" / "page.js").read_text("utf-8")
     head = "<thead><tr><th>name</th><th><span class=head>x</span></th></tr></thead>"
     written = tmp_path / "table.html"
     table = f"<table class=sortable>{head}<tbody>{rows}</tbody></table>"

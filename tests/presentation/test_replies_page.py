@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,8 @@ from calprobe.presentation.replies_page import BLOCK, replies_page
 from calprobe.studies.asked.shown_replies import shown_replies
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 HOSTILE = (
     "B <script>document.title='owned'</script>",
     "B <img src=x onerror=\"document.title='owned'\">",
@@ -36,23 +33,16 @@ def page_of(texts: tuple[str, ...], *, copies: int = 1) -> str:
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with driver.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
-        )
+def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Page]:
+    def open_page(html: str, fragment: str = "", width: int = 1280) -> Page:
+        file = tmp_path_factory.mktemp("page") / "replies.html"
+        file.write_text(html, "utf-8")
+        page = browser.new_context(offline=True, viewport={"width": width, "height": 800}).new_page()
+        page.goto(f"{file.as_uri()}{fragment}")
+        page.wait_for_selector("body[data-ready]")
+        return page
 
-        def open_page(html: str, fragment: str = "", width: int = 1280) -> Page:
-            file = tmp_path_factory.mktemp("page") / "replies.html"
-            file.write_text(html, "utf-8")
-            page: Page = browser.new_context(offline=True, viewport={"width": width, "height": 800}).new_page()
-            page.goto(f"{file.as_uri()}{fragment}")
-            page.wait_for_selector("body[data-ready]")
-            return page
-
-        yield open_page
-        browser.close()
+    return open_page
 
 
 def test_replies_stay_text(opened: Any) -> None:

@@ -95,6 +95,13 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a page's numbers say, in sentences."""
+
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Folded:
     """Details that the reader opens."""
 
@@ -103,7 +110,7 @@ class Folded:
 
 
 # A text is a paragraph; figures in a tuple stand side by side, as many as the window is wide.
-Part = str | Heading | Facts | Table | FigureView | tuple[FigureView, ...] | RunHead | Folded
+Part = str | Heading | Facts | Table | FigureView | tuple[FigureView, ...] | RunHead | Verdict | Folded
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,11 +55,7 @@ def comparison_at_a_glance(
         heading: what is compared, a line a run.
         tables: all that there are, which the last sentence names.
     """
-    several = len(pairs) > 1
-    lines = [line for pair in pairs[:TOLD] for line in _told(pair, comparison, several=several)]
-    if len(pairs) > TOLD:
-        lines.append(f"{counted(len(pairs) - TOLD, 'more pair')} below.")
-    verdict = Table("", "verdict", "", (), (), heading=(*heading, *lines), **UNRANKED)
+    verdict = Table("", "verdict", "", (), (), heading=(*heading, *told(pairs, comparison)), **UNRANKED)
     shown = _numbers(comparison, pairs)
     more = Table(
         "",
@@ -98,12 +94,15 @@ def verdict_on(pair: Sides, comparison: Corrected) -> tuple[str, ...]:
     return (*sentences, *(f"{', '.join(names)}: {text}." for text, names in others.items()))
 
 
-def _told(pair: Sides, comparison: Corrected, *, several: bool) -> Iterator[str]:
-    """The verdict on a pair; of several pairs its first two sentences."""
-    if not several:
-        yield from verdict_on(pair, comparison)
+def told(pairs: Sequence[Sides], comparison: Corrected) -> Iterator[str]:
+    """The verdict on a pair; of several pairs the first two sentences on the first ones."""
+    if len(pairs) == 1:
+        yield from verdict_on(pairs[0], comparison)
         return
-    yield f"A {pair.first}, B {pair.second}: {differences_told(pair, comparison)}"
+    for pair in pairs[:TOLD]:
+        yield f"A {pair.first}, B {pair.second}: {differences_told(pair, comparison)}"
+    if len(pairs) > TOLD:
+        yield f"{counted(len(pairs) - TOLD, 'more pair')} below."
 
 
 def differences_told(pair: Sides, comparison: Corrected) -> str:

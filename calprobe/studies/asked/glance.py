@@ -55,15 +55,7 @@ def tables_at_a_glance(report: AskedReport, tables: Sequence[Table], wanted: Seq
 
 def compared_at_a_glance(comparison: AskedComparison, tables: Sequence[Table]) -> tuple[Table, ...]:
     """The verdict on each pair of runs, or of variants of one, and their numbers, for a terminal."""
-    pairs = []
-    for pair in comparison.pairs:
-        filled = [cell for cell in pair.cells if cell.rows]
-        of = "variants" if len(pair.sets) == 1 else "sets" if len(pair.sets) == len(filled) else "variants of sets"
-        if comparison.within:
-            pairs += [Sides(cell.first, cell.second, [cell.contrasts], cell.rows) for cell in filled]
-        else:
-            rows = max((cell.rows for cell in filled), default=0)
-            pairs.append(Sides(pair.first, pair.second, [cell.contrasts for cell in filled], rows, of))
+    pairs = compared_sides(comparison)
     runs = [
         f"{letter}{line}"
         for letter, line in zip(
@@ -72,6 +64,20 @@ def compared_at_a_glance(comparison: AskedComparison, tables: Sequence[Table]) -
     ]
     left_out = [sentence(clause) for pair in comparison.pairs for clause in pair.left_out]
     return comparison_at_a_glance(comparison, pairs, (*runs, *left_out[:2]), tables)
+
+
+def compared_sides(comparison: AskedComparison) -> list[Sides]:
+    """The pairs of runs, or of variants of one."""
+    pairs: list[Sides] = []
+    for pair in comparison.pairs:
+        filled = [cell for cell in pair.cells if cell.rows]
+        of = "variants" if len(pair.sets) == 1 else "sets" if len(pair.sets) == len(filled) else "variants of sets"
+        if comparison.within:
+            pairs += [Sides(cell.first, cell.second, [cell.contrasts], cell.rows) for cell in filled]
+        else:
+            rows = max((cell.rows for cell in filled), default=0)
+            pairs.append(Sides(pair.first, pair.second, [cell.contrasts for cell in filled], rows, of))
+    return pairs
 
 
 def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from calprobe.cells.asked_extent import state_of
@@ -24,12 +24,7 @@ def ways_at_a_glance(ways: FourWays, tables: Sequence[Table]) -> tuple[Table, ..
     """The verdict, then the accuracy of each way and of each confidence, for a terminal."""
     digits = decimals_of(len(ways.facts))
     lines = [*_runs(ways), *models_note(ways), *joined_notes(ways)]
-    for pair in ways.pairs[:MOST_PAIRS]:
-        letters = (pair.first.way, pair.second.way)
-        sides = Sides(pair.first.name, pair.second.name, [pair.contrasts], pair.facts, letters=letters)
-        named = " and ".join(f"{view.name} of {view.way}" for view in (pair.first, pair.second))
-        lines.append(f"{named}: {differences_told(sides, ways)}")
-    verdict = Table("", "verdict", "", (), (), heading=tuple(lines), **UNRANKED)
+    verdict = Table("", "verdict", "", (), (), heading=(*lines, *ways_told(ways)), **UNRANKED)
     shown = [
         replace(
             table,
@@ -46,6 +41,15 @@ def ways_at_a_glance(ways: FourWays, tables: Sequence[Table]) -> tuple[Table, ..
         if table.kind in SHOWN
     ]
     return (verdict, *shown, Table("", "more", "", (), (), options=others_named(shown, tables), **UNRANKED))
+
+
+def ways_told(ways: FourWays) -> Iterator[str]:
+    """The verdict on the first pairs of confidences."""
+    for pair in ways.pairs[:MOST_PAIRS]:
+        letters = (pair.first.way, pair.second.way)
+        sides = Sides(pair.first.name, pair.second.name, [pair.contrasts], pair.facts, letters=letters)
+        named = " and ".join(f"{view.name} of {view.way}" for view in (pair.first, pair.second))
+        yield f"{named}: {differences_told(sides, ways)}"
 
 
 def _runs(ways: FourWays) -> list[str]:

@@ -47,28 +47,32 @@ def tables_at_a_glance(report: Report, tables: Sequence[Table], wanted: Sequence
 
 def compared_at_a_glance(comparison: Comparison, tables: Sequence[Table]) -> tuple[Table, ...]:
     """The verdict on each pair of runs, or of estimators or templates of one, and their numbers, for a terminal."""
-    if (within := comparison.within) is not None:
-        of_run = [pair for pairs in within.kinds.values() for pair in pairs]
-        pairs = [Sides(pair.first, pair.second, [pair.contrasts], within.run.instances) for pair in of_run]
-    else:
-        whole = [(pair, pair.everything) for pair in comparison.pairs]
-        names = {"bear_score": mean_accuracy_name(comparison.runs)}
-        pairs = [
-            Sides(
-                pair.first,
-                pair.second,
-                [all_of.contrasts],
-                all_of.instances,
-                accuracy=names.get(pair.accuracy_of or "", "accuracy"),
-            )
-            for pair, all_of in whole
-        ]
+    pairs = compared_sides(comparison)
     runs = [
         f"{letter}{run.label}: {run.model}, {run.manifest.probe.name} ({size(run)}), {state(run)}"
         for letter, run in lettered(comparison.runs, pairs)
     ]
     notes = [f"{note}." for pair in comparison.pairs for note in pair_notes(pair)] if len(comparison.pairs) == 1 else []
     return comparison_at_a_glance(comparison, pairs, (*runs, *notes, *unpaired_notes(comparison)), tables)
+
+
+def compared_sides(comparison: Comparison) -> list[Sides]:
+    """The pairs of runs, or of estimators or templates of one."""
+    if (within := comparison.within) is not None:
+        of_run = [pair for pairs in within.kinds.values() for pair in pairs]
+        return [Sides(pair.first, pair.second, [pair.contrasts], within.run.instances) for pair in of_run]
+    whole = [(pair, pair.everything) for pair in comparison.pairs]
+    names = {"bear_score": mean_accuracy_name(comparison.runs)}
+    return [
+        Sides(
+            pair.first,
+            pair.second,
+            [all_of.contrasts],
+            all_of.instances,
+            accuracy=names.get(pair.accuracy_of or "", "accuracy"),
+        )
+        for pair, all_of in whole
+    ]
 
 
 def _of_the_run(table: Table) -> Table:
