@@ -25,8 +25,10 @@ def column_options(command: Command) -> Command:
         click.option(
             "--cluster",
             metavar="COLUMN",
-            help="FILE: the column of what answers depend on within. A run: relation, or group of questions; without "
-            "it the samples of a question are a cluster.",
+            help="Answers that depend on each other and are kept together: those with one value in this column of "
+            "FILE, "
+            "such as a document; of a run, those of one relation, or group of questions. Without it, of a run, the "
+            "samples of a question.",
         ),
     )
     for declaration in reversed(declared):

@@ -76,7 +76,8 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     kinds=("openai", "vllm"),
     type=Count(),
     metavar="N",
-    help="Parameters of a model of a server or vLLM, such as 7.6B.  [default: as the server says, if it does]",
+    help="How many parameters the model has, such as 7.6B, for figures by size.  [default: as the server says, if it "
+    "does]",
 )
 @heading(Group.QUESTIONS)
 @each_once_option(
@@ -88,14 +89,15 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
 @option(
     "--paraphrases",
     metavar="hand|FILE.jsonl|none",
-    help="Ask each question in other wordings, too: in those that it has by hand, or in those of a file.  "
+    help="Also ask each question in other wordings: those that its set has by hand, or those of a file.  "
     "[default: none]",
 )
 @option(
     "--wordings",
     type=int,
     metavar="N",
-    help="Wordings of each question, its own text among them.  [default: as many as all have; of a file, nine of ten]",
+    help="How many wordings of each question to ask, its own text included.  [default: as many as every question has; "
+    "of a file, as nine of ten have]",
 )
 @question_options
 @heading(Group.PROMPTS)
@@ -148,7 +150,8 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
 @list_option(
     "--replaced",
     metavar="target,counterfactual,abstain|none",
-    help="Ask for stated confidence in other answers, too: the right one, one to another question, and none at all.  "
+    help="Also ask how confident the model is in answers that are not its own: the right one (target), the answer to "
+    "another question (counterfactual), or none, such as I don't know (abstain).  "
     "[default: none]",
 )
 @option(
@@ -168,24 +171,25 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     kinds=("openai", "vllm"),
     type=int,
     metavar="N",
-    help="Window of label probabilities of a server or vLLM.  [default: all]",
+    help="Read label probabilities from the N most probable tokens of a server or vLLM.  [default: as many as it "
+    "gives]",
 )
 @heading(Group.SAMPLING)
 @option("--samples", type=int, metavar="N", help="Answers to each question.  [default: 1]")
 @option("--temperature", type=float, metavar="T", help="Temperature of answers; 0: greedy.  [default: 0]")
 @option("--top-p", type=float, metavar="P", help="Sample from the likeliest tokens of this mass.  [default: 1]")
-@option("--max-new-tokens", type=int, metavar="N", help="Longest answer.  [default: the variant's]")
+@option("--max-new-tokens", type=int, metavar="N", help="Longest answer, in tokens.  [default: the variant's]")
 @option(
     "--stated-tokens",
     type=int,
     metavar="N",
-    help="Longest stated confidence.  [default: the prompts', of plain 8]",
+    help="Longest stated confidence, in tokens.  [default: the prompts', of plain 8]",
 )
 @option(
     "--think-tokens",
     type=int,
     metavar="N",
-    help="End a thought of more tokens, and let the answer begin.  [default: not]",
+    help="Let a reasoning model think for N tokens at most, then make it answer.  [default: no limit]",
 )
 @option("--seed", type=int, metavar="S", help="Seed of draws, examples and samples.  [default: 0]")
 @heading(Group.SERVER)

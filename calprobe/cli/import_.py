@@ -54,7 +54,7 @@ _CORRECT_AT = click.option(
     "--correct-at", type=float, metavar="Q", help="Least grade that is right.  [default: 1 is right, 0 is wrong]"
 )
 _REGRADE = click.option(
-    "--regrade", is_flag=True, help="Leave the grades there; replies are read and graded by calprobe's rules."
+    "--regrade", is_flag=True, help="Leave out the grades in the log, and grade replies by calprobe's rules."
 )
 
 

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     metavar="NAME|DIR",
     help="Keep only those that entail the question and are entailed by it, as this model judges.",
 )
-@option("--temperature", type=float, default=1.0, show_default=True, metavar="T", help="Of the replies.")
-@option("--max-new-tokens", type=int, metavar="N", help="Longest reply.  [default: the variant's]")
+@option("--temperature", type=float, default=1.0, show_default=True, metavar="T", help="Temperature of the replies.")
+@option("--max-new-tokens", type=int, metavar="N", help="Longest reply, in tokens.  [default: the variant's]")
 @option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of draws and replies.")
 @server_options("Questions")
 @load_options

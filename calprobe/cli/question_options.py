@@ -59,7 +59,7 @@ _OPTIONS = (
         group=Group.QUESTIONS,
         type=click.Choice(("nested", "sample", "relation")),
         help="nested: a larger draw has the smaller ones in it; sample: Python's random.sample (arXiv 2605.02038); "
-        "relation: of facts, N of each relation, those that score --limit N scores.  "
+        "relation: N facts of each relation, the same that score --limit N takes.  "
         "[default: as the study draws, else nested]",
     ),
     list_option("--groups", group=Group.QUESTIONS, metavar="NAME,..", help="Only these subjects or relations."),

@@ -30,7 +30,9 @@ known set that you have."""
 @click.command(short_help="List the question sets, or show the contents of one.")
 @click.argument("questions", required=False, metavar="[NAME|FILE|hf:ID|NAME=PATH]")
 @question_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of draws and of options.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="S", help="Seed of draws and of options."
+)
 @click.option(
     "--out",
     type=output_file(),

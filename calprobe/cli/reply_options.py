@@ -21,9 +21,10 @@ readers_option = list_option(
     kinds=("asked", "facts", "readings", *OF_CONFIDENCES),
     group=Group.WHICH,
     metavar="NAME,..",
-    help="Readers of answers to choice questions, of last_marker, constrained, first_char and first_marker"
-    " (the last two by the audit's rules); confidences go by the first. Numbers are read by number, open questions by"
-    " short.  [default: last_marker,constrained; in the JSON first_char, too]",
+    help="How the chosen option is read from a reply, by rules of last_marker, constrained, first_char and"
+    " first_marker (the last two are the audit's); confidences are in the answers that the first one reads. Answers to"
+    " other kinds of questions have one rule each, number and short.  [default: last_marker,constrained; in the JSON "
+    "first_char, too]",
 )
 variants_option = list_option(
     "--variants",
@@ -38,7 +39,8 @@ threshold_option = option(
     group=Group.WHICH,
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="Cells that read fewer of their stated confidences leave means over variants, and curves.  [default: 0.8]",
+    help="Leave a variant out of means and curves where a smaller share of its stated confidences can be read.  "
+    "[default: 0.8]",
 )
 calibrate_option = option(
     "--calibrate",
@@ -52,7 +54,7 @@ budget_option = list_option(
     kinds=("asked",),
     group=Group.WHAT,
     metavar="M,..",
-    help="Draw plans of M answers, n_p wordings with n_s samples each, and compare their AUROC.",
+    help="Compare ways to spend M answers on a question, n_p wordings with n_s samples each, by their AUROC.",
 )
 draws_option = option(
     "--budget-draws",
@@ -60,15 +62,15 @@ draws_option = option(
     group=Group.WHAT,
     type=click.IntRange(1),
     metavar="N",
-    help="Draws of each plan of --budget.  [default: 5]",
+    help="Random draws for each way to spend --budget.  [default: 5]",
 )
 original_option = option(
     "--with-original",
     kinds=("asked",),
     group=Group.WHICH,
     is_flag=True,
-    help="Count the question's own text among its wordings, in plans of --budget and in the share of the"
-    " wording.  [default: its paraphrases alone]",
+    help="Count the question's own text among its wordings, in --budget and in the share of uncertainty that is"
+    " due to the wording.  [default: its paraphrases alone]",
 )
 window_option = option(
     "--window",
@@ -76,7 +78,8 @@ window_option = option(
     group=Group.WHICH,
     type=click.IntRange(1),
     metavar="TOKENS",
-    help="See a label only among so many most probable tokens.  [default: all that the backend gave]",
+    help="Use a label's probability only where it is among so many most probable tokens, as servers show them.  "
+    "[default: all that the backend gave]",
 )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "--coverage",
     type=float,
+    metavar="SHARE",
     default=0.9,
     show_default=True,
     help="How often a set is to hold the right candidate, or an answer to be right or withheld.",
@@ -40,7 +41,12 @@ if TYPE_CHECKING:
     "--by", metavar="relation|group", help="Also a threshold for each relation, or for each group of questions."
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the split, and of aps_random."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="S",
+    help="Seed of the split, and of aps_random.",
 )
 @format_options
 def command(

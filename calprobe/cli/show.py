@@ -44,7 +44,9 @@ FLAGS = ("wrong", "right", "unread", "cut", "abstained", "failed")  # kinds of r
 @list_option("--variants", kinds=("asked",), metavar="NAME,..", help="Only replies under these variants.")
 @list_option("--set", "sets", kinds=("asked",), metavar="NAME,..", help="Only replies to these sets.")
 @list_option("--group", "groups", kinds=("asked",), metavar="NAME,..", help="Only questions of these groups.")
-@option("--where", kinds=("asked",), default="", metavar="TEXT", help="Only where question, reply or answer has it.")
+@option(
+    "--where", kinds=("asked",), default="", metavar="TEXT", help="Only where question, reply or answer contains TEXT."
+)
 @option("--disagree", kinds=("asked",), metavar="RUN", help="Only what one run has right and this other one wrong.")
 @heading(Group.WHAT)
 @option("--prompt", "prompts", kinds=("asked",), is_flag=True, help="Show each prompt as it was sent.")

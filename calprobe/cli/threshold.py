@@ -25,13 +25,17 @@ USUAL = ("base", "margin", "average_min")
 
 @click.command(short_help="Fix a threshold that keeps a stated risk.")
 @click.argument("path", metavar="[RUN|FILE]", required=False)
-@click.option("--risk", type=float, help="The largest share of wrong ones among the answers given, such as 0.05.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="How certain that is to be.")
+@click.option(
+    "--risk", type=float, metavar="SHARE", help="The largest share of wrong ones among the answers given, such as 0.05."
+)
+@click.option(
+    "--level", type=float, default=0.95, show_default=True, metavar="SHARE", help="How certain that is to be."
+)
 @click.option("--on", metavar="RUN", help="Check the threshold on this run or file; without it, on the other half.")
 @estimators_option("Estimators of a run, by their names in `report`.  [default: base,margin,average_min; asked: all]")
 @column_options
 @click.option("--by", metavar="relation|group", help="Also check each relation, or each group of questions.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the split.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="S", help="Seed of the split.")
 @click.option("--out", type=output_file(), metavar="FILE", help="Write the threshold; with --apply the table.")
 @click.option("--apply", "applied", metavar="FILE", help="Decide on the rows of a CSV file by a threshold of --out.")
 @json_option

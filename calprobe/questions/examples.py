@@ -56,9 +56,9 @@ def check_examples(
     for kind in kinds if options.shots else ():
         of_kind = f" of the kind {kind}" if len(kinds) > 1 else ""
         if n_shots[kind] < options.shots:
-            can_be = f"only {counted(n_shots[kind], 'question')}{of_kind} can be examples, for the others are asked"
             raise UsageError(
-                f"--shots {options.shots}: {can_be}; ask fewer with --draw, or choose --variants without examples"
+                f"--shots {options.shots}: only {counted(n_shots[kind], 'question')}{of_kind} can be examples; give "
+                "more with --shots-from, ask fewer with --draw, or choose --variants without examples"
             )
         if not n_asked[kind]:
             raise UsageError(

@@ -139,7 +139,7 @@ def test_examples_of_a_file_are_among_what_is_not_asked(tmp_path: Path) -> None:
         assert len({shot.text for shot in mine.shots}) == 3
         assert len(mine.questions) == 5
         assert not {shot.text for shot in mine.shots} & {question.text for question in mine.questions}
-    with pytest.raises(UsageError, match=r"--shots 3: only 0 questions can be examples, .* ask fewer with --draw"):
+    with pytest.raises(UsageError, match=r"--shots 3: only 0 questions can be examples; .* ask fewer with --draw"):
         load_questions([path], QuestionOptions(draw=10, shots=3))
 
 
