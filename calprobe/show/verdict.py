@@ -86,7 +86,7 @@ def sentence_on(judged: Judged, accuracy: float) -> str:
         parts.append(f"confidence - accuracy {short_signed(metrics['confidence_gap'], digits)}")
     if _defined(metrics, error):
         chance = f", {short(metrics[size].value, digits)} if calibrated" if _defined(metrics, size) else ""
-        chance += f" (p {short(metrics[p].value, max(digits, 2))})" if _defined(metrics, p) else ""
+        chance += f" (p {short(metrics[p].value, 3)})" if _defined(metrics, p) else ""
         parts.append(f"{error.upper()} {short(metrics[error].value, digits)}{chance}")
     if _defined(metrics, "auroc"):
         parts.append(f"AUROC {short_spelled(metrics['auroc'], digits)}")

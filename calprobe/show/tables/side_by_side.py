@@ -143,7 +143,7 @@ def _difference(contrasts: Sequence[Contrast], comparison: Corrected, pair: Side
         value = f"{short_signed(Estimate(_mean(c.difference.value for c in contrasts)), digits)} on average"
     p_values = [contrast.p_corrected for contrast in contrasts if not math.isnan(contrast.p_corrected)]
     least = "least " if len(contrasts) > 1 else ""
-    tested = f", {least}{CORRECTED[comparison.correction]} {short(min(p_values), max(digits, 2))}" if p_values else ""
+    tested = f", {least}{CORRECTED[comparison.correction]} {short(min(p_values), 3)}" if p_values else ""
     return f"{' - '.join(pair.letters)} {value}{tested}"
 
 

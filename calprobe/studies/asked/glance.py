@@ -122,7 +122,7 @@ def _answers(report: AskedReport) -> Iterator[Table]:
 
 
 OF_VARIANTS = Layout[Answered].given(
-    "Accuracy by variant",
+    "Accuracy of what is read from replies, by variant",
     "glance-answers",
     "variant",
     cells("n", "n", lambda variant: variant.report.rows),
