@@ -196,8 +196,8 @@ def refuse_typed(context: click.Context, parameters: Iterable[str], why: str) ->
     """Raise click.UsageError if one of these parameters was given on the command line: `--OPTION WHY`."""
     for name in parameters:
         if typed(context, name):
-            option = next(p.opts[0] for p in context.command.params if p.name == name)
-            raise click.UsageError(f"{option} {why}", context)
+            option = next(p for p in context.command.params if p.name == name)
+            raise click.UsageError(f"{getattr(option, 'typed_as', option.opts[0])} {why}", context)
 
 
 def _names(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:

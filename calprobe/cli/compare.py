@@ -69,6 +69,12 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
     return path
 
 
+def _of_csv(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None and path.suffix != ".csv":
+        raise click.BadParameter(f"{path} would be a CSV file; give a name that ends in .csv")
+    return path
+
+
 @click.command(cls=KindCommand, kinds=(COMPARED_RUNS,), short_help="Show the differences between runs, or within one.")
 @click.argument("runs", metavar="RUN..", nargs=-1, required=True)
 @heading(Group.WHAT)
@@ -162,6 +168,7 @@ def _of_figure(_context: click.Context, _parameter: click.Parameter, path: Path 
     kinds=("facts",),
     metavar="F.csv",
     type=output_file(),
+    callback=_of_csv,
     help="Runs of scores with runs of replies: write every fact, with all answers and confidences, a row a fact.",
 )
 def command(**typed: Any) -> None:

@@ -76,7 +76,8 @@ class Kinds:
             if kind in self.of(option) or option.name is None or option.name in needed:
                 continue
             if context.get_parameter_source(option.name) == click.core.ParameterSource.COMMANDLINE:
-                raise click.UsageError(f"{option.opts[0]} applies to {self._listed(option)}, and {because}", context)
+                name = getattr(option, "typed_as", option.opts[0])
+                raise click.UsageError(f"{name} applies to {self._listed(option)}, and {because}", context)
 
     def mark(self, option: click.Parameter) -> str:
         """How the option's help begins: with what it is for, if that is one kind of several."""
@@ -148,12 +149,21 @@ class KindOption(click.Option):
         """The KEY of a setting."""
         return self.opts[0].removeprefix("--")
 
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """The option in an error; a setting as it is typed in the option that sets it."""
+        return super().get_error_hint(ctx) if self.setting_of is None else f"'{self.typed_as}'"
+
+    @property
+    def typed_as(self) -> str:
+        """How the option is typed, without its value."""
+        return self.opts[0] if self.setting_of is None else f"{self.setting_of} {self.key}"
+
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The option and its explanation; a setting as it is typed in the option that sets it."""
         if self.setting_of is None:
             record = super().get_help_record(ctx)
         else:
-            record = (f"{self.setting_of} {self.key}" + (f"={self.metavar}" if self.metavar else ""), self.help or "")
+            record = (self.typed_as + (f"={self.metavar}" if self.metavar else ""), self.help or "")
         marks = getattr(ctx.command, "kinds", ())
         mark = "".join(kinds.mark(self) for kinds in marks)
         return (record[0], f"{mark}{record[1][:1].lower()}{record[1][1:]}") if record and mark else record

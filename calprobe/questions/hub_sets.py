@@ -13,7 +13,7 @@ from typing import Any
 
 from calprobe.errors import DataMissingError, UsageError
 from calprobe.messages import without_secrets
-from calprobe.questions.rows import Row
+from calprobe.questions.rows import NAMES, Row
 
 PREFIX = "hf:"
 _ASKED = ("test", "validation")  # splits that are asked, where none is named and there are several
@@ -95,12 +95,19 @@ def read_hub(hub: HubSet) -> HubRows:
         raise DataMissingError(f"{PREFIX}{hub.id} cannot be had: {why}") from error
 
     def rows_of(split: str) -> list[Row]:
+        classes = _class_names(loaded[split])
         return [
-            Row(dict(content), f"{PREFIX}{hub.id}: {split}, row {number}", number)
+            Row({**content, **classes}, f"{PREFIX}{hub.id}: {split}, row {number}", number)
             for number, content in enumerate(loaded[split])
         ]
 
     return HubRows(tuple(map(str, loaded)), _commit(loaded.values()), rows_of)
+
+
+def _class_names(split: Any) -> dict[str, list[str]]:
+    """Of each column of class labels, which are numbers in rows: the names of its classes, as a column COLUMN.names."""
+    features = getattr(split, "features", None) or {}
+    return {f"{column}{NAMES}": list(names) for column, f in features.items() if (names := getattr(f, "names", None))}
 
 
 def _commit(splits: Iterable[Any]) -> str | None:

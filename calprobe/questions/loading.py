@@ -75,16 +75,22 @@ def _examples(options: QuestionOptions) -> Pool | None:
         return None
     plain = replace(options, shots_from=None, split=None)
     try:
-        try:
-            found = _find(options.shots_from, plain)
-        except UsageError:
-            if not options.columns:
-                raise
-            found = _find(options.shots_from, replace(plain, columns={}))
+        found = _find(options.shots_from, plain)
     except UsageError as error:
-        raise UsageError(f"--shots-from {options.shots_from}: {error}") from error
+        usual = _without_columns(options.shots_from, plain) if options.columns else None
+        if usual is None:
+            raise UsageError(f"--shots-from {options.shots_from}: {error}") from error
+        found = usual
     is_named = hub_set(options.shots_from).split if options.shots_from.startswith(PREFIX) else None
     return found.pool if is_named or found.shots is None else found.shots
+
+
+def _without_columns(name: str, options: QuestionOptions) -> FoundSet | None:
+    """The set where its columns have the usual names; None where it cannot be read so."""
+    try:
+        return _find(name, replace(options, columns={}))
+    except UsageError:
+        return None
 
 
 def _with_shots(found: FoundSet, shots: Pool | None) -> FoundSet:

@@ -15,6 +15,7 @@ from calprobe.questions.gold import QuestionFault, text_of
 PARQUET = ".parquet"
 JSON_LINES = (".jsonl", ".ndjson")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+NAMES = ".names"  # behind a column of class labels: the column of their names
 SUFFIXES = (PARQUET, *JSON_LINES, ".json", *DELIMITERS)
 
 

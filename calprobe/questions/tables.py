@@ -22,11 +22,12 @@ from calprobe.questions.columns import Surroundings
 from calprobe.questions.gold import QuestionFault, letters
 from calprobe.questions.options import COLUMN_FIELDS
 from calprobe.questions.question_file import OTHERS_KEYS, read_question
-from calprobe.questions.rows import Row
+from calprobe.questions.rows import NAMES, Row
 from calprobe.questions.types import Question
 
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _LISTS = ("options", "labels", "paraphrases")
+TRUTH = ("True", "False")  # the options of a statement whose answer is a boolean
 _MOST_NAMED = 20  # columns in a message
 
 
@@ -114,6 +115,9 @@ def _columns_of(header: Sequence[str], columns: Mapping[str, str], name: str) ->
                 f"{name}: no column {field!r}; say which it is: --columns question=COLUMN,answer=COLUMN,..\n"
                 f"{_has(header)}"
             )
+    (answer, *_) = of["answer"]
+    if "options" not in {*of, *columns} and f"{answer}{NAMES}" in header:
+        of["options"] = (f"{answer}{NAMES}",)
     for column in header:
         if OTHERS_KEYS.get(column) == "options" and "options" not in {*of, *columns}:
             raise UsageError(
@@ -143,8 +147,10 @@ def _record(row: Row, of: Mapping[str, Sequence[str]], place: Surroundings, *, t
     record.setdefault("id", f"{place.split}/{row.number}" if place.split else row.number)
     if isinstance(record["id"], float) and record["id"].is_integer():  # whole numbers beside empty cells
         record["id"] = int(record["id"])
+    if isinstance(record.get("answer"), bool) and not record.get("options"):
+        record |= {"options": list(TRUTH), "answer": TRUTH.index(str(record["answer"]))}
     if record.get("options"):
-        if of["answer"][0] in of["options"]:
+        if of["answer"][0] in of.get("options", ()):
             _shuffle(record, place)
         elif isinstance(answer := record.get("answer"), list) and len(answer) == 1:
             record["answer"] = answer[0]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.prompts import fingerprint_of
+from calprobe.prompts import Overrides, fingerprint_of, overridden
 from calprobe.prompts.types import PromptSet, Stated, Variant, record_of
 from calprobe.runs.asked_records import (
     BackendRecord,
@@ -24,6 +24,7 @@ from calprobe.runs.reply_records import AskedPiece, ReplyRecords
 from calprobe.runs.stages import P_TRUE
 from calprobe.runs.task import RunManifest, sha256_of
 
+OTHERWISE = "the text or its settings differ"
 # What another model or engine has of its own: not named beside it.
 _OF_MODEL = ("revision", "tokenizer", "architecture", "adapter", "backend settings")
 
@@ -104,7 +105,7 @@ class AskManifest(RunManifest):
             self._fixed
             | {
                 "questions": sorted([s.name, s.fingerprint] for s in self.sets),
-                "variants": sorted(_variant_texts(self).items()),
+                "variants": sorted(_variant_texts(self.prompts).items()),
                 "stated": sorted([s.name, s.text, s.scale, s.max_new_tokens] for s in self.prompts.stated),
                 "asked": sorted([*a.piece, *a.stages, str(a.samples)] for a in self.asked),
             }
@@ -141,12 +142,14 @@ class AskManifest(RunManifest):
         return [*reasons, *self._other_texts(other, words)]
 
     def _other_texts(self, other: Self, words: tuple[str, str]) -> Iterator[str]:
-        texts, other_texts = _variant_texts(self), _variant_texts(other)
+        texts, other_texts = _variant_texts(self.prompts), _variant_texts(other.prompts)
         if changed := [name for name in texts if texts[name] != other_texts.get(name, texts[name])]:
             prompts, other_prompts = self.prompts, other.prompts
-            if (prompts.name, prompts.path, self.overrides) == (other_prompts.name, None, other.overrides):
+            how = _other_variants(prompts, other_prompts, changed, words)
+            is_of_prompts = how == OTHERWISE and (prompts.name, prompts.path) == (other_prompts.name, None)
+            if is_of_prompts and self.overrides == other.overrides:
                 yield f"prompts {prompts.name}: they have changed since the run was asked"
-            yield f"variant{'s' * (len(changed) > 1)} {', '.join(changed)}: the text or its settings differ"
+            yield f"variant{'s' * (len(changed) > 1)} {', '.join(changed)}: {how}"
         stated = {s.name: s for s in self.prompts.stated}
         if pairs := [(stated[s.name], s) for s in other.prompts.stated if s != stated.get(s.name, s)]:
             yield f"stated {', '.join(prompt.name for _, prompt in pairs)}: {_other_budgets(pairs, words)}"
@@ -211,7 +214,7 @@ class AskManifest(RunManifest):
     def stamps(self, piece: Piece) -> tuple[str, ...]:
         """SHA-256 (hex) of what all replies of the piece share; what else decides one is in its own key."""
         asked_piece = self._asked[piece]
-        return (sha256_of([self._fixed, list(piece), _variant_texts(self)[asked_piece.variant]]),)
+        return (sha256_of([self._fixed, list(piece), _variant_texts(self.prompts)[asked_piece.variant]]),)
 
     def describe(self) -> str:
         """The engine, where label probabilities come from, and how replies were generated."""
@@ -342,9 +345,8 @@ def share_places(n_questions: int, shard: str | None) -> range:
     return range(number - 1, n_questions, count)
 
 
-def _variant_texts(manifest: AskManifest) -> dict[str, str]:
+def _variant_texts(prompts: PromptSet) -> dict[str, str]:
     """SHA-256 (hex) of all that a variant is, by name."""
-    prompts = manifest.prompts
     ends = [prompts.final_cue, prompts.final_max_new_tokens]
     return {v.name: sha256_of([record_of(v), prompts.layout, ends if _has_end(v) else []]) for v in prompts.variants}
 
@@ -355,9 +357,25 @@ def _other_budgets(pairs: Sequence[tuple[Stated, Stated]], words: tuple[str, str
     if len(budgets) > 1 or any(
         replace(first, max_new_tokens=second.max_new_tokens) != second for first, second in pairs
     ):
-        return "the text or its settings differ"
-    ((tokens, other_tokens),) = budgets
-    return f"{words[0]} {tokens} new tokens, {words[1]} {other_tokens} (--stated-tokens)"
+        return OTHERWISE
+    return _said_budgets(budgets.pop(), words, "--stated-tokens")
+
+
+def _other_variants(prompts: PromptSet, others: PromptSet, names: Sequence[str], words: tuple[str, str]) -> str:
+    """How the variants of these names differ in two sets: by the budgets of new tokens alone, or by more."""
+    alike = Overrides(max_new_tokens=1)
+    texts, other_texts = (_variant_texts(overridden(each, alike)) for each in (prompts, others))
+    if any(texts[name] != other_texts[name] for name in names):
+        return OTHERWISE
+    tokens, other_tokens = ({v.name: v.max_new_tokens for v in each.variants} for each in (prompts, others))
+    budgets = {(tokens[name], other_tokens[name]) for name in names}
+    if len(budgets) > 1 or tokens == other_tokens:  # for some kinds of questions alone
+        return "other budgets of new tokens (--max-new-tokens)"
+    return _said_budgets(budgets.pop(), words, "--max-new-tokens")
+
+
+def _said_budgets(budgets: tuple[int, int], words: tuple[str, str], option: str) -> str:
+    return f"{words[0]} {budgets[0]} new tokens, {words[1]} {budgets[1]} ({option})"
 
 
 def _has_end(variant: Variant) -> bool:

@@ -224,7 +224,10 @@ def _probe(model: str, asked: str | Path | None) -> Probe:
         return load_probe(default_probe(model))
     except DataMissingError as error:
         if meant := mistyped_alias(model):  # of two errors, the one that needs no download
-            if_of_the_hub = "if it is a model of the hub: run `calprobe fetch bear`, or give a probe with --probe DIR"
+            if_of_the_hub = (
+                "a model of the hub is scored on BEAR, which is not here yet: run `calprobe fetch bear`, or give "
+                "another --probe, such as mini"
+            )
             raise DataMissingError(f"--model {model}: no alias{meant}\n{if_of_the_hub}") from error
         raise
 

@@ -75,6 +75,12 @@ def test_options_that_say_nothing_of_both_are_refused(
     assert said in done.stderr
 
 
+def test_facts_are_written_as_csv_alone(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    done = calprobe("compare", *runs, "--facts", tmp_path / "facts.parquet")
+    assert done.returncode == 2
+    assert "give a name that ends in .csv" in done.stderr
+
+
 def test_facts_of_another_probe_and_facts_without_scores_are_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
     done = calprobe("compare", write_run(tmp_path / "other"), runs[1])
     assert done.returncode == 2

@@ -78,8 +78,12 @@ def test_an_overlay_is_another_figure(tmp_path: Path) -> None:
 
 def test_what_does_not_apply_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = ("curve", "a", *CALIBRATION, "--out", tmp_path / "x.csv")
-    for option in (("--width", "single"), ("--title", "x"), ("--overlay",)):
-        assert f"{option[0]} applies to figures; give --out F.png, F.svg or F.pdf" in refusal(capsys, *table, *option)
+    for name, *option in (
+        ("--look width", "--width", "single"),
+        ("--look title", "--look", "title=x"),
+        ("--overlay", "--overlay"),
+    ):
+        assert f"{name} applies to figures; give --out F.png, F.svg or F.pdf" in refusal(capsys, *table, *option)
     figure = ("curve", "a", "--kind", "markers", "--out", tmp_path / "x.svg")
     assert "--overlay applies to --kind calibration, and this is --kind markers" in refusal(
         capsys, *figure, "--overlay"
@@ -87,7 +91,7 @@ def test_what_does_not_apply_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     assert "--accuracy applies to --kind accuracy-ace, and this is --kind markers" in refusal(
         capsys, *figure, "--accuracy", "own"
     )
-    assert "--title applies to figures; give --plots DIR" in refusal(capsys, "report", "a", "--title", "x")
+    assert "--look title applies to figures; give --plots DIR" in refusal(capsys, "report", "a", "--title", "x")
     for width, said in (("wide", "is neither single, double nor a number of inches"), ("0.5", "from 2 to 30 inches")):
         assert said in refusal(capsys, *figure, "--width", width)
 

@@ -102,7 +102,7 @@ def test_an_option_is_refused_for_a_kind_that_it_does_not_hold_for(
         words.append("lm-pub-quiz" if "lm-pub-quiz" in kinds.TABLES.of(option) else "confidences")
     done = calprobe(name, *words, option.opts[0], *value_of(option))
     assert done.returncode == 2
-    assert done.stderr.startswith(f"calprobe: {option.opts[0]} applies to ")
+    assert done.stderr.startswith(f"calprobe: {option.typed_as} applies to ")
     assert "leave it out" in done.stderr or "; give --judge MODEL" in done.stderr
     assert not list(tmp_path.iterdir())
 
@@ -148,7 +148,7 @@ def test_every_command_of_many_options_groups_them() -> None:
 
 def test_the_help_says_which_runs_an_option_is_for() -> None:
     text = " ".join(CliRunner().invoke(cli, ["report", "--help"]).output.split())
-    assert "--window TOKENS Asked runs: see a label only" in text
+    assert "--window TOKENS Asked runs: use a label's probability only" in text
     assert "--ties [draw|first] Scored runs: prediction where candidates share" in text
     assert "--metric NAME,.. Metrics to show, by their names" in text
 
@@ -180,7 +180,10 @@ def test_a_setting_is_the_option_of_its_name(typed: str, parameters: dict[str, o
         ("--backend-option attempts", "--backend-option attempts: give its value, attempts=VALUE"),
         ("--backend-option eager=2", "--backend-option eager=2: give eager=true or eager=false"),
         ("--backend-option attempts=2 --attempts 3", "--attempts given twice; give it once"),
-        ("--backend-option attempts=2", "--attempts applies to --backend openai, and the backend is transformers"),
+        (
+            "--backend-option attempts=2",
+            "--backend-option attempts applies to --backend openai, and the backend is transformers",
+        ),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(typed: str, said: str, files: dict[str, str]) -> None:

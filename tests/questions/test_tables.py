@@ -6,7 +6,8 @@ import gzip
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 from question_files import CHOICE, write_questions
@@ -187,6 +188,9 @@ def test_examples_come_from_what_questions_come_from(tmp_path: Path) -> None:
         assert len(found.shots) == count
     with pytest.raises(UsageError, match=r"--shots-from nothing: .*no file, no known set"):
         loaded(path, NAMED, shots=1, shots_from="nothing")
+    other = table(tmp_path / "other.csv", QUIZ.replace(NAMED["answer"], "Key"))
+    with pytest.raises(UsageError, match=rf"--shots-from .*other\.csv has no column '{NAMED['answer']}'"):
+        loaded(path, NAMED, shots=1, shots_from=str(other))
 
 
 def test_a_folder_that_the_library_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,6 +232,28 @@ def test_a_set_that_must_not_be_quoted_is_not_by_other_columns(
         "calprobe.questions.loading.read_hub", lambda hub: HubRows(("train",), None, lambda split: rows)
     )
     assert loaded(f"hf:{name}", {"question": "q", "answer": "a"}).source.quotable is quotable
+
+
+def test_names_of_class_labels_are_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Split(list[dict[str, Any]]):
+        features: ClassVar = {"text": SimpleNamespace(), "label": SimpleNamespace(names=["cold", "hot"])}
+        info = SimpleNamespace(download_checksums=None)
+
+    rows = [{"text": "Fire?", "label": 1}, {"text": "Ice?", "label": 0}, {"text": "Hidden?", "label": -1}]
+    library = SimpleNamespace(load_dataset=lambda *_names, **_options: {"test": Split(rows)})
+    monkeypatch.setitem(sys.modules, "datasets", library)
+    found = loaded("hf:a/b", {"question": "text", "answer": "label"})
+    assert [(q.kind, q.options, q.answer) for q in found.questions] == [
+        ("choice", ("cold", "hot"), 1),
+        ("choice", ("cold", "hot"), 0),
+    ]
+    assert found.source.left_out == 1
+
+
+def test_a_boolean_answer_is_a_choice_of_true_and_false(tmp_path: Path) -> None:
+    path = write_questions(tmp_path / "quiz.jsonl", [{"q": "Is ice cold?", "a": True}, {"q": "Is fire?", "a": False}])
+    found = loaded(path, {"question": "q", "answer": "a"})
+    assert [(q.options, q.answer) for q in found.questions] == [(("True", "False"), 0), (("True", "False"), 1)]
 
 
 def test_without_the_library_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

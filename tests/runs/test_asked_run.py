@@ -13,6 +13,7 @@ import pytest
 from asked_samples import PROMPTS, STAGES, choice, make_ask_manifest, piece_replies, question_set, reply, write_asked
 
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.prompts import Overrides, overridden
 from calprobe.runs import (
     Alternatives,
     AskedPiece,
@@ -228,6 +229,13 @@ def test_other_runs_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match=said):
         Folder.open(tmp_path / "run", make_ask_manifest(prompts=replace(PROMPTS, variants=others)))
+    for names, how in (
+        ("direct", r"variant direct: the run has 8 new tokens, requested 3 \(--max-new-tokens\)"),
+        (named, rf"variants {named}: other budgets of new tokens \(--max-new-tokens\)"),
+    ):
+        shorter = overridden(PROMPTS, Overrides(max_new_tokens=3, variants=names.split(", ")))
+        with pytest.raises(UsageError, match=rf"different run\. {how}\.\nGive"):
+            Folder.open(tmp_path / "run", make_ask_manifest(prompts=shorter))
     with pytest.raises(CalprobeError, match="a run of task ask, not of scores"):
         open_scores(tmp_path / "run")
 

@@ -57,7 +57,7 @@ def test_the_better_side_is_that_of_the_metric(metric: str, first: float, second
 def test_a_difference_is_said_with_interval_and_p_value() -> None:
     one = contrast("ece", 0.1, 0.4, 0.01)
     assert verdict_on(Sides("a", "b", [[one]], 100), Compared([one])) == (
-        "ECE of label: A is better; A - B -.30 (-.40 to -.20), Holm p .01.",
+        "ECE of label: A is better; A - B -.30 (-.40 to -.20), Holm p .010.",
     )
 
 
@@ -67,7 +67,7 @@ def test_cells_are_counted_and_their_differences_are_means() -> None:
     (sentence,) = verdict_on(Sides("a", "b", cells, 100), comparison)
     assert sentence == (
         "Accuracy: A is better under 1 of 2 variants, A and B cannot be told apart under 1; "
-        "A - B +.25 on average, least Holm p .01."
+        "A - B +.25 on average, least Holm p .010."
     )
     _, table, _ = comparison_at_a_glance(comparison, [Sides("a", "b", cells, 100)], ("A a, B b",), [])
     first, second, difference, _ = table.rows[0].cells
