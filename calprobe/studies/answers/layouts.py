@@ -94,20 +94,20 @@ TOLERANCES = Layout[AnswerCell].given(
     "tolerances",
     "variant",
     notes=(
-        "Rounded, by which other tables go: within 1 % of a number with decimals or a unit, else equal. Scibench: "
+        "Rounded, as in the other tables: within 1 % of a number with decimals or a unit, else equal. Scibench: "
         "as its own evaluation has it, within 0.1 of a number from 1 on, within a tenth of smaller ones.",
     ),
     kind="sampled",
 )
 TREATMENTS = Layout[Treated].given(
-    "Every response, by what becomes of failures",
+    "Every response, by how what could not be read is counted",
     "treatments",
     "failures",
     *estimates(METRICS, lambda row: _centred(row.metrics), questions=lambda row: row.questions),
     notes=(
-        "An answer that could not be read is wrong; without a readable confidence it is as right as it is. Worst: "
-        "both have confidence 1 if wrong, 0 if right. Dropped: both are left out. Zero: both have confidence 0, "
-        "which flatters a model that often fails. A confidence named .option is said of the option. "
+        "An answer that could not be read counts as wrong; one whose confidence could not be read stays right or "
+        "wrong. Worst: both get confidence 1 if wrong, 0 if right. Dropped: both are left out. Zero: both get "
+        "confidence 0, which flatters a model that often fails. A confidence named .option is said of the option. "
         f"{OVER_CENTRES}; of other confidences, over 15 bins.",
     ),
     kind="sampled",

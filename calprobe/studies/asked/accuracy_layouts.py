@@ -116,7 +116,7 @@ FORM = Layout[OtherForm](
         _repaired("wrong to right", "wrong_to_right", lambda repair: repair.wrong_to_right),
         _repaired("- baseline", "repaired_minus_baseline", lambda repair: repair.against_baseline, "repaired"),
         _repaired("no marker", "no_marker", lambda repair: repair.unread_by_other),
-        _repaired("right of those", "right_without_marker", lambda repair: repair.right_of_those),
+        _repaired("right without marker", "right_without_marker", lambda repair: repair.right_of_those),
     ),
     kind="form",
 )
@@ -130,7 +130,9 @@ def form_table(report: SetReport) -> Table:
     return FORM.table(
         (OtherForm(drop, repairs.get((drop.variant, drop.reader))) for drop in drops),
         f"Paired drop: accuracy under {baseline} minus that under the variant, same reader and rows. Recovered: "
-        "(reader - first_char) / (mean of the other variants under first_char - first_char).",
+        "(reader - first_char) / (mean of the other variants under first_char - first_char). Right to wrong, wrong to "
+        "right: answers that change where the reader takes the place of first_char. No marker: replies in which no "
+        "marker shows the answer, and the share of these that the reader has right.",
     )
 
 

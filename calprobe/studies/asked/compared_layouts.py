@@ -34,8 +34,8 @@ def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:
 def compared_notes(comparison: AskedComparison) -> Iterator[str]:
     """What all numbers of a comparison are."""
     yield (
-        "Each number is of the rows of which A and B both have the reply or the confidence; n below a name counts them "
-        "where they are fewer than all. A request that failed or was not made is in none."
+        "Each number is of the rows in which both A and B have the reply or the confidence (n below a name, where that "
+        "is not all). Requests that failed or were not made are left out."
     )
     if comparison.options.scores.resampling.n_resamples:
         yield range_note(comparison.options.scores.resampling, "the questions")
@@ -44,8 +44,8 @@ def compared_notes(comparison: AskedComparison) -> Iterator[str]:
         yield f"One estimator of each kind is compared, with one reader; others: {'; '.join(comparison.by_name)}."
     if any(cell.agreement for pair in comparison.pairs for cell in pair.cells):
         yield (
-            "Same answer, both right, only A, only B: shares of the rows, by reader. McNemar p: exact, of equal "
-            "accuracy, not corrected; none where questions have several rows."
+            "Same answer, both right, only A, only B: shares of the rows, by reader. McNemar p: exact test of "
+            "equal accuracy, not corrected; none where questions have several rows."
         )
 
 

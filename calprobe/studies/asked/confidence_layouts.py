@@ -22,12 +22,12 @@ from calprobe.studies.asked.results import (
 from calprobe.studies.asked.sample_layouts import few_outcomes
 
 COVERED = (
-    "Coverage: share of the rows that can have the confidence of which it could be read; metrics are of these, "
-    "n below a name. Where some are missing, the bounds of the Brier score over all rows stand there too."
+    "Coverage: of the answers that can have the confidence, the share that has one; metrics are of these. Below a "
+    "name, where some have none: how many have one (n), and the bounds of the Brier score over all answers."
 )
 MASS = (
-    "Mass: mean probability of all replies that a confidence is a share of; where it is small, the model would have "
-    "said something else."
+    "Mass: mean probability of all the replies among which a confidence is normalised; where it is small, the model "
+    "would have said something else."
 )
 
 
@@ -151,8 +151,8 @@ FAITHFULNESS = Layout[Faithfulness].given(
     cells("rho", "spearman", lambda words: words.rho, "larger"),
     notes=(
         "Frequency: share of the samples that give the same answer. Faithfulness: mean of 1 - |stated - frequency|; "
-        "cMFG: the mean of its means in ten bins of frequency. Words that are always 1 have a cMFG of about .5, "
-        "always .5 about .75; rho says whether they follow the frequency at all.",
+        "cMFG: the mean of its means in ten bins of frequency. A confidence that is always 1 has a cMFG of about .5, "
+        "one that is always .5 about .75; rho says whether it follows the frequency at all.",
     ),
     kind="faithfulness",
 )

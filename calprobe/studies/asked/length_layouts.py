@@ -46,9 +46,9 @@ def lengths_table(report: SetReport) -> Table:
     """A row a stage, grouped by variant."""
     stages = {variant: {stage.stage: stage for stage in cell.lengths} for variant, cell in report.cells.items()}
     thoughts = any(_has_thoughts(stage) for of_variant in stages.values() for stage in of_variant.values())
-    ends = " No end: thoughts that did; ended: thoughts that were ended by --think-tokens." * thoughts
+    ends = " No end: thoughts that were; ended: thoughts that --think-tokens ended." * thoughts
     return LENGTHS.of_rows(
         below(stages, "stage"),
-        f"Cut: share of the replies that ended at their budget.{ends}",
+        f"Cut: share of the replies that were cut at their budget of tokens.{ends}",
         caption=LENGTHS.caption + " and thoughts" * thoughts,
     )

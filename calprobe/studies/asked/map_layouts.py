@@ -26,8 +26,8 @@ def maps_table(report: SetReport) -> Table:
         "map of",
         *(*_columns("a"), *_columns("b")) if method == "logistic" else _columns("steps"),
         notes=(
-            f"{FORMULAS[method]} The maps of the folds made the numbers, each fitted on the other questions. "
-            "-: all get the share right, since no map could be fitted.",
+            f"{FORMULAS[method]} The numbers are made by maps of folds, each fitted on the other questions. "
+            "-: no map could be fitted, so that every answer gets the share of right ones.",
         ),
         kind="uncertainty",
     )

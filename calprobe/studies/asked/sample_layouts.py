@@ -63,7 +63,7 @@ def _counts(cells: Sequence[CellReport]) -> Iterator[str]:
         for name, samples in counts
     )
     if counts:
-        yield f"Samples a question: {'; '.join(clauses)}. One without an answer agrees with no other."
+        yield f"Samples a question: {'; '.join(clauses)}. A sample without an answer agrees with no other."
 
 
 def few_outcomes(own: SetReport, scale: Scale) -> Iterator[str]:

@@ -65,7 +65,7 @@ def _slices(
         [(row if len(slices) > 1 else replace(row, group=""), slice_) for row, slice_ in rows],
         *(() if first.covariate is None else covariate_notes(first.covariate, groups, lacking, "question")),
         *[AVERAGES] * any(of_cell.averages for of_cell in slices.values()),
-        f"Accuracy: by {', '.join(readers)}, the reader that confidences go by.",
+        f"Accuracy: of what {', '.join(readers)} reads, the answers that confidences are in.",
         *slice_ace_notes(options.slice_bins, sizes),
     )
 

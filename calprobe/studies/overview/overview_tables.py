@@ -18,8 +18,8 @@ from calprobe.studies.asked.compared_layouts import compared_tables
 from calprobe.studies.overview.overviews import Overview, TaskOverview, TaskRun
 
 OF = (
-    "of: the estimator that the numbers of a row are of; accuracy is that of the answers which its confidence speaks "
-    "of. Of several sets or variants the mean over these is shown, without an interval and without p."
+    "of: the estimator of confidence that is measured; accuracy is that of the answers which it is about. Of several "
+    "sets or variants the mean over these is shown, without an interval and without p."
 )
 
 

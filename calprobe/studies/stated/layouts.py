@@ -104,8 +104,8 @@ def consistency_table(run: StatedRun) -> Table:
 
 
 CONSISTENT = (
-    "n: answers with all confidences of the group. Largest: what an MSD of so many prompts can be at most; share: of "
-    "it. Groups of different sizes cannot be compared by their MSD."
+    "n: answers with all confidences of the group. Largest: the most that the MSD of so many prompts can be; share: "
+    "the MSD as a share of it. Groups of different sizes cannot be compared by their MSD."
 )
 CONSISTENCY = Layout[Deviation].given(
     "Consistency: mean standard deviation (MSD) of the confidences in an answer, within groups of prompts",
@@ -202,8 +202,9 @@ def conditions_table(run: StatedRun) -> Table:
         notes=(
             f"All questions, and those that the model's own answer ({ORIGINAL}) is right or wrong on. Where it is "
             "right, target and original say the same: compare these two on the wrong ones. n: answers with a "
-            "confidence under every condition, of the prompt that has the fewest, without those that a counterfactual "
-            "answer repeats, and those whose counterfactual is right. All conditions are of the same answers.",
+            "confidence under every condition, for the prompt that has the fewest. Left out are answers that the "
+            "counterfactual one repeats, and those whose counterfactual is right. All conditions are of the same "
+            "answers.",
         ),
         kind="conditions",
     )

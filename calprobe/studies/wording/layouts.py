@@ -68,7 +68,7 @@ WORDING = Layout[CellWording].given(
     *each(COLUMNS, lambda wording, name: getattr(wording.share, name), lambda name: {"metric": f"wording_{name}"}),
     cells("p", "wording_p", lambda wording: wording.p),
     notes=(
-        "rho: mean over questions, 1/2 where all answers agree (settled); ratio: of sums, by chance what it is "
+        "rho: mean over questions, 1/2 where all answers agree (settled); ratio: of the sums; by chance: the ratio "
         "where no wording matters; rho*: 0 where none matters; p: permutations of answers over wordings; "
         "exact: label probabilities under each wording, which one_hot converges to at temperature 1.",
     ),
