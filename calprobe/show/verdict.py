@@ -34,7 +34,7 @@ class Judged:
     error: ErrorName
     cells: Sequence[Mapping[str, Estimate]] = ()  # each cell's, where the metrics are means
     of: str = "variants"  # what the cells are
-    coverage: float = 1.0  # the share of the rows which have the confidence, where those are fewer than all
+    answered: tuple[int, int] | None = None  # answers that have the confidence, and all that could; None: all have it
 
     @property
     def verdict(self) -> str:
@@ -71,17 +71,18 @@ def sentence_on(judged: Judged, accuracy: float) -> str:
         judged: the confidence; a metric that is missing or undefined is left out.
         accuracy: of the run's answers, in [0, 1].
 
-    >>> sentence_on(Judged("stated", {}, 0, "ece", coverage=0.0), 0.6)
-    'stated: no answer has one.'
+    >>> sentence_on(Judged("stated", {}, 0, "ece", answered=(0, 30)), 0.6)
+    'stated: none of 30 answers has one.'
     >>> numbers = {"confidence_gap": Estimate(0.1, 0.04, 0.16), "ece": Estimate(0.12), "accuracy": Estimate(0.6)}
     >>> sentence_on(Judged("label", numbers, 100, "ece"), 0.6)
     'label: overconfident. Confidence - accuracy +.10 (+.04 to +.16), ECE .12.'
     """
-    if judged.coverage == 0:
-        return f"{judged.name}: no answer has one."
+    having, asked = judged.answered or (1, 1)
+    if not having:
+        return f"{judged.name}: none of {asked:,} answers has one."
     metrics, digits = judged.metrics, decimals_of(judged.n)
     error, size, p = with_chance(judged.error)
-    parts = [f"{100 * judged.coverage:.2g} % of answers have one"] if judged.coverage < MOST else []
+    parts = [f"of {having:,} of {asked:,} answers"] if having < MOST * asked else []
     if _defined(metrics, "confidence_gap"):
         parts.append(f"confidence - accuracy {short_signed(metrics['confidence_gap'], digits)}")
     if _defined(metrics, error):

@@ -53,7 +53,7 @@ def test_its_own_accuracy_is_said_where_it_is_another() -> None:
 
 def test_a_confidence_of_few_answers_says_of_how_many() -> None:
     metrics = numbers(Estimate(0.1, 0.04, 0.16))
-    assert "overconfident. 3.3 % of answers have one, confidence - accuracy" in sentence_on(
-        Judged("stated", metrics, 1, "ece", coverage=1 / 30), 0.5
+    assert "overconfident. Of 1 of 30 answers, confidence - accuracy" in sentence_on(
+        Judged("stated", metrics, 1, "ece", answered=(1, 30)), 0.5
     )
-    assert "of answers" not in sentence_on(Judged("stated", metrics, 60, "ece", coverage=0.95), 0.5)
+    assert "answers" not in sentence_on(Judged("stated", metrics, 60, "ece", answered=(57, 60)), 0.5)

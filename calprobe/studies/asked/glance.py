@@ -161,7 +161,7 @@ def _confidences(report: AskedReport) -> Table:
         f"Confidence by estimator{', mean over variants' if several else ''}",
         "glance-confidence",
         "estimator",
-        *([cells("coverage", "coverage", lambda overall: overall.coverage)] if missing else []),
+        *([cells("n", "rows", lambda overall: overall.rows)] if missing else []),
         *metrics(_columns(report, questions), lambda overall: overall.metrics),
         kind="confidence",
     )

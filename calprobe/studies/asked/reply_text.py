@@ -7,9 +7,11 @@ import textwrap
 from collections.abc import Iterator
 
 from calprobe.measures.number_text import short
+from calprobe.messages import shortened
 from calprobe.studies.asked.shown_replies import ShownReplies, ShownReply, place_of
 
 LONGEST = 600  # characters of a question or reply in lines of text; --json has all
+LONGEST_OPTION = 40  # of the right option in a verdict; all of it stands among the options
 SPAN = (">>", "<<")  # around what the reader took
 
 
@@ -37,8 +39,9 @@ def _block(mark: str, reply: ShownReply, shown: ShownReplies, width: int, *, pro
     )
     yield from _wrapped(_shortened(reply.prompt if prompts and reply.prompt else reply.text), width, indent)
     if not prompts:
-        options = "; ".join(f"{label} {text}" for label, text in reply.options.items())
-        yield from _wrapped(options, width, indent)
+        options = [f"{label} {text}" for label, text in reply.options.items()]
+        lines = ["; ".join(options)] if len("; ".join(options)) + len(indent) <= width else options
+        yield from (line for option in lines for line in _wrapped(option, width, indent))
     if reply.thought:
         yield from _wrapped(f"thought: {_shortened(reply.thought)}", width, indent)
     yield from _wrapped(f"reply: {marked(reply)}" if not reply.error else f"failed: {reply.error}", width, indent)
@@ -54,7 +57,11 @@ def _block(mark: str, reply: ShownReply, shown: ShownReplies, width: int, *, pro
 
 def verdict_of(reply: ShownReply) -> str:
     """wrong, A where B (Paris) is right; and what is odd about the reply."""
-    right = f"{reply.gold} ({reply.options[reply.gold]})" if reply.gold in reply.options else reply.gold
+    right = (
+        f"{reply.gold} ({shortened(reply.options[reply.gold], LONGEST_OPTION)})"
+        if reply.gold in reply.options
+        else reply.gold
+    )
     if reply.correct is None:
         return f"no reply; right is {right}"
     parts = [f"right, {reply.answer}" if reply.correct else f"wrong, {reply.answer} where {right} is right"]

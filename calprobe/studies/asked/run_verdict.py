@@ -56,4 +56,4 @@ def _confidence(run: AskedRunReport, name: str) -> Judged:
     estimators = [cell.estimators[name] for cell in usual_cells(run) if name in cell.estimators]
     each = [estimator.metrics for estimator in estimators]
     rows = max(estimator.rows for estimator in estimators)
-    return Judged(name, overall.metrics, rows, overall.error, each, _parts(run), overall.coverage)
+    return Judged(name, overall.metrics, rows, overall.error, each, _parts(run), (overall.rows, overall.asked))
