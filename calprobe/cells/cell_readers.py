@@ -47,7 +47,7 @@ def readers_of_cell(table: ReplyTable, options: ReplyReading, concludes: bool = 
 def _of_conclusions(
     table: ReplyTable, kinds: Collection[str], options: ReplyReading, concludes: bool
 ) -> tuple[str, ...]:
-    """The readers of what was concluded behind replies; none of choices where a cue was behind them, and no turn."""
+    """The readers of conclusions that a turn behind replies asked for; none of choices where a cue asked for them."""
     names: tuple[str, ...]
     if kinds == {"choice"}:
         of_label = ("chosen", *options.evaluators) if concludes else ()

@@ -47,7 +47,7 @@ class Judge(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of all that decides what it says."""
+        """SHA-256 (hex) of all that its judgements depend on."""
 
     @property
     def how(self) -> str:

@@ -69,7 +69,7 @@ def judged(run: Path, answers: Sequence[GradedAnswer], judge: Backend, options: 
     folder = run / FOLDER / _folder_name(judge, prompts)
     by_labels = judge.capabilities.complete_softmax or judge.capabilities.top_logprobs >= len(YES_NO)
     log.info(
-        "%s left open by exact matching, %s, for the judge %s",
+        "%s that exact matching does not accept (%s) for the judge %s",
         *(counted(len(answers), "answer"), f"{len(different):,} different", judge.model.name),
     )
     replies: dict[str, Reply] = {}

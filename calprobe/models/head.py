@@ -160,7 +160,7 @@ def _last_attention_at(attention: Any, wanted: Callable[[Tensor], Tensor]) -> It
 
 
 def _has_plain_queries(mixing: Any) -> bool:
-    """Whether the module is softmax attention over its three projections, with no hand of somebody else in it."""
+    """Whether the module is softmax attention over its three projections, and nobody has replaced a part of it."""
     absolute = getattr(mixing, "position_embedding_type", None) in (None, "absolute")
     causal = mixing.is_decoder or getattr(mixing, "is_causal", False)
     return absolute and not causal and not has_own_forward(mixing)

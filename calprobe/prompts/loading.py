@@ -213,7 +213,7 @@ def _format_changes(root: Entry, variants: tuple[str, ...], budgets: Mapping[str
 
 
 def _perturbations(entry: Entry, variants: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Families of variants that change a question alike, by name."""
+    """Families of variants that apply the same kind of change to a question, by name."""
     families = entry.families(variants, "variants")
     members = [member for family in families.values() for member in family]
     for name, family in families.items():

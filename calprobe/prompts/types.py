@@ -139,7 +139,7 @@ class PromptSet:
     # Name -> prompts of `stated` that are compared with each other; all of them together are a group without a name.
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     abstentions: tuple[str, ...] = ()  # answers that give none, which are put in the place of the model's own
-    # Name -> variants that change a question alike, so that each stands for a wording of it: dummy tokens, ..
+    # Name -> variants that apply the same kind of change to a question (dummy tokens, ..): each is a wording of it.
     perturbations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     claim: str = ""  # a claim about an option: choices are judged option by option; empty: they are chosen from
     p_true: str = ""  # asks whether the answer is (A) true or (B) false; empty: see `loading.p_true_text`

@@ -26,7 +26,7 @@ from calprobe.runs.task import RunManifest, sha256_of
 
 # A run grows in these; in the rest of its identity its parts agree.
 _EXTENT = ("template set", "templates", "relations", "limit")
-# What runs have that do not name it, and where a reader finds out about it.
+# Values of runs from before these were recorded, and what a message adds to the name.
 _EARLIER = {"precision": "ieee", "layers": "the model's own"}
 _ABOUT = {"precision": " (--precision)", "layers": " (norms, gated units, positions; CALPROBE_KERNELS)"}
 # What another model has of its own: not named beside the model.

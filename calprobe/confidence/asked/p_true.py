@@ -24,7 +24,7 @@ def p_true(read: Read) -> Confidence:
 
 
 def p_true_raw(read: Read) -> Confidence:
-    """Raw; what it lacks of the normalised one is on other replies."""
+    """Not normalised: the rest of the mass is on replies other than the two."""
     return _of(read, normalised=False)
 
 

@@ -59,7 +59,7 @@ class Spectrum:
 
     @classmethod
     def of(cls, affinity: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> Spectrum:
-        """That of strings with these numbers of copies; None: one each. Errors are those of `laplacian`."""
+        """The spectrum for strings that occur so many times each; None: once. Errors are those of `laplacian`."""
         weights = check_affinity(affinity)
         copies = np.ones(len(weights), np.int64) if counts is None else np.asarray(counts, np.int64)
         scale = np.sqrt(copies / (weights @ copies))

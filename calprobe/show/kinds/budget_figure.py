@@ -12,7 +12,7 @@ APART = 0.06  # between the lines of two measures, of the distance of two plans
 
 @dataclass(frozen=True, slots=True)
 class BudgetPanel:
-    """The plans of one number of answers, of one set under one variant."""
+    """Plans that spend the same number of answers on a question, for one set under one variant."""
 
     title: str
     reading: str  # pooled, majority, greedy: which correctness the AUROC takes

@@ -24,7 +24,7 @@ def compared_tables(comparison: AskedComparison) -> tuple[Table, ...]:
 
 
 def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:
-    """What each run is, and how much of it there is."""
+    """A line for each run: model, number of questions, and whether it is complete."""
     return tuple(
         f"{run.label}: {run.model}, {counted(run.questions, 'question')}, {state_of(run.extent)}"
         for run in comparison.runs

@@ -69,7 +69,7 @@ class CellEstimator:
     # The Brier score over all rows asked, if every missing confidence were the best possible, and the worst.
     brier_bounds: tuple[float, float]  # NaN of an uncertainty
     scale: Scale = "probability"  # of an uncertainty without a scale there are metrics of its order alone
-    # Questions with a right answer among these rows, or those with a wrong one, whichever are fewer: order is of both.
+    # Questions with a right answer, or those with a wrong one, whichever are fewer: a ranking needs both.
     rarer: int = 0
     mass: float | None = None  # mean probability of all replies that it is a share of; None: it is of no such set
     bounded: int = 0  # rows whose confidence is a bound, since a window lacks one of the replies
@@ -106,7 +106,7 @@ class OffLabel:
     mean: Estimate
     above_half: Estimate  # the share of rows with more than half off the labels
     all_seen: float  # the share of rows with all labels in the window; 1 with the complete softmax
-    # The mass of the labels seen, over that of all: the least that it can be by the window's last token, or exact.
+    # The share of the mass of all labels that the window shows: exact, or the least that it can be.
     mass_seen: float
 
 

@@ -76,7 +76,7 @@ class _Study:
     options: AskedOptions
 
     def scopes(self, cells: Sequence[StatedCell]) -> list[StatedScope]:
-        """Those of one variant: by way of reading, each set, then all of them."""
+        """The scopes of one variant: for each way of reading, every set and then all sets together."""
         together = pooled(cells)
         scopes = []
         for way in together.ways:

@@ -39,7 +39,7 @@ class Matrix:
     lenient: Bools  # [prompts, answers], whether the reply was not in the form that was asked for
 
     def by(self, way: str) -> Matrix:
-        """The matrix with what one way of reading lets stand; whichever answers it leaves out are still there."""
+        """The matrix by one way of reading: confidences that it leaves out are NaN, so that all answers stay."""
         if way in (LENIENT, EXPECTED):
             return self
         strict = np.where(self.lenient, np.nan, self.confidence)

@@ -1,4 +1,4 @@
-"""Waiting for jobs of Slurm: by what they say in the sweep's folder, and by Slurm's queue for those that cannot."""
+"""Waiting for jobs of Slurm: by the states that they write to the sweep's folder, else by Slurm's queue."""
 
 from __future__ import annotations
 
