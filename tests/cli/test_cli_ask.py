@@ -189,7 +189,7 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
         (["--variants", "shirt"], "has no variant 'shirt'"),
         (
             ["--tensor-parallel", "2"],
-            "--tensor-parallel applies to --backend vllm, and the backend is openai; leave it out",
+            "--backend-option tensor-parallel applies to --backend vllm, and the backend is openai; leave it out",
         ),
         (["--device", "cuda"], "--device applies to --backend transformers, and the backend is openai; leave it out"),
         (["--backend", "vllm"], "--base-url applies to --backend openai, and the backend is vllm; leave it out"),

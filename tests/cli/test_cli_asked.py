@@ -215,7 +215,7 @@ def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
         (("--tables", "runs"), "--tables: runs of replies have no table 'runs'; --help lists them"),
         (("--tables", "matrix"), "--tables matrix: the report has no such table; it has answers, "),
         (("--estimator", "base"), "the report has no estimator base"),
-        (("--width", "3"), "--width applies to figures; give --plots DIR"),
+        (("--width", "3"), "--look width applies to figures; give --plots DIR"),
         (("--parse-threshold", "2"), "Invalid value for '--parse-threshold'"),
         (("--window", "3"), "has no ranks of labels to apply a window to"),
     ],

@@ -87,7 +87,7 @@ def test_a_figure_of_the_differences(tmp_path: Path) -> None:
         (["a", "b", "--baseline", "x"], 2, "--baseline 'x': give one of a, b"),
         (["a", "b", "--baseline", "a", "--pairs", "all"], 2, "--pairs and --baseline contradict each other"),
         (["a", "b", "--plot", "f.gif"], 2, "f.gif: figures are written as .png, .svg, .pdf; name one of these suff"),
-        (["a", "b", "--width", "single"], 2, "--width applies to the figure; give --plot F.png, F.svg or F.pdf"),
+        (["a", "b", "--width", "single"], 2, "--look width applies to the figure; give --plot F.png, F.svg or F.pdf"),
         (["a", "b", "--margin", 0], 2, "Invalid value for '--margin'"),
         (["a", "a"], 2, "name one run or more, each once"),
         (["a", "few"], 2, "a and few differ in templates: 0-2 against 0: score both alike, or compare what they have"),

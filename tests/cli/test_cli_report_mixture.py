@@ -59,12 +59,13 @@ def test_both_kinds_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [("--by", "domain"), ("--reader", "first_char"), ("--tables", "summary"), ("--width", "5")]
+    "given", [("--by", "domain"), ("--reader", "first_char"), ("--tables", "summary"), ("--look", "width=5")]
 )
 def test_options_of_one_kind_say_how_to_choose_it(folder: Path, given: tuple[str, str]) -> None:
     done = calprobe("report", folder, *given)
     assert done.returncode == 2
-    assert f"{given[0]} applies to runs of " in done.stderr
+    name = "--look width" if given[0] == "--look" else given[0]
+    assert f"{name} applies to runs of " in done.stderr
     assert "is a run of scores, " in done.stderr
     assert "calprobe runs DIR --kind scored --paths" in done.stderr
 
