@@ -5,6 +5,7 @@ leave out of means.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,13 @@ from coarse_smoothing import coarse_smoothing
 
 from calprobe.cells.asked_folder import asked_of
 from calprobe.measures.asked_options import AskedOptions
-from calprobe.metrics import Resampling
+from calprobe.metrics import Estimate, Resampling
 from calprobe.presentation.overview_page import task_page
 from calprobe.runs import open_asked
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.overall import overall_of, overall_read
 from calprobe.studies.asked.report_asked import report_asked
+from calprobe.studies.asked.run_verdict import verdict
 from calprobe.studies.overview.headlines import asked_headline
 from calprobe.studies.overview.overview_tables import sides_table
 from calprobe.studies.overview.overviews import OverviewOptions, Task, overview, report_task
@@ -93,3 +95,14 @@ def test_where_all_variants_have_another_form_means_are_of_them() -> None:
     found = overall_read(asked_of("audit", open_asked(RUN)), alone)
     assert found is not None
     assert (found.cells, found.left_out) == (1, ())
+
+
+def test_a_verdict_says_whose_accuracy_it_is_where_replies_say_another(report: AskedReport) -> None:
+    first, *_ = verdict(report.runs[0])
+    assert first == "Accuracy .56, mean over 4 variants; chance .25; 12 questions."
+    cell = report.runs[0].sets["mini"].cells["surface_paraphrase"]
+    other = replace(cell.accuracy[cell.reader], value=Estimate(0.25, 0.1, 0.4))
+    cells = {"plain": replace(cell, accuracy={**cell.accuracy, cell.reader: other})}
+    of_set = replace(report.runs[0].sets["mini"], cells=cells, usual=("plain",))
+    first, *_ = verdict(replace(report.runs[0], sets={"mini": of_set}))
+    assert ") by label, .25 by last_marker; chance .25" in first

@@ -22,11 +22,20 @@ def verdict(run: AskedRunReport, most: int = MOST) -> tuple[str, ...]:
     accuracy = overall.metrics["accuracy"]
     over = f", mean over {overall.cells} {_parts(run)}" if overall.cells > 1 else ""
     chance = f"chance {short(overall.chance, digits)}; {counted(n, 'question')}"
-    first = f"Accuracy of {overall.of} {short_spelled(accuracy, digits)}{over}; {chance}."
+    first = f"Accuracy {short_spelled(accuracy, digits)}{_beside_read(run, overall, digits)}{over}; {chance}."
     names = _judged(run, overall)
     sentences = [sentence_on(_confidence(run, name), accuracy.value) for name in names[:most]]
     more = [f"{counted(len(names) - most, 'more confidence')} below."] if len(names) > most else []
     return (first, *sentences, *more)
+
+
+def _beside_read(run: AskedRunReport, overall: Overall, digits: int) -> str:
+    """Whose answers the accuracy is of, and that of what is read from replies, where the two differ."""
+    read = overall_by(run, None)
+    if read is None:
+        return ""
+    own, other = (short(numbers.metrics["accuracy"].value, digits) for numbers in (overall, read))
+    return "" if own == other else f" by {overall.of}, {other} by {read.of}"
 
 
 def _parts(run: AskedRunReport) -> str:
