@@ -18,6 +18,7 @@ PllMetric = Literal["within_word_l2r", "original", "sentence_l2r", "answer_l2r+w
 WordSplit = Literal["tokenizer", "unicode"]  # the tokenizer's own words, or those of the text (UAX 29)
 
 # Asking
+BackendName = Literal["transformers", "vllm", "openai"]  # the engines that answer
 REVERSED = "1 - "  # in front of a scale: the reply says how probable it is that the answer is wrong
 ENTAILMENT_ALONE = "of two labels: entailment or not"  # what disclosures say of a judge without contradictions
 
@@ -47,6 +48,11 @@ ClusterKind = Literal["instance", "relation", "within-relation"]
 Correction = Literal["holm", "max-t"]  # of p-values for their number
 Calibrate = Literal["isotonic", "logistic"]  # of uncertainties without a scale to confidences
 Recalibration = Literal["isotonic", "platt", "beta", "temperature"]  # of confidences, docs/methods/metrics.md
+
+# Curves
+CurveKind = Literal[
+    "accuracy-rejection", "calibration", "utility", "set-sizes", "options", "accuracy-ace", "markers", "exposure"
+]
 
 # Tables of a report, by the kind of runs: what layouts name themselves by, and `report --tables` may say
 ScoredTable = Literal[

@@ -12,9 +12,9 @@ from typing import Any, Literal, get_args
 
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean, without_secrets
+from calprobe.words import BackendName
 
 KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"  # in the environment
-BackendName = Literal["transformers", "vllm", "openai"]
 BACKENDS: tuple[BackendName, ...] = get_args(BackendName)
 # Fields of a request that calprobe's own options and stages set, or that change what a reply is.
 _OWN_FIELDS = frozenset(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from calprobe.backends.options import BackendName, BackendOptions
+from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Backend, Capabilities
 from calprobe.errors import CalprobeError
 from calprobe.runs.manifest_records import ModelRecord
+from calprobe.words import BackendName
 
 if TYPE_CHECKING:
     from calprobe.models import LoadOptions
@@ -20,9 +21,10 @@ _WINDOW = 20  # most probable tokens that most servers show
 
 
 class Entry(NamedTuple):
-    """How a backend is opened."""
+    """How a backend is opened, and what it can most likely do before it is."""
 
     open: Callable[[str, BackendOptions, LoadOptions | None], Backend]
+    likely: Capabilities
     package: str = ""  # what it needs apart from calprobe's own requirements; an extra of calprobe has its name
 
 
@@ -45,9 +47,42 @@ def _openai(model: str, options: BackendOptions, load_options: LoadOptions | Non
 
 
 ENTRIES: Mapping[BackendName, Entry] = {
-    "transformers": Entry(_transformers),
-    "vllm": Entry(_vllm, "vllm"),
-    "openai": Entry(_openai, "openai"),
+    "transformers": Entry(
+        _transformers,
+        Capabilities(
+            complete_softmax=True,
+            top_logprobs=0,
+            token_ids=True,
+            continues=True,
+            raw=True,
+            samples_are_reproducible="",
+            ends_thoughts=True,
+        ),
+    ),
+    "vllm": Entry(
+        _vllm,
+        Capabilities(
+            complete_softmax=False,
+            top_logprobs=_WINDOW,
+            token_ids=True,
+            continues=True,
+            raw=True,
+            samples_are_reproducible="",
+        ),
+        "vllm",
+    ),
+    "openai": Entry(
+        _openai,
+        Capabilities(
+            complete_softmax=False,
+            top_logprobs=_WINDOW,
+            token_ids=False,
+            continues=True,
+            raw=False,
+            samples_are_reproducible="",
+        ),
+        "openai",
+    ),
 }
 
 
@@ -62,15 +97,11 @@ class Unopened:
     @classmethod
     def of(cls, model: str, options: BackendOptions) -> Unopened:
         """The backend that the options name. Of a server: as if it showed log-probabilities and continued replies."""
-        is_local, is_server = options.backend == "transformers", options.backend == "openai"
-        capabilities = Capabilities(
-            complete_softmax=is_local,
-            top_logprobs=0 if is_local else options.top_logprobs or _WINDOW,
-            token_ids=not is_server,
-            continues=True if options.continues is None else options.continues,
-            raw=not is_server,
-            samples_are_reproducible="",
-            ends_thoughts=is_local,
+        likely = ENTRIES[options.backend].likely
+        capabilities = replace(
+            likely,
+            top_logprobs=likely.top_logprobs and (options.top_logprobs or likely.top_logprobs),
+            continues=likely.continues if options.continues is None else options.continues,
         )
         return cls(options.backend, ModelRecord(name=model), capabilities)
 

@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from calprobe.messages import no_such
+from calprobe.words import BackendName, CurveKind
 
 if TYPE_CHECKING:
     from calprobe.cells.opening import AnyRun
@@ -95,19 +96,10 @@ _RUNS = {"scored": "runs of scores", "asked": "runs of replies"}
 RUNS = Kinds(_RUNS, marks=_MARKS)
 REPORTED_RUNS = Kinds({**_RUNS, "mixed": "runs of both kinds"}, marks=_MARKS)
 COMPARED_RUNS = Kinds({**_RUNS, "facts": "runs of scores with runs of replies"}, marks=_MARKS)
-BACKENDS = Kinds({name: name for name in ("transformers", "vllm", "openai")}, "--backend ")
+BACKENDS = Kinds({name: name for name in get_args(BackendName)}, "--backend ")
 JUDGES = Kinds({**BACKENDS.names, "none": "none"}, "--judge-backend ")
 SWEEP_PLACES = Kinds({name: name for name in ("local", "ray", "slurm")}, "--on ")
-CURVES = Kinds(
-    {
-        name: name
-        for name in (
-            *("accuracy-rejection", "calibration", "utility", "set-sizes", "options"),
-            *("accuracy-ace", "markers", "exposure"),
-        )
-    },
-    "--kind ",
-)
+CURVES = Kinds({name: name for name in get_args(CurveKind)}, "--kind ")
 TABLES = Kinds(
     {
         name: name

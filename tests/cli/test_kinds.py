@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from commands import calprobe
 
 from calprobe.backends.options import BACKENDS as ENGINES
+from calprobe.backends.registry import ENTRIES
 from calprobe.cli import kinds
 from calprobe.cli.app import COMMANDS, cli
 from calprobe.cli.kinds import Group, KindCommand, KindOption, Kinds
@@ -117,7 +118,7 @@ def test_a_refusal_names_option_kinds_run_and_mend(files: dict[str, str]) -> Non
 
 
 def test_the_kinds_are_those_of_the_library() -> None:
-    assert tuple(kinds.BACKENDS.names) == ENGINES
+    assert tuple(kinds.BACKENDS.names) == tuple(ENTRIES)
     assert tuple(kinds.SWEEP_PLACES.names) == tuple(PLACES)
     assert tuple(kinds.CURVES.names) == tuple(KINDS)
 
