@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from calprobe.curves.calibration import Calibration
-from calprobe.measures.run_names import states_of
 from calprobe.presentation import charts
 from calprobe.presentation.figure_views import legend, rejection, reliability, reliability_of_runs
 from calprobe.show.html.panels import drawn
@@ -16,63 +15,14 @@ from calprobe.show.kinds.dumbbell_figure import Dumbbells
 from calprobe.show.kinds.quarters_figure import QuarterBars, Quarters
 from calprobe.show.kinds.share_figure import SharePanel
 from calprobe.show.kinds.size_figure import SizePanel, spelled_rho
-from calprobe.show.marks import Drawable, Panel
-from calprobe.studies.asked.answer_figures import length_panels_of_runs, value_panels_of_runs
+from calprobe.show.marks import Drawable, Figures, Panel
 from calprobe.studies.asked.asked_report import AskedReport
-from calprobe.studies.asked.figures import Pictures, size_panels
+from calprobe.studies.asked.figures import Pictures, figures_of_runs
 from calprobe.studies.four_ways.figures import WayPictures
-from calprobe.studies.labels.figures import design_matrices, kind_panels
 from calprobe.studies.stated.figures import StatedPictures
 
-# Kind of figure -> its title, its caption, and what a screen reader says of dots if that is not the caption. `{0.NAME}`
-# is what the data have under this name, `{1}` their title with a capital.
+# Of figures of stated confidence and of facts in several ways: title, caption and what is spoken, as in `Figures`.
 TEXTS: Mapping[str, tuple[str, str] | tuple[str, str, str]] = {
-    "readers": (
-        "Readers on {0.title}",
-        "Accuracy of the same replies under each reader of answers, with 95 % intervals; dotted: chance.",
-        "Accuracy on {0.title} under each variant, by reader of answers.",
-    ),
-    "matrices": ("{0.title}", "Variants by sets; the darker, the nearer to 1."),
-    "budgets": (
-        "Plans on {0.title}",
-        "AUROC ({0.reading}) of each uncertainty, with n_s samples of each of n_p wordings taken from the same "
-        "replies: means over draws, with 95 % intervals over questions.",
-    ),
-    "shares": (
-        "Share of the wording on {0.title}",
-        "Of samples taken from the same replies: means over draws, with bars of one standard deviation. By chance: "
-        "what the ratio is where no wording matters.",
-    ),
-    "labels": (
-        "Labels: {0.title}",
-        "Share of the probability that each label gets, normalised over the labels, and share of the questions of "
-        "which it is the right one.",
-    ),
-    "perturbed": (
-        "Perturbations: {0.title}",
-        "Accuracy of all samples of a variant, and AUROC of one uncertainty, each sample with its own correctness, "
-        "with 95 % intervals over questions. (n_p, n_s): AUROC of n_s samples of each of n_p wordings.",
-    ),
-    "values": (
-        "Values of {0.title}, by {0.of}",
-        "Of the confidences that could be read, the share of each value (of P(True): of each tenth of the scale, "
-        "by its upper end); the larger, the darker. Other: how many values have less than 5 % each.",
-    ),
-    "lengths": (
-        "{1}, by {0.group}",
-        "Boxes are between the quartiles, with a line at the median; lines reach to the least and the most.",
-    ),
-    "sizes": (
-        "Size and spread on {0.title}",
-        "Largest minus smallest accuracy over variants, against the number of parameters, embeddings included.",
-    ),
-    "kinds": (
-        "{0.title}",
-        "Each run by the prompt design that it understands best, with 95 % intervals; models of one family side by "
-        "side.",
-        "{0.title}: a dot a run, by how the model was asked.",
-    ),
-    "designs": ("{0.title}", "Mean raw probability on the labels, by run and prompt design."),
     "overviews": (
         "Consistency, fidelity and reliability: {0.title}",
         "By group of prompts: mean standard deviation of its confidences (smaller is better), and means over its "
@@ -120,14 +70,14 @@ def asked_figures(pictures: Pictures) -> Iterator[FigureView]:
         for name in dict.fromkeys(line.run for line in pictures.rejection.lines):
             lines = tuple(line for line in pictures.rejection.lines if line.run == name)
             yield from rejection(replace(pictures.rejection, lines=lines), f"Accuracy and rejection on {name}", None)
-    for kind in ("readers", "matrices", "budgets", "shares", "labels", "perturbed", "values", "lengths"):
-        yield from _views(kind, getattr(pictures, kind))
+    for figures in pictures.figures:
+        yield from _views(figures)
     if pictures.stated is not None:
         yield from _stated_figures(pictures.stated)
 
 
 def _stated_figures(pictures: StatedPictures) -> Iterator[FigureView]:
-    yield from _views("overviews", pictures.overviews)
+    yield from _named_views("overviews", pictures.overviews)
     yield from _reliability_by_name(
         pictures.panels,
         "Reliability by prompt",
@@ -135,7 +85,7 @@ def _stated_figures(pictures: StatedPictures) -> Iterator[FigureView]:
         "two are equal. Below: the share of the answers in bins of equal width.",
     )
     for kind in ("correlations", "conditions", "distributions"):
-        yield from _views(kind, getattr(pictures, kind))
+        yield from _named_views(kind, getattr(pictures, kind))
 
 
 def asked_figures_across(report: AskedReport, pictures: Mapping[str, Pictures]) -> Iterator[FigureView]:
@@ -147,13 +97,8 @@ def asked_figures_across(report: AskedReport, pictures: Mapping[str, Pictures]) 
             if of_run.stated is None
         }
         yield from reliability_of_runs(lines, name, "question")
-    states = states_of(report.runs)
-    studies = [run.labels for run in report.runs if run.labels is not None]
-    yield from _views("sizes", size_panels(report.across, states))
-    yield from _views("kinds", kind_panels(studies, states))
-    yield from _views("values", value_panels_of_runs(report.runs, states))
-    yield from _views("lengths", length_panels_of_runs(report.runs, states))
-    yield from _views("designs", design_matrices(studies, states))
+    for figures in figures_of_runs(report):
+        yield from _views(figures)
 
 
 def way_figures(pictures: WayPictures) -> dict[str, tuple[FigureView, ...]]:
@@ -168,22 +113,25 @@ def way_figures(pictures: WayPictures) -> dict[str, tuple[FigureView, ...]]:
     return {
         "known": tuple(_quarters(pictures.quarters)),
         "confidences": tuple(lines),
-        "agreement": tuple(_views("agreement", filter(None, [pictures.correlations]))),
-        "relations": tuple(_views("relations", pictures.dumbbells)),
+        "agreement": tuple(_named_views("agreement", [*filter(None, [pictures.correlations])])),
+        "relations": tuple(_named_views("relations", pictures.dumbbells)),
     }
 
 
-def _views(kind: str, figures: Iterable[Drawable]) -> Iterator[FigureView]:
-    """A figure of each."""
-    title, caption, *spoken = TEXTS[kind]
-    for data in figures:
+def _named_views(kind: str, panels: Sequence[Drawable]) -> Iterator[FigureView]:
+    return _views(Figures(kind, panels, *TEXTS[kind]))
+
+
+def _views(figures: Figures) -> Iterator[FigureView]:
+    """A figure of each panel."""
+    for data in figures.panels:
         capital = f"{data.title[:1].upper()}{data.title[1:]}"
-        below = caption.format(data) + _more(data)
-        panel = replace(data.panel, label=spoken[0].format(data) if spoken else below)
+        below = figures.caption.format(data) + _more(data)
+        panel = replace(data.panel, label=figures.spoken.format(data) if figures.spoken else below)
         series = panel.series if isinstance(panel, Panel) else ()
         choices = legend([entry.name for entry in series], [entry.place for entry in series])
         # Data without a title leave a colon.
-        heading = title.format(data, capital).removesuffix(": ")
+        heading = figures.title.format(data, capital).removesuffix(": ")
         yield FigureView(heading, drawn(panel), below, choices, choosable=not isinstance(data, Dumbbells))
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from calprobe.curves.curve import Line
-from calprobe.measures.run_names import states_of
 from calprobe.presentation.figure_names import JOINT, file_names, names_of_runs
 from calprobe.presentation.presentation import Draw, NamedFigure
-from calprobe.show.marks import Drawable
 from calprobe.show.plots import Look
 from calprobe.show.plots.names import run_names
 from calprobe.show.plots.paper import draw
-from calprobe.studies.asked.answer_figures import length_panels_of_runs, value_panels_of_runs
 from calprobe.studies.asked.asked_report import AskedReport
-from calprobe.studies.asked.figures import Pictures, size_panels
-from calprobe.studies.labels.figures import design_matrices, kind_panels
+from calprobe.studies.asked.figures import Pictures, figures_of_runs
 from calprobe.studies.stated.figures import side_by_side
 
 
@@ -40,7 +36,9 @@ def reply_figures(
     stated = [(names[label], of_run.stated) for label, of_run in pictures.items() if of_run.stated is not None]
     if joined := side_by_side(stated):
         yield from (_titled(JOINT, "", kind, draw, fields) for kind, draw in joined.drawn())
-    yield from (NamedFigure(f"{JOINT}.{kind}", draw) for kind, draw in _joint_figures(report))
+    for figures in figures_of_runs(report):
+        if figures.panels:
+            yield NamedFigure(f"{JOINT}.{figures.kind}", partial(draw, figures.panels))
 
 
 def _titled(file: str, title: str, kind: str, draw: Draw, names: Mapping[str, Any]) -> NamedFigure:
@@ -50,16 +48,3 @@ def _titled(file: str, title: str, kind: str, draw: Draw, names: Mapping[str, An
         return draw(replace(look, title=title if look.title is None else look.title, **names))
 
     return NamedFigure(f"{file}.{kind}", titled)
-
-
-def _joint_figures(report: AskedReport) -> Iterator[tuple[str, Draw]]:
-    """The kinds of figures of several runs together that there is something to draw of."""
-    studies, states = [run.labels for run in report.runs if run.labels is not None], states_of(report.runs)
-    joint: dict[str, Sequence[Drawable]] = {
-        "sizes": size_panels(report.across, states),
-        "labels": kind_panels(studies, states),
-        "values": value_panels_of_runs(report.runs, states),
-        "lengths": length_panels_of_runs(report.runs, states),
-        "designs": design_matrices(studies, states),
-    }
-    return ((kind, partial(draw, panels)) for kind, panels in joint.items() if panels)

@@ -207,6 +207,20 @@ class Drawable(Protocol):
         """The panel."""
 
 
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Figures of one kind: a panel each, and what a page says of them.
+
+    In its texts `{0.NAME}` is what the data of a panel have under this name, `{1}` their title with a capital.
+    """
+
+    kind: str  # in the names of files
+    panels: Sequence[Drawable]
+    title: str  # of each panel, on a page
+    caption: str
+    spoken: str = ""  # what a screen reader says of a panel; empty: the caption
+
+
 def grouped(groups: Sequence[str], name: str, values: Sequence[Estimate | None], shift: float) -> Points:
     """The points of one series, one for each group that has a value: groups are at 0, 1, .., and it a little beside."""
     points = {at: value for at, value in enumerate(values) if value is not None}

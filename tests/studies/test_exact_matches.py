@@ -66,7 +66,7 @@ def test_readers_of_the_audit_are_shown_by_its_rules_or_by_name(options: AskedOp
         "first_marker",
     } == readers
     assert {row.label for row in tables["spread"].rows} == readers
-    (figure,) = pictures(report.runs[0], options).readers
+    (figure,) = pictures(report.runs[0], options).figures[0].panels
     assert set(figure.series) == readers
 
 

@@ -19,7 +19,7 @@ from calprobe.runs import LabelScores, Reply
 from calprobe.studies.asked.asked_tables import asked_tables
 from calprobe.studies.asked.report_asked import report_asked
 from calprobe.studies.labels.figures import design_matrices, use_panels
-from calprobe.studies.labels.layouts import label_study_tables
+from calprobe.studies.labels.layouts import label_set_tables
 from calprobe.studies.labels.results import LabelSet
 from calprobe.studies.labels.selection import halves
 from calprobe.studies.labels.simulation import hidden_metrics, informed, polarised
@@ -99,12 +99,12 @@ def test_what_chance_makes_of_ece_stands_beside_it() -> None:
     # Confidences of 1 that are calibrated are right in every draw: an error of 0, and the other of 1 in none of 50.
     assert [direct[name].value for name in ("ece_15", "ece_15_if_calibrated", "ece_15_p")] == [0, 0, 1]
     assert [steps[name].value for name in ("ece_15", "ece_15_if_calibrated", "ece_15_p")] == [1, 0, 1 / 51]
-    tables = {table.label: table for table in label_study_tables(found)}
+    tables = {table.label: table for table in label_set_tables(found)}
     titles = [column.title for column in tables["designs"].columns]
     assert titles[titles.index("raw") :][:6] == ["raw", "raw if cal.", "raw p", "ECE 15", "ECE 15 if cal.", "ECE 15 p"]
     assert "ECE 15 p" in [column.title for column in tables["selection"].columns]
     many = replace(found, designs=tuple(replace(design, rows=1000) for design in found.designs))
-    (table,) = (table for table in label_study_tables(many) if table.label == "designs")
+    (table,) = (table for table in label_set_tables(many) if table.label == "designs")
     assert not [column.title for column in table.columns if "cal." in column.title]
     assert len(table.notes) == 1
 
@@ -192,7 +192,7 @@ def test_a_name_has_one_number_in_all_tables(bins: int | None) -> None:
     accuracy = own.designs[0].chosen["normalised"]["accuracy"].value
     known_nothing = next(row for row in own.hidden if row.simulated)
     assert known_nothing.metrics == pytest.approx(hidden_metrics(*polarised(accuracy), bins), nan_ok=True)
-    (table,) = (own for own in label_study_tables(own) if own.label == "designs")
+    (table,) = (own for own in label_set_tables(own) if own.label == "designs")
     titles = [column.title for column in table.columns]
     assert titles[titles.index("ACE") :][:3] == ["ACE", "ACE if cal.", "ACE p"], "of twelve questions"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import frequencies
 from calprobe.confidence.tie_breaking import draw_name
 from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.chosen import Choice
 from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means
 from calprobe.metrics.concentration import CENTRED_ECE, frequency_ece
 from calprobe.metrics.registry import named_metrics
@@ -51,6 +52,15 @@ def answer_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions
         for kind, places in _kinds(opened).items()
     ]
     return AnswerStudy(asked.label, asked.model, tuple(answer_cells)) if answer_cells else None
+
+
+def choose_answers(study: AnswerStudy, choice: Choice) -> AnswerStudy:
+    """With the treatments of failures of the chosen estimators alone; the study's own numbers stay."""
+    cells = []
+    for cell in study.cells:
+        treatments = choice.by_estimator(cell.responses.treatments)
+        cells.append(replace(cell, responses=replace(cell.responses, treatments=treatments)))
+    return replace(study, cells=tuple(cells))
 
 
 def _kinds(opened: AskedCell) -> dict[Kind, list[int]]:

@@ -8,10 +8,9 @@ from dataclasses import replace
 from calprobe.measures.chosen import Choice
 from calprobe.measures.slices import RunSlices
 from calprobe.metrics.ranking import AUROC
-from calprobe.studies.answers.results import AnswerStudy
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.results import AskedRunReport, CellEstimator, CellReport, SetReport
-from calprobe.studies.stated.stated_choice import choose_stated
+from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.wording.results import BudgetAuroc
 
 
@@ -34,18 +33,12 @@ def _run(run: AskedRunReport, choice: Choice) -> AskedRunReport:
     return replace(
         run,
         sets={name: _set(report, choice) for name, report in run.sets.items()},
-        answers=None if run.answers is None else _answers(run.answers, choice),
-        stated=None if run.stated is None else choose_stated(run.stated, choice),
+        studies={
+            key: chosen
+            for key, study in run.studies.items()
+            if (chosen := STUDIES[key].chosen(study, choice)) is not None
+        },
     )
-
-
-def _answers(study: AnswerStudy, choice: Choice) -> AnswerStudy:
-    """With the treatments of failures of these estimators alone; the study's own numbers stay."""
-    cells = []
-    for cell in study.cells:
-        treatments = choice.by_estimator(cell.responses.treatments)
-        cells.append(replace(cell, responses=replace(cell.responses, treatments=treatments)))
-    return replace(study, cells=tuple(cells))
 
 
 def _set(report: SetReport, choice: Choice) -> SetReport:

@@ -12,7 +12,6 @@ from calprobe.metrics.error_shown import chance_shown, columns_shown
 from calprobe.show.prose import error_notes
 from calprobe.show.tables.labels import TableName, table_labels, table_names
 from calprobe.show.tables.types import Table
-from calprobe.studies.answers.layouts import answer_study_tables
 from calprobe.studies.asked.accuracy_layouts import answers_table, form_table, spread_table
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.confidence_layouts import (
@@ -25,10 +24,10 @@ from calprobe.studies.asked.confidence_layouts import (
 from calprobe.studies.asked.length_layouts import lengths_table
 from calprobe.studies.asked.map_layouts import maps_table, recalibrated_table
 from calprobe.studies.asked.results import AskedRunReport, SetReport
+from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.asked.sample_layouts import uncertainty_table
 from calprobe.studies.asked.several_layouts import across_tables, matrix_tables
 from calprobe.studies.asked.slice_layouts import slices_tables
-from calprobe.studies.labels.layouts import label_study_tables, runs_table
 from calprobe.studies.stated.layouts import stated_run_tables
 from calprobe.studies.wording.budget_layouts import budget_tables
 from calprobe.studies.wording.layouts import itself_table, wording_table
@@ -50,15 +49,14 @@ def asked_tables(report: AskedReport) -> tuple[Table, ...]:
     names = table_names("asked", report.runs)
     of_runs = [table for run in report.runs for table in _of_run(run, report, names[run.label])]
     of_all = f"across {counted(len(report.runs), 'run')}"
-    across = [*(() if report.across is None else across_tables(report.across)), *_label_runs(report)]
+    across = [*(() if report.across is None else across_tables(report.across)), *_of_studies(report)]
     return (*of_runs, *(replace(table, heading=(of_all,)) for table in across))
 
 
-def _label_runs(report: AskedReport) -> Iterator[Table]:
-    """Runs of label probabilities side by side, where there are several."""
-    studies = [run.labels for run in report.runs if run.labels is not None]
-    if len(studies) > 1:
-        yield runs_table(studies)
+def _of_studies(report: AskedReport) -> Iterator[Table]:
+    """Runs of one study side by side."""
+    for key, study in STUDIES.items():
+        yield from study.tables_of_runs([run.studies[key] for run in report.runs if key in run.studies])
 
 
 def heading(run: AskedRunReport) -> tuple[str, ...]:
@@ -105,10 +103,8 @@ def _named_of_set(set_report: SetReport, run: AskedRunReport, report: AskedRepor
 
 
 def _of_set(set_report: SetReport, report: AskedReport, run: AskedRunReport) -> Iterator[Table]:
-    if run.labels is not None and set_report.name in run.labels.sets:
-        yield from label_study_tables(run.labels.sets[set_report.name])
-    if run.answers is not None:
-        yield from answer_study_tables(run.answers, set_report.name)
+    for key, study in run.studies.items():
+        yield from STUDIES[key].tables(study, set_report.name)
     yield answers_table(set_report)
     cells = set_report.cells.values()
     tables = (

@@ -14,23 +14,27 @@ from calprobe.curves.calibration import Calibration
 from calprobe.curves.calibration_figure import draw_calibration
 from calprobe.curves.rejection_figure import draw_accuracy_rejection
 from calprobe.measures.asked_options import AskedOptions
-from calprobe.measures.run_names import NO_STATES, last_names
+from calprobe.measures.run_names import NO_STATES, last_names, states_of
 from calprobe.metrics import Estimate
 from calprobe.show.kinds.budget_figure import BudgetPanel
-from calprobe.show.kinds.grouped_boxes import GroupedBoxes
 from calprobe.show.kinds.grouped_dots import GroupedDots
 from calprobe.show.kinds.matrix_figure import Matrix
 from calprobe.show.kinds.share_figure import EXACT, SHARES, SharePanel
 from calprobe.show.kinds.size_figure import SizePanel, SizeSeries
-from calprobe.show.kinds.stacked_shares import StackedShares
-from calprobe.show.marks import Drawable
+from calprobe.show.marks import Figures
 from calprobe.show.plots.paper import draw
-from calprobe.studies.asked.answer_figures import length_panels, value_panels
+from calprobe.studies.asked.answer_figures import (
+    length_panels,
+    length_panels_of_runs,
+    value_panels,
+    value_panels_of_runs,
+)
+from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.perturbation_figures import perturbation_panels
 from calprobe.studies.asked.rejection_curves import run_rejection
 from calprobe.studies.asked.reliability_curves import run_calibration
 from calprobe.studies.asked.results import AcrossRuns, AskedRunReport, CellReport, SetReport, SizeAndSpread, SizePoint
-from calprobe.studies.labels.figures import use_panels
+from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.stated.figures import StatedPictures, stated_pictures
 from calprobe.studies.wording.results import CellBudget
 
@@ -38,6 +42,16 @@ if TYPE_CHECKING:
     from calprobe.show.plots import Look
 
 Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
+# Titles and captions of figures that one run has, and several together.
+VALUES = (
+    "Values of {0.title}, by {0.of}",
+    "Of the confidences that could be read, the share of each value (of P(True): of each tenth of the scale, "
+    "by its upper end); the larger, the darker. Other: how many values have less than 5 % each.",
+)
+LENGTHS = (
+    "{1}, by {0.group}",
+    "Boxes are between the quartiles, with a line at the median; lines reach to the least and the most.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +60,8 @@ class Pictures:
 
     calibration: Calibration  # by set, pooled over the variants that are read well enough; `run` is the set's name
     rejection: AccuracyRejection  # of the same confidences
-    readers: tuple[GroupedDots, ...]  # by set: accuracies by variant and reader
-    matrices: tuple[Matrix, ...]  # of several sets
-    budgets: tuple[BudgetPanel, ...] = ()  # by set, variant and number of answers
-    shares: tuple[SharePanel, ...] = ()  # by set, variant and way to put answers as points
+    figures: tuple[Figures, ...]
     stated: StatedPictures | None = None  # of a run that asks for confidences by several prompts
-    labels: tuple[GroupedDots, ...] = ()  # of a run of label probabilities, by set and design
-    perturbed: tuple[GroupedDots, ...] = ()  # by set: accuracy and AUROC of variants with samples
-    values: tuple[StackedShares, ...] = ()  # by confidence that was asked for: how often each value comes
-    lengths: tuple[GroupedBoxes, ...] = ()  # tokens of answers, and of thoughts
 
     def drawn(self) -> Iterator[tuple[str, Drawn]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
@@ -62,17 +69,7 @@ class Pictures:
             yield "reliability", lambda look: draw_calibration(self.calibration, replace(look, form="overlay"))
         if self.rejection.lines and self.stated is None:
             yield AccuracyRejection.kind, partial(draw_accuracy_rejection, self.rejection)
-        kinds: Mapping[str, Sequence[Drawable]] = {
-            "readers": self.readers,
-            "matrix": self.matrices,
-            "budget": self.budgets,
-            "wording": self.shares,
-            "labels": self.labels,
-            "perturbations": self.perturbed,
-            "values": self.values,
-            "lengths": self.lengths,
-        }
-        yield from ((kind, partial(draw, panels)) for kind, panels in kinds.items() if panels)
+        yield from ((figures.kind, partial(draw, figures.panels)) for figures in self.figures if figures.panels)
         if self.stated is not None:
             yield from self.stated.drawn()
 
@@ -82,16 +79,62 @@ def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
     return Pictures(
         run_calibration(run, options),
         run_rejection(run, options),
-        tuple(_readers(report) for report in run.sets.values()),
-        tuple(matrices(run)),
-        budget_panels(run),
-        share_panels(run),
+        tuple(run_figures(run)),
         None if run.stated is None else stated_pictures(run.stated, run.cells, options),
-        () if run.labels is None else use_panels(run.labels),
-        perturbation_panels(run),
-        () if run.stated is not None else value_panels(run),  # ten prompts have a distribution of their own
-        length_panels(run),
     )
+
+
+def run_figures(run: AskedRunReport) -> Iterator[Figures]:
+    """The kinds of figures of one run, in order. Add a kind here."""
+    yield Figures(
+        "readers",
+        [_readers(report) for report in run.sets.values()],
+        "Readers on {0.title}",
+        "Accuracy of the same replies under each reader of answers, with 95 % intervals; dotted: chance.",
+        "Accuracy on {0.title} under each variant, by reader of answers.",
+    )
+    yield Figures("matrix", list(matrices(run)), "{0.title}", "Variants by sets; the darker, the nearer to 1.")
+    yield Figures(
+        "budget",
+        budget_panels(run),
+        "Plans on {0.title}",
+        "AUROC ({0.reading}) of each uncertainty, with n_s samples of each of n_p wordings taken from the same "
+        "replies: means over draws, with 95 % intervals over questions.",
+    )
+    yield Figures(
+        "wording",
+        share_panels(run),
+        "Share of the wording on {0.title}",
+        "Of samples taken from the same replies: means over draws, with bars of one standard deviation. By chance: "
+        "what the ratio is where no wording matters.",
+    )
+    for key, study in run.studies.items():
+        yield from STUDIES[key].figures(study)
+    yield Figures(
+        "perturbations",
+        perturbation_panels(run),
+        "Perturbations: {0.title}",
+        "Accuracy of all samples of a variant, and AUROC of one uncertainty, each sample with its own correctness, "
+        "with 95 % intervals over questions. (n_p, n_s): AUROC of n_s samples of each of n_p wordings.",
+    )
+    # Ten prompts have a distribution of their own.
+    yield Figures("values", () if run.stated is not None else value_panels(run), *VALUES)
+    yield Figures("lengths", length_panels(run), *LENGTHS)
+
+
+def figures_of_runs(report: AskedReport) -> Iterator[Figures]:
+    """The kinds of figures of several runs together, in order; nothing to draw of one."""
+    states = states_of(report.runs)
+    yield Figures(
+        "sizes",
+        size_panels(report.across, states),
+        "Size and spread on {0.title}",
+        "Largest minus smallest accuracy over variants, against the number of parameters, embeddings included.",
+    )
+    for key, study in STUDIES.items():
+        yield from study.figures_of_runs([run.studies[key] for run in report.runs if key in run.studies], states)
+    yield Figures("values", value_panels_of_runs(report.runs, states), *VALUES)
+    yield Figures("lengths", length_panels_of_runs(report.runs, states), *LENGTHS)
 
 
 def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:

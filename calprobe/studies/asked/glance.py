@@ -20,6 +20,7 @@ from calprobe.studies.asked.compared import AskedComparison
 from calprobe.studies.asked.compared_layouts import compared_heading
 from calprobe.studies.asked.overall import OF_RUN, Overall, overall_by, probabilities_of, usual_cells
 from calprobe.studies.asked.results import AskedRunReport
+from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.asked.run_verdict import MOST, verdict
 from calprobe.studies.stated.stated_cells import AS_SAID
 
@@ -27,8 +28,6 @@ MANY_RUNS = 4
 MOST_ROWS = 8  # of all runs together, on one screen
 # Of a disclosure what a reader of these numbers has to know at once.
 AT_ONCE = ON_TERMINALS - {"answers", "tokens", "asked by", "model"}
-# The tables that a study is about, in place of those of any run.
-OF_STUDY = {"stated": ("consistency", "fidelity"), "labels": ("designs", "labels"), "answers": ("hides", "sampled")}
 
 
 def tables_at_a_glance(report: AskedReport, tables: Sequence[Table], wanted: Sequence[str] = ()) -> tuple[Table, ...]:
@@ -82,7 +81,7 @@ def compared_sides(comparison: AskedComparison) -> list[Sides]:
 
 def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:
     """The first table of each kind that a study is about, of each run."""
-    kinds = {kind for run in report.runs for study, names in OF_STUDY.items() if getattr(run, study) for kind in names}
+    kinds = {kind for run in report.runs for key in run.studies for kind in STUDIES[key].at_a_glance}
     first: dict[tuple[str, str], Table] = {}
     for table in tables:
         if table.kind in kinds:

@@ -9,16 +9,14 @@ from calprobe.cells.asked import Asked, ReadSet, format_changes, read_sets, usua
 from calprobe.cells.cell_readers import check_used
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions, metrics_of
-from calprobe.studies.answers.numbers import answer_study
 from calprobe.studies.asked.across import across_runs, shift_summaries
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_slices import Values, cell_slices, covariate_values, set_groups
 from calprobe.studies.asked.cell_report import report_cell
 from calprobe.studies.asked.disclosing import disclosure
 from calprobe.studies.asked.results import AskedRunReport, SetReport
+from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.asked.set_report import OpenedSet, report_set
-from calprobe.studies.labels.numbers import label_study
-from calprobe.studies.stated.numbers import stated_run
 
 
 def report_asked(runs: Iterable[Asked], options: AskedOptions = DEFAULT_ASKED) -> AskedReport:
@@ -69,9 +67,11 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
         shifts=shift_summaries(cells, options),
         disclosure=disclosure(asked, sets, options),
         cells=opened,
-        stated=stated_run(asked, opened, options),
-        labels=label_study(asked, opened, options),
-        answers=answer_study(asked, opened, options),
+        studies={
+            key: numbers
+            for key, study in STUDIES.items()
+            if (numbers := study.numbers(asked, opened, options)) is not None
+        },
     )
 
 

@@ -337,9 +337,22 @@ class AskedRunReport:
     shifts: tuple[ShiftSummary, ...]
     disclosure: Disclosure
     cells: tuple[AskedCell, ...] = field(default=(), repr=False, compare=False)
-    stated: StatedRun | None = None  # of a run that asks for confidences by several prompts
-    labels: LabelStudy | None = None  # of a run that asks for label probabilities alone
-    answers: AnswerStudy | None = None  # of a run that samples answers with conclusions behind them
+    studies: Mapping[str, Any] = field(default_factory=dict)  # that the run is of, by their keys in the JSON
+
+    @property
+    def stated(self) -> StatedRun | None:
+        """The study of a run that asks for confidences by several prompts."""
+        return self.studies.get("stated")
+
+    @property
+    def labels(self) -> LabelStudy | None:
+        """The study of a run that asks for label probabilities alone."""
+        return self.studies.get("label_study")
+
+    @property
+    def answers(self) -> AnswerStudy | None:
+        """The study of a run that samples answers with conclusions behind them."""
+        return self.studies.get("answer_study")
 
     @property
     def partial(self) -> bool:
@@ -363,7 +376,6 @@ class AskedRunReport:
 
     def to_json(self) -> dict[str, Any]:
         """The run's object in `calprobe report --json`; studies are there where the run has them."""
-        studies = {"stated": self.stated, "label_study": self.labels, "answer_study": self.answers}
         return {
             "model": self.model,
             "kind": "asked",
@@ -376,7 +388,7 @@ class AskedRunReport:
             "sets": value_json(self.sets),
             "shifts": shifts_json(self.shifts),
             "disclosure": self.disclosure.to_json(),
-            **{key: study.to_json() for key, study in studies.items() if study is not None},
+            **{key: study.to_json() for key, study in self.studies.items()},
         }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from calprobe.measures.model_families import family_of
 from calprobe.measures.run_names import NO_STATES, own_parts
 from calprobe.metrics import Estimate
 from calprobe.show.kinds.grouped_dots import GroupedDots
 from calprobe.show.kinds.matrix_figure import Matrix
+from calprobe.show.marks import Figures
 from calprobe.studies.labels.results import KINDS, LabelDesign, LabelStudy
 
 _NO = Estimate(float("nan"))
@@ -18,6 +19,35 @@ SHOWN: Mapping[str, Callable[[LabelDesign], Estimate]] = {
     "ECE 15": lambda design: design.chosen["normalised"].get("ece_15", _NO),
     "AUROC": lambda design: design.chosen["normalised"].get("auroc", _NO),
 }
+
+
+def label_figures(study: LabelStudy) -> Iterator[Figures]:
+    """Those of one run."""
+    yield Figures(
+        "labels",
+        use_panels(study),
+        "Labels: {0.title}",
+        "Share of the probability that each label gets, normalised over the labels, and share of the questions of "
+        "which it is the right one.",
+    )
+
+
+def label_figures_of_runs(studies: Sequence[LabelStudy], states: Mapping[str, str] = NO_STATES) -> Iterator[Figures]:
+    """Those of several runs together; nothing to draw of one. `states`: as `states_of`."""
+    yield Figures(
+        "labels",
+        kind_panels(studies, states),
+        "{0.title}",
+        "Each run by the prompt design that it understands best, with 95 % intervals; models of one family side by "
+        "side.",
+        "{0.title}: a dot a run, by how the model was asked.",
+    )
+    yield Figures(
+        "designs",
+        design_matrices(studies, states),
+        "{0.title}",
+        "Mean raw probability on the labels, by run and prompt design.",
+    )
 
 
 def kind_panels(studies: Sequence[LabelStudy], states: Mapping[str, str] = NO_STATES) -> tuple[GroupedDots, ...]:

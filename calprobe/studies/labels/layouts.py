@@ -198,7 +198,19 @@ RUNS = Layout[BestDesign].given(
 )
 
 
-def label_study_tables(study: LabelSet) -> Iterator[Table]:
+def label_study_tables(run: LabelStudy, name: str) -> Iterator[Table]:
+    """Those of one set; none of a set that the study has nothing of."""
+    if name in run.sets:
+        yield from label_set_tables(run.sets[name])
+
+
+def label_tables_of_runs(studies: Sequence[LabelStudy]) -> Iterator[Table]:
+    """Runs side by side, where there are several: a row a run and set, by its best understood design."""
+    if len(studies) > 1:
+        yield with_chance_note(RUNS.of_rows(row for study in studies for row in _best_designs(study)))
+
+
+def label_set_tables(study: LabelSet) -> Iterator[Table]:
     """Those of one set."""
     designs = study.designs
     yield with_chance_note(DESIGNS.table(designs))
@@ -219,11 +231,6 @@ def label_study_tables(study: LabelSet) -> Iterator[Table]:
         (Row(row.name, group=simulated if row.simulated else "label, normalised", keys={"variant": row.name}), row)
         for row in study.hidden
     )
-
-
-def runs_table(studies: Sequence[LabelStudy]) -> Table:
-    """A row a run and set: its best understood design, base, instruct and reasoning models side by side."""
-    return with_chance_note(RUNS.of_rows(row for study in studies for row in _best_designs(study)))
 
 
 def _best_designs(study: LabelStudy) -> Iterator[tuple[Row, BestDesign]]:
