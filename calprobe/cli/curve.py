@@ -46,7 +46,7 @@ class Typed:
     accuracy: AccuracyOf | None
     among: int | None  # answer options
     variants: tuple[str, ...] | None
-    parse_threshold: float | None
+    threshold: float | None
     overlay: bool
     look: Look
     options: ReportOptions
@@ -210,7 +210,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
         raise UsageError("--compat stated2025: changes errors in tables, and no curve; leave it out")
     options = AskedOptions(
         compat=compat,
-        threshold=PARSE_THRESHOLD if arguments.parse_threshold is None else arguments.parse_threshold,
+        threshold=PARSE_THRESHOLD if arguments.threshold is None else arguments.threshold,
         ace_bins=arguments.options.ace_bins,
         resampling=arguments.options.resampling,
         variants=arguments.variants,

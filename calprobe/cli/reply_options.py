@@ -1,9 +1,13 @@
-"""Options of runs of replies: how they are read, which of them count, and what is computed of them."""
+"""Options of runs of replies: how they are read, which of them count, and what is computed of them.
+
+Each is named by the field of `AskedOptions` that it sets. Add an option of reports to `OF_REPORTS`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -35,6 +39,7 @@ variants_option = list_option(
 )
 threshold_option = option(
     "--parse-threshold",
+    "threshold",
     kinds=("asked",),
     group=Group.WHICH,
     type=click.FloatRange(0, 1),
@@ -81,6 +86,27 @@ window_option = option(
     help="Use a label's probability only where it is among so many most probable tokens, as servers show them.  "
     "[default: all that the backend gave]",
 )
+
+OF_REPORTS = (
+    *(calibrate_option, budget_option, draws_option),
+    *(readers_option, variants_option, threshold_option, window_option, original_option),
+)
+
+
+def reply_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of `OF_REPORTS`; the command gets those that were given as one `of_replies`, by their fields."""
+
+    @functools.wraps(command)
+    def with_options(**values: Any) -> None:
+        given = {name: value for name in names if (value := values.pop(name)) is not None}
+        command(of_replies=given, **values)
+
+    decorated: Callable[..., None] = with_options
+    others = len(getattr(command, "__click_params__", ()))
+    for declaration in reversed(OF_REPORTS):
+        decorated = declaration(decorated)
+    names = [parameter.name for parameter in getattr(decorated, "__click_params__", ())[others:]]
+    return decorated
 
 
 def asked_compat(compat: str | None) -> AskedCompat | None:

@@ -23,23 +23,11 @@ from calprobe.cli.recalibrate_options import (
     recalibrated_by_method,
     save_maps_option,
 )
-from calprobe.cli.reply_options import (
-    answers_of,
-    asked_compat,
-    budget_option,
-    calibrate_option,
-    draws_option,
-    original_option,
-    readers_option,
-    refuse_rules_of_replies,
-    threshold_option,
-    variants_option,
-    window_option,
-)
+from calprobe.cli.reply_options import answers_of, asked_compat, refuse_rules_of_replies, reply_options
 from calprobe.cli.typed_runs import TypedRuns, expanded, open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
-from calprobe.words import AskedBeside, AskedTable, Calibrate, ScoredTable
+from calprobe.words import AskedBeside, AskedTable, ScoredTable
 
 if TYPE_CHECKING:
     from calprobe.analysis import AskedOptions, ReportOptions
@@ -68,14 +56,7 @@ class Typed:
     recalibrate: str | None
     save_maps: Path | None
     beside: str | None  # published numbers
-    readers: tuple[str, ...] | None
-    variants: tuple[str, ...] | None
-    parse_threshold: float | None
-    window: int | None
-    calibrate: Calibrate | None
-    budget: tuple[str, ...] | None
-    budget_draws: int | None
-    with_original: bool
+    of_replies: Mapping[str, Any]  # fields of AskedOptions
     plots: Path | None
     look: Look
     page: Path | None
@@ -117,15 +98,8 @@ class Typed:
     " runs audit2026, arXiv 2605.02038, stated2025, the study of stated confidence, science2026, those of science"
     " questions, and wording2025, Cox et al.",
 )
-@calibrate_option
-@budget_option
-@draws_option
 @report_options(or_all=True, asked=True)
-@readers_option
-@variants_option
-@threshold_option
-@window_option
-@original_option
+@reply_options
 @label_option
 @heading(Group.LOOKS)
 @option(
@@ -238,21 +212,13 @@ PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
 
 def _asked_options(arguments: Typed) -> AskedOptions:
     """What the options ask of runs of replies. Raises UsageError for what is of runs of scores."""
-    from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
+    from calprobe.measures.asked_options import AskedOptions
 
-    threshold, draws = arguments.parse_threshold, arguments.budget_draws
     return AskedOptions(
-        readers=arguments.readers,
+        **{**arguments.of_replies, "budget": answers_of(arguments.of_replies.get("budget", ()))},
         compat=asked_compat(arguments.options.compat),
-        threshold=DEFAULT_ASKED.threshold if threshold is None else threshold,
-        window=arguments.window,
         ace_bins=arguments.options.ace_bins,
         resampling=arguments.options.resampling,
-        calibrate=arguments.calibrate,
-        budget=answers_of(arguments.budget or ()),
-        budget_draws=draws or DEFAULT_ASKED.budget_draws,
-        with_original=arguments.with_original,
-        variants=arguments.variants,
         forms=arguments.estimators or (),
         by=covariate_of(arguments.by, arguments.by_groups),
         slice_bins=arguments.options.slice_bins,
@@ -280,8 +246,8 @@ def _choice(arguments: Typed, runs: TypedRuns) -> ReportChoice:
             ("slices", arguments.by),
             ("paper", arguments.beside),
             ("recalibrated", arguments.recalibrate),
-            ("budget", arguments.budget),
-            ("confidence", arguments.calibrate),
+            ("budget", arguments.of_replies.get("budget")),
+            ("confidence", arguments.of_replies.get("calibrate")),
         )
         if option is not None
     ]
