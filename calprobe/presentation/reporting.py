@@ -28,13 +28,12 @@ from calprobe.measures.compare_results import Comparison
 from calprobe.measures.compare_runs import compare as compare_scores
 from calprobe.measures.options import DEFAULT_COMPARISON, DEFAULT_OPTIONS, CompareOptions, ReportOptions
 from calprobe.runs import AskedRun, Run, ScoreTable
-from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection, asked_utility
+from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection, asked_set_sizes, asked_utility
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.compare_asked import compare_asked
 from calprobe.studies.asked.compared import AskedComparison
 from calprobe.studies.asked.frames import confidences_frame, readings_frame
 from calprobe.studies.asked.report_asked import report_asked
-from calprobe.studies.asked.set_size_curves import asked_set_sizes
 from calprobe.studies.asked.shown_replies import replies_frame
 from calprobe.studies.four_ways.compare_ways import compare_ways
 from calprobe.studies.four_ways.joint import FourWays

@@ -14,7 +14,7 @@ from calprobe.runs import AskedRun, AskManifest, Manifest, Run
 from calprobe.runs.manifest_text import templates_text
 from calprobe.runs.task import RunManifest, sha256_of
 from calprobe.studies.asked.asked_report import AskedReport
-from calprobe.studies.asked.results import CellReport
+from calprobe.studies.asked.cell_results import CellReport
 
 Value = str | int | float | bool
 

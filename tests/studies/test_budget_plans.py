@@ -16,11 +16,11 @@ from calprobe.runs.replies import Reply
 from calprobe.show.html.panels import drawn
 from calprobe.show.plots.paper import draw
 from calprobe.studies.asked.asked_choice import choose_asked
+from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.figures import budget_panels, share_panels
 from calprobe.studies.asked.perturbation_figures import perturbation_panels
 from calprobe.studies.asked.pooled_samples import pooled
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
-from calprobe.studies.asked.results import CellReport
 from calprobe.studies.published.published_tables import published_tables
 from calprobe.studies.wording.budget_layouts import budget_tables
 from calprobe.studies.wording.budget_plans import _drawn, _paraphrases, _supply, plans_of

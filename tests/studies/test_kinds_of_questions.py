@@ -13,10 +13,10 @@ from calprobe.show.tables.types import Table
 from calprobe.studies.asked.asked_choice import choose_asked
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import asked_tables
+from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.figures import pictures
 from calprobe.studies.asked.overall import overall_of
 from calprobe.studies.asked.report_asked import report_asked
-from calprobe.studies.asked.results import CellReport
 
 CAPITALS = {"France": "Paris", "Spain": "Madrid", "Italy": "Rome"}
 

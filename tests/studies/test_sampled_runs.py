@@ -17,12 +17,12 @@ from calprobe.questions.types import Question
 from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.replies import Reply
 from calprobe.studies.asked.asked_choice import choose_asked
+from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.confidence_layouts import confidence_table
 from calprobe.studies.asked.frames import confidences_frame
 from calprobe.studies.asked.map_layouts import maps_table
 from calprobe.studies.asked.perturbation_figures import perturbation_panels
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
-from calprobe.studies.asked.results import CellReport
 from calprobe.studies.asked.sample_layouts import uncertainty_table
 from calprobe.studies.wording.layouts import itself_table, wording_table
 

@@ -16,9 +16,9 @@ from calprobe.metrics import Resampling
 from calprobe.metrics.concentration import ece_of_centred_bins, ece_of_middles
 from calprobe.questions.types import Question
 from calprobe.runs.replies import THOUGHT_ENDED
+from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.length_layouts import lengths_table
 from calprobe.studies.asked.report_asked import report_asked_run
-from calprobe.studies.asked.results import CellReport
 
 PLAIN = AskedOptions(resampling=Resampling(0))
 STUDY = replace(PLAIN, compat="science2026")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from calprobe.metrics import Estimate
 from calprobe.show.tables.layout import Cells, Layout, cells, each, where
 from calprobe.show.tables.types import Cell, Row, Table
-from calprobe.studies.asked.results import Accuracy, CellReport, Drop, KindReport, Repair, SetReport, Spread
+from calprobe.studies.asked.cell_results import Accuracy, CellReport, KindReport
+from calprobe.studies.asked.results import Drop, Repair, SetReport, Spread
 
 ALL_KINDS = "all kinds"  # the row of a cell with questions of several
 LABELS = (

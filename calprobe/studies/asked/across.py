@@ -9,14 +9,8 @@ import numpy as np
 
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Estimate, bootstrap_mean, recovered_share
-from calprobe.studies.asked.results import (
-    AcrossRuns,
-    AskedRunReport,
-    CellReport,
-    Recovered,
-    Repair,
-    ShiftSummary,
-)
+from calprobe.studies.asked.cell_results import CellReport
+from calprobe.studies.asked.results import AcrossRuns, AskedRunReport, Recovered, Repair, ShiftSummary
 from calprobe.studies.asked.sizes import sizes_and_spreads
 
 ALL = "all"

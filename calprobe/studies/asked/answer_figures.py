@@ -14,8 +14,9 @@ from calprobe.runs.stages import ANSWER, P_TRUE
 from calprobe.show.kinds.grouped_boxes import GroupedBoxes
 from calprobe.show.kinds.stacked_shares import Part, StackedShares
 from calprobe.show.marks import Box
+from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.lengths import Lengths
-from calprobe.studies.asked.results import AskedRunReport, CellReport
+from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.stated.figures import TENTHS, shares_of_tenths
 
 ALL_SETS = "all sets"

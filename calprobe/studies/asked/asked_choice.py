@@ -9,7 +9,8 @@ from calprobe.measures.chosen import Choice
 from calprobe.measures.slices import RunSlices
 from calprobe.metrics.ranking import AUROC
 from calprobe.studies.asked.asked_report import AskedReport
-from calprobe.studies.asked.results import AskedRunReport, CellEstimator, CellReport, SetReport
+from calprobe.studies.asked.cell_results import CellEstimator, CellReport
+from calprobe.studies.asked.results import AskedRunReport, SetReport
 from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.wording.results import BudgetAuroc
 

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from calprobe.cells.asked import Asked, AskedCell
+from calprobe.cells.candidates import LABELS, asked_cells
 from calprobe.curves.accuracy_rejection import AccuracyRejection
 from calprobe.curves.calibration import Calibration
 from calprobe.curves.curve import AnyLine
-from calprobe.curves.utility import Utility
+from calprobe.curves.set_sizes import SetSizeLine, SetSizes, one_estimator, set_size_lines
+from calprobe.curves.utility import GRID, Utility, UtilityLine
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.chosen import known_estimators
+from calprobe.measures.halves import check_promised
 from calprobe.measures.run_names import state
-from calprobe.metrics import Resampling
-from calprobe.studies.asked.pooled_samples import LinesOfSet, cells_of_set
+from calprobe.metrics import Resampling, utility_curve
+from calprobe.studies.asked.pooled_samples import LinesOfSet, cells_of_set, samples_of_set
 from calprobe.studies.asked.rejection_curves import every_estimator, rejection_lines
 from calprobe.studies.asked.reliability_curves import joined, reliability_lines, with_scale
 from calprobe.studies.asked.report_asked import report_asked_run
 from calprobe.studies.asked.results import SetReport
-from calprobe.studies.asked.utility_curves import utility_lines
 
 log = logging.getLogger(__name__)
 
@@ -61,8 +65,31 @@ def asked_utility(runs: Sequence[Asked], options: AskedOptions, estimators: Sequ
 
     Resamples draw complete questions where a question has several answers. Raises as `asked_calibration`.
     """
-    utility = Utility(tuple(_asked_lines(runs, options, estimators, with_scale, utility_lines)))
+    utility = Utility(tuple(_asked_lines(runs, options, estimators, with_scale, _utility_lines)))
     return utility if estimators is None else utility.only(estimators)
+
+
+def asked_set_sizes(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> SetSizes:
+    """The set-size curves of the labels of choices, a line for each set, variant and rule.
+
+    By default they are of the first of `LABELS` that a cell has.
+
+    Raises UsageError where no cell has label probabilities, and for an estimator that a cell lacks.
+    """
+    lines: list[SetSizeLine] = []
+    for run in runs:
+        for cell in asked_cells(run, options):
+            usual = next((name for name in LABELS if name in cell.cell.estimators), None)
+            if usual is None and estimators is None:
+                continue
+            name = one_estimator(estimators, usual or "")
+            check_promised(cell.cell, name)
+            parts = run.label if len(runs) > 1 else "", cell.cell.set, cell.cell.variant
+            title = " ".join(filter(None, parts))
+            lines += set_size_lines(cell, (title, title, name, ()), options.resampling.seed)
+    if not lines:
+        raise UsageError("no label probabilities to make sets of; ask with --collect labels")
+    return SetSizes(tuple(lines))
 
 
 def _asked_lines(
@@ -112,3 +139,15 @@ def _below(report: SetReport, options: AskedOptions, estimators: Sequence[str] |
             for variant in mean.left_out:
                 rate = report.cells[variant].estimators[mean.estimator].coverage.value
                 yield f"{report.name}, {variant} ({mean.estimator} {rate:.3f})"
+
+
+def _utility_lines(
+    report: SetReport, cells: Mapping[str, AskedCell], options: AskedOptions, estimators: Sequence[str] | None
+) -> Iterator[UtilityLine]:
+    """The utility curves of a set, of the cells and rows that its reliability diagrams are of."""
+    samples = samples_of_set(report, cells, options, estimators, with_scale)
+    for name, (confidence, correct, questions) in samples.items():
+        if len(confidence):
+            clusters = questions if len(np.unique(questions)) < len(questions) else None
+            curve = utility_curve(confidence, correct, GRID, options.resampling, clusters)
+            yield UtilityLine(report.name, report.name, name, (), curve)

@@ -27,8 +27,7 @@ from calprobe.metrics import (
     standard_metrics,
 )
 from calprobe.metrics.faithfulness import Faithfulness, faithfulness
-from calprobe.studies.asked.lengths import cell_lengths
-from calprobe.studies.asked.results import (
+from calprobe.studies.asked.cell_results import (
     Accuracy,
     CellEstimator,
     CellReport,
@@ -36,6 +35,7 @@ from calprobe.studies.asked.results import (
     OffLabel,
     Overconfidence,
 )
+from calprobe.studies.asked.lengths import cell_lengths
 from calprobe.studies.wording.budget_plans import BudgetOptions, cell_budgets
 from calprobe.studies.wording.numbers import cell_wording, question_itself
 from calprobe.studies.wording.results import SampleCounts

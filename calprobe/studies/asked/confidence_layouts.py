@@ -11,14 +11,8 @@ from calprobe.metrics.faithfulness import Faithfulness
 from calprobe.show.tables.layout import Layout, cells, metrics, where
 from calprobe.show.tables.types import LAST, Row, Table
 from calprobe.studies.asked.accuracy_layouts import ALL_KINDS
-from calprobe.studies.asked.results import (
-    CellEstimator,
-    CellReport,
-    MeanOverVariants,
-    Overconfidence,
-    SetReport,
-    ShiftSummary,
-)
+from calprobe.studies.asked.cell_results import CellEstimator, CellReport, Overconfidence
+from calprobe.studies.asked.results import MeanOverVariants, SetReport, ShiftSummary
 from calprobe.studies.asked.sample_layouts import few_outcomes
 
 COVERED = (

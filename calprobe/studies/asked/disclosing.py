@@ -16,8 +16,9 @@ from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.judged import JudgedAccuracy, judged_accuracy
 from calprobe.runs.grades import StoredGrade
 from calprobe.runs.stages import ANSWER, FINAL, StatedStage
+from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.disclosure import OWN, PAPER, Disclosure
-from calprobe.studies.asked.results import CellReport, SetReport
+from calprobe.studies.asked.results import SetReport
 
 STATED2025 = "stated2025"
 SCIENCE2026 = (

@@ -12,7 +12,8 @@ from calprobe.measures.estimates import few_values_of
 from calprobe.metrics import Estimate, standard_metrics
 from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, with_chance
 from calprobe.studies.asked.cell_report import mean_of, report_accuracy, report_estimator
-from calprobe.studies.asked.results import Accuracy, AskedRunReport, CellEstimator, CellReport
+from calprobe.studies.asked.cell_results import Accuracy, CellEstimator, CellReport
+from calprobe.studies.asked.results import AskedRunReport
 
 # Estimators of replies that stand for a run, the best known first; of others the first that there is.
 LABELS = ("label", "label_final")

@@ -8,7 +8,8 @@ import numpy as np
 
 from calprobe.metrics import Estimate
 from calprobe.show.kinds.grouped_dots import GroupedDots
-from calprobe.studies.asked.results import AskedRunReport, CellReport
+from calprobe.studies.asked.cell_results import CellReport
+from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.wording.results import BudgetPlan
 
 # What perturbations are compared by: the paper's measure where answers were judged, else one that needs no model.

@@ -9,7 +9,8 @@ from calprobe.confidence.estimator import Scale
 from calprobe.metrics import Metric, RankMetric
 from calprobe.show.tables.layout import Cells, Layout, cells
 from calprobe.show.tables.types import Cell, Row, Table
-from calprobe.studies.asked.results import CellEstimator, CellReport, SetReport
+from calprobe.studies.asked.cell_results import CellEstimator, CellReport
+from calprobe.studies.asked.results import SetReport
 
 NAMES = {"": "pooled", MAJORITY: "majority", GREEDY_READING: "greedy"}
 SHOWN = ("auroc", "aurc", "prr")

@@ -14,8 +14,9 @@ from calprobe.cells.cell import Labels, shared_places
 from calprobe.measures.asked_options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER, AskedOptions
 from calprobe.metrics import Difference, Estimate, bootstrap_of_means, mean_draws, spread, spread_by_chance
 from calprobe.studies.asked.cell_report import NORMALISED, ece_of, mean_of
+from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.exact_matches import exact_matches
-from calprobe.studies.asked.results import CellReport, Drop, MeanOverVariants, Repair, SetReport, Spread
+from calprobe.studies.asked.results import Drop, MeanOverVariants, Repair, SetReport, Spread
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.studies.asked.asked_report import AskedReport
-from calprobe.studies.asked.results import AskedRunReport, CellReport
+from calprobe.studies.asked.cell_results import CellReport
+from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.published.beside import Beside, BesideRow, published
 from calprobe.studies.wording.results import CellBudget
 
