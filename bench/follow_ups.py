@@ -91,7 +91,7 @@ def timed(arguments: argparse.Namespace) -> tuple[dict[str, list[Cost]], dict[st
     """The cost of each repeat of each job, and the texts of its replies."""
     import torch
 
-    from calprobe.backends.local.backend import TransformersBackend
+    from calprobe.backends.local.local_backend import TransformersBackend
     from calprobe.models import LoadOptions, load_model
 
     torch.set_num_threads(arguments.threads)

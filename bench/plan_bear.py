@@ -27,7 +27,7 @@ from calprobe.models import load_model, tokenise
 from calprobe.planning import TreePlan, build_prefix_tree, plan_tree
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring import ScoreOptions
-from calprobe.scoring.selection import select
+from calprobe.scoring.probe_selection import select
 from calprobe.statements import statements_of
 
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from calprobe.cells.opening import RunLike
 from calprobe.curves.accuracy_ace import accuracy_ace
 from calprobe.curves.accuracy_rejection import accuracy_rejection
-from calprobe.curves.answer_options import AnswerOptions, answer_option_curve
-from calprobe.curves.calibration import calibration
+from calprobe.curves.answer_option_curve import AnswerOptions, answer_option_curve
+from calprobe.curves.calibration_curve import calibration
 from calprobe.curves.curve import CurveOptions, Curves
 from calprobe.curves.exposure import exposure
 from calprobe.curves.markers import markers

@@ -1,6 +1,6 @@
 """Progress of long work: a bar on a terminal or in a notebook, else a line in the log every half minute.
 
-What is counted is its stage's own matter, see `calprobe.scoring.progress` and `calprobe.asking.progress`.
+What is counted is its stage's own matter, see `calprobe.scoring.score_progress` and `calprobe.asking.ask_progress`.
 """
 
 from __future__ import annotations

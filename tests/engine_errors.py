@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from calprobe.backends.local.cache import RaggedCache
-from calprobe.backends.local.engine import Engine
+from calprobe.backends.local.ragged_engine import Engine
 from calprobe.models import LoadedModel
 
 Patch = pytest.MonkeyPatch

@@ -8,9 +8,9 @@ from pathlib import Path
 from run_samples import SHAPES, make_manifest, make_piece, without_tokens
 
 from calprobe.probes import Instance, Probe, Relation
-from calprobe.probes.folder import fingerprint
+from calprobe.probes.probe_folder import fingerprint
 from calprobe.runs import Manifest, RunFolder, SourceRecord
-from calprobe.runs.labels import write_labels
+from calprobe.runs.stored_texts import write_labels
 
 WORDINGS = ("[X] is called [Y].", "[Y] is what [X] is called.", "One calls [X] [Y].")
 

@@ -25,11 +25,11 @@ from run_samples import make_manifest, make_piece, without_tokens
 
 from calprobe.cells.asked import Asked
 from calprobe.probes import Instance, Probe, Relation
-from calprobe.probes.folder import fingerprint
+from calprobe.probes.probe_folder import fingerprint
 from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs import RunFolder, SourceRecord
-from calprobe.runs.labels import write_labels
 from calprobe.runs.replies import Reply
+from calprobe.runs.stored_texts import write_labels
 
 SHAPES = (("capital", 6, 6), ("colour", 6, 4))
 RANKED = {"capital": (1, 1, 1, 1, 1, 0), "colour": (1, 1, 0, 0, 0, 0)}

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import pytest
 
 import calprobe.progress as progress_module
-from calprobe.asking import progress as asking
-from calprobe.asking.progress import AskProgress
+from calprobe.asking import ask_progress as asking
+from calprobe.asking.ask_progress import AskProgress
 from calprobe.backends.options import Prices
 from calprobe.runs.replies import Reply
-from calprobe.scoring.progress import ScoreProgress, progress
+from calprobe.scoring.score_progress import ScoreProgress, progress
 
 
 @pytest.fixture

@@ -30,7 +30,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_a_stage_does_not_take_the_name_of_a_public_function() -> None:
     code = (
-        "import calprobe.answers.types, calprobe; from calprobe.answers import read; print(calprobe.answers.__module__)"
+        "import calprobe.answers.reading, calprobe\n"
+        "from calprobe.answers import read\n"
+        "print(calprobe.answers.__module__)"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "calprobe.presentation.reporting\n", done.stderr

@@ -23,9 +23,9 @@ from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.scoring import ScoreOptions, Way, find_way, score_pieces
 from calprobe.scoring.options import DEFAULT_METRIC
-from calprobe.scoring.pieces import tokenise_pieces
+from calprobe.scoring.probe_selection import Selection
 from calprobe.scoring.scheduling import Schedule
-from calprobe.scoring.selection import Selection
+from calprobe.scoring.scored_pieces import tokenise_pieces
 from calprobe.statements import Template, TemplateSet
 from peers.models import load_network, load_tokenizer
 from peers.statements import ModelSpec, Piece, ScoreJob

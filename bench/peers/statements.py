@@ -11,7 +11,7 @@ from harness.job import Job
 from calprobe.errors import UsageError
 from calprobe.probes import Probe
 from calprobe.scoring import ScoreOptions
-from calprobe.scoring.selection import Selection, select
+from calprobe.scoring.probe_selection import Selection, select
 from calprobe.statements import fill
 from calprobe.words import ModelKind
 

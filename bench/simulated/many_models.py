@@ -25,8 +25,8 @@ from typing import Any
 
 from calprobe.models.aliases import ALIASES
 from calprobe.scoring import ScoreOptions
+from calprobe.scoring.probe_selection import Selection, select
 from calprobe.scoring.scheduling import Group, Schedule, deal, longest_first, piece_cost
-from calprobe.scoring.selection import Selection, select
 from calprobe.words import ModelKind
 
 KINDS: tuple[ModelKind, ...] = ("causal", "masked")

@@ -34,8 +34,8 @@ from calprobe.models.forwards import Forward, other_forwards
 from calprobe.models.fused_layers import norms_among, unit_forward, units_among
 from calprobe.models.fused_rotary import rotary_forward, rotary_layers_among
 from calprobe.scoring import ScoreOptions
+from calprobe.scoring.probe_selection import Selection, select
 from calprobe.scoring.scheduling import Group, Schedule, groups_of
-from calprobe.scoring.selection import Selection, select
 from simulated.many_models import HEAD, LAYERS, PLAN, group_tokens
 
 PLACES = 32768  # of a batch

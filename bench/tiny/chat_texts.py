@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from calprobe.probes import Probe
 from calprobe.prompts import PromptSet
-from calprobe.prompts.loading import p_true_text
+from calprobe.prompts.prompt_sets import p_true_text
 from calprobe.questions.forms import forms_for
 from calprobe.statements import TemplateSet
 from tiny.dialogs import COPY, IT_IS, Prompts

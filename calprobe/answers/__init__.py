@@ -1,17 +1,17 @@
 """Answers: text in, values out. Extraction, grading and stated confidence, without a model."""
 
 from calprobe.answers.answer_type import ANSWER_TYPES, answer_type
-from calprobe.answers.closed import closed_replies
 from calprobe.answers.comparing import comparable
 from calprobe.answers.graders import GRADERS, Grade, GradeRules, grade
 from calprobe.answers.on_scale import read_on_scale
 from calprobe.answers.readers import READERS, Reader, read, readers_of
+from calprobe.answers.reading import STATUSES, Reading
 from calprobe.answers.refusals import abstains
 from calprobe.answers.rouge import rouge_l
+from calprobe.answers.scale_replies import closed_replies
 from calprobe.answers.short import read_short
 from calprobe.answers.stated import PARSERS, read_stated
 from calprobe.answers.stated_line import read_stated_line
-from calprobe.answers.types import STATUSES, Reading
 
 __all__ = [
     "ANSWER_TYPES",

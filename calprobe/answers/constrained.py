@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calprobe.answers.types import Reading
+from calprobe.answers.reading import Reading
 from calprobe.runs.replies import LabelScores
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from calprobe.answers.labels import Labels
-from calprobe.answers.types import Reading
+from calprobe.answers.label_patterns import Labels
+from calprobe.answers.reading import Reading
 
 _LEADING = re.compile(r"[\W_]*")  # white space, punctuation, bullets of Markdown
 
@@ -20,7 +20,7 @@ def read_first_char(text: str, labels: Labels) -> Reading:
 
     Labels of one character count in their own case only, longer ones in either.
 
-    >>> from calprobe.answers.labels import labels_of
+    >>> from calprobe.answers.label_patterns import labels_of
     >>> labels = labels_of(("A", "B", "C"))
     >>> [read_first_char(text, labels).value for text in ("**C**", "Based on it, A", "The sky.\\nA")]
     ['C', 'B', 'A']

@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, get_args
 
 from calprobe.answers.comparing import comparable
 from calprobe.answers.denials import is_denied
+from calprobe.answers.reading import Reading
 from calprobe.answers.refusals import abstains
 from calprobe.answers.rouge import rouge_l
-from calprobe.answers.types import Reading
 from calprobe.answers.units import in_unit
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from calprobe.answers.denials import is_denied
 from calprobe.answers.first_char import read_first_char
-from calprobe.answers.labels import Labels
+from calprobe.answers.label_patterns import Labels
 from calprobe.answers.new_question import where_a_new_question_begins
+from calprobe.answers.reading import Reading
 from calprobe.answers.repetition import length_without_repeats
-from calprobe.answers.types import Reading
 
 _NOUN = r"(?:(?:answer|option|choice|letter|label|alternative|selection|pick|response|conclusion|solution)s?)"
 _THIS = r"(?:to|for|of)[^\S\n](?:this|the|your)[^\S\n](?:question|problem)"
@@ -116,7 +116,7 @@ def read_last_marker(text: str, labels: Labels, *, cut: bool = False) -> Reading
     (1, 4), in brackets, and on a line of its own. `several`: the answer is `A or B`, or only rules 7 to 10 find labels,
     and none of them one alone.
 
-    >>> from calprobe.answers.labels import labels_of
+    >>> from calprobe.answers.label_patterns import labels_of
     >>> text = "The correct answer is A. No, the correct answer is D."
     >>> read_last_marker(text, labels_of(("A", "B", "C", "D")))
     Reading(value='D', status='ok', rule='answer_marker', start=51, end=52, unit='')
@@ -234,7 +234,7 @@ def read_first_marker(text: str, labels: Labels) -> Reading:
     2. `tail`: the last label that stands alone as a word in the last 200 characters, `A` and `I` too;
     3. the rules of `first_char`.
 
-    >>> from calprobe.answers.labels import labels_of
+    >>> from calprobe.answers.label_patterns import labels_of
     >>> text = "The correct answer is A. No, the correct answer is D."
     >>> read_first_marker(text, labels_of(("A", "B", "C", "D"))).value
     'A'

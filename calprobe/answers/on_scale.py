@@ -10,8 +10,8 @@ from string import ascii_lowercase
 
 from calprobe.answers.confidence_words import first_and_last, said_of, stated_numbers
 from calprobe.answers.denials import is_denied
+from calprobe.answers.reading import MOST_CHARACTERS, Reading
 from calprobe.answers.stated import as_confidence
-from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.errors import UsageError
 from calprobe.words import REVERSED
 

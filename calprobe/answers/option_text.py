@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from calprobe.answers.denials import is_denied, is_taken_back
-from calprobe.answers.types import Reading
+from calprobe.answers.reading import Reading
 
 RULE = "option_text"
 _WORD = re.compile(r"[^\W_]+")

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from calprobe.answers.constrained import read_constrained
 from calprobe.answers.first_char import read_first_char
-from calprobe.answers.labels import labels_of
+from calprobe.answers.label_patterns import labels_of
 from calprobe.answers.last_marker import read_first_marker, read_last_marker
 from calprobe.answers.number_reader import read_extracted, read_first_number, read_number
 from calprobe.answers.option_text import read_option_text
+from calprobe.answers.reading import MOST_CHARACTERS, Reading
 from calprobe.answers.short import first_paragraph, read_short
-from calprobe.answers.types import MOST_CHARACTERS, Reading
 from calprobe.answers.yes_no import read_yes_no
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean

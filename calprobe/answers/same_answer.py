@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from calprobe.answers.graders import grade
 from calprobe.answers.number_reader import read_number
+from calprobe.answers.reading import Reading
 from calprobe.answers.short import read_short
-from calprobe.answers.types import Reading
 from calprobe.answers.units import in_unit
 from calprobe.questions import Question
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from calprobe.answers.confidence_words import About, first_and_last, is_list_of_options, said_of, stated_numbers
 from calprobe.answers.denials import is_denied
-from calprobe.answers.types import MOST_CHARACTERS, Reading
+from calprobe.answers.reading import MOST_CHARACTERS, Reading
 from calprobe.errors import UsageError
 from calprobe.words import REVERSED
 

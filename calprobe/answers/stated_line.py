@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from itertools import accumulate
 
+from calprobe.answers.reading import MOST_CHARACTERS, Reading
 from calprobe.answers.stated import StatedParser, read_stated
-from calprobe.answers.types import MOST_CHARACTERS, Reading
 
 # Not a confidence interval, not "Sure!" or "Certainly, 12% of ..", and not the probability that a question is about.
 _ABOUT = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from calprobe.answers.types import Reading
+from calprobe.answers.reading import Reading
 
 # Both cases as classes: what ignores case takes other letters for them, too.
 # "No" in front of a noun is no verdict: no idea, no doubt, no other planet.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from calprobe.asking.ask import ask, preview
-from calprobe.asking.options import STUDIES, AskOptions, Study
+from calprobe.asking.ask_options import STUDIES, AskOptions, Study
+from calprobe.asking.ask_progress import AskProgress
 from calprobe.asking.paraphrasing import Paraphrased, ParaphraseOptions, paraphrase
 from calprobe.asking.plan_of_options import plan_of
 from calprobe.asking.preview import AskPreview
-from calprobe.asking.progress import AskProgress
 from calprobe.interrupts import Interrupted
 
 __all__ = [

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calprobe.asking.identity import engine_hash
+from calprobe.asking.ask_options import AskOptions, Collected
+from calprobe.asking.ask_progress import progress
+from calprobe.asking.backend_needs import lack_of_labels, refuse_incapable
 from calprobe.asking.known import AskFolder, Store, keys_of, lacking, pendings, phases, with_answers, with_conclusions
-from calprobe.asking.needs import lack_of_labels, refuse_incapable
-from calprobe.asking.options import AskOptions, Collected
 from calprobe.asking.plan import Plan
 from calprobe.asking.plan_of_options import Questions, plan_of
 from calprobe.asking.preview import AskPreview, preview_of
-from calprobe.asking.progress import progress
-from calprobe.asking.record import manifest_of
 from calprobe.asking.reply_cache import cached
+from calprobe.asking.request_identity import engine_hash
+from calprobe.asking.run_manifest import manifest_of
 from calprobe.asking.stage_cost import AskCost, Guessing, TokenCounter, Tokenizing, cost_of
 from calprobe.asking.work import Work, ask_missing
 from calprobe.backends.options import BackendOptions, Prices

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from calprobe.asking.identity import requests_of
 from calprobe.asking.plan import Plan
+from calprobe.asking.request_identity import requests_of
 from calprobe.backends.protocol import Dialogue, Pending
 from calprobe.messages import shortened
 from calprobe.runs.asked_manifest import AskManifest

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calprobe.asking.ask import ask
-from calprobe.asking.options import AskOptions
+from calprobe.asking.ask_options import AskOptions
 from calprobe.asking.rewordings import Entailment, Rewordings, checked_rewordings
 from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Backend

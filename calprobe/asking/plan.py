@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from calprobe.answers import closed_replies
-from calprobe.asking.identity import keyed
-from calprobe.asking.options import STUDIES, AskOptions, parse_shard
+from calprobe.asking.ask_options import STUDIES, AskOptions, parse_shard
 from calprobe.asking.replacing import Replacing
+from calprobe.asking.request_identity import keyed
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp
 from calprobe.errors import UsageError
 from calprobe.messages import counted
@@ -151,7 +151,7 @@ class Plan:
 
         Args:
             asked: one of `asked`.
-            engine: from `calprobe.asking.identity.engine_hash`.
+            engine: from `calprobe.asking.request_identity.engine_hash`.
             shard: I/N, or None.
         """
         questions = self._set_of(asked)

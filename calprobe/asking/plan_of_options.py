@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from calprobe.asking.options import DEFAULTS, PARAPHRASED, STUDIES, AskOptions
-from calprobe.asking.paraphrases import with_paraphrases, without_copies
+from calprobe.asking.ask_options import DEFAULTS, PARAPHRASED, STUDIES, AskOptions
+from calprobe.asking.paraphrase_wordings import with_paraphrases, without_copies
 from calprobe.asking.plan import Plan
 from calprobe.errors import UsageError
 from calprobe.messages import counted

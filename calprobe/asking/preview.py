@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from calprobe.asking.identity import requests_of
 from calprobe.asking.plan import Plan
+from calprobe.asking.request_identity import requests_of
 from calprobe.asking.stage_cost import AskCost, Guessing, TokenCounter, Tokenizing, cost_of
 from calprobe.backends.options import Prices
 from calprobe.backends.protocol import Described, Dialogue, FollowUp, Pending

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from calprobe.asking.known import AskFolder
-from calprobe.asking.record import ADDRESS
+from calprobe.asking.run_manifest import ADDRESS
 from calprobe.backends.protocol import Backend, Pending
 from calprobe.errors import CalprobeError
 from calprobe.folders import cache_root

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from calprobe.answers import comparable
 from calprobe.answers.rewording import read_rewording
-from calprobe.asking.paraphrases import checked, names_of, numbers_of
+from calprobe.asking.paraphrase_wordings import checked, names_of, numbers_of
 from calprobe.questions import Question
 from calprobe.runs import Reply
 

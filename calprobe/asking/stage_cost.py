@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from calprobe.asking.identity import requests_of
+from calprobe.asking.request_identity import requests_of
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp, Pending
 from calprobe.messages import counted
 from calprobe.scoring.cost import LETTERS_OF_A_TOKEN

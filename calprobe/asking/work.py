@@ -10,18 +10,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 
+from calprobe.asking.ask_options import AskOptions
+from calprobe.asking.ask_progress import Meter
 from calprobe.asking.known import Lacking, Store, keys_of, missing_keys, pendings, unanswered
-from calprobe.asking.options import AskOptions
 from calprobe.asking.plan import Plan
-from calprobe.asking.progress import Meter
 from calprobe.asking.reply_cache import CachedReplies
 from calprobe.backends.protocol import Backend, Dialogue, Pending
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Held, Interrupted, held_interrupts
 from calprobe.messages import counted, shortened
-from calprobe.runs.progress import Progress
 from calprobe.runs.replies import Reply
 from calprobe.runs.reply_records import AskedPiece
+from calprobe.runs.run_progress import Progress
 from calprobe.runs.stages import ANSWER
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Work:
     """What is asked now, of whom, and where replies go."""
 
     plan: Plan
-    engine: str  # from `calprobe.asking.identity.engine_hash`
+    engine: str  # from `calprobe.asking.request_identity.engine_hash`
     backend: Backend
     store: Store
     lacking: Lacking

@@ -23,7 +23,7 @@ from calprobe.confidence.asked import (
     read_answers,
     reply_tables,
 )
-from calprobe.confidence.asked.labels import NO_ANSWER
+from calprobe.confidence.asked.label_masses import NO_ANSWER
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.reply_table import ANSWER, FINAL
 from calprobe.confidence.estimator import Estimator

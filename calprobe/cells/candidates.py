@@ -17,7 +17,7 @@ from calprobe.cells.opening import AnyRun
 from calprobe.cells.reading import ReplyReading, ScoreReading
 from calprobe.cells.scored import ScoredRun, scored_run
 from calprobe.cells.table import table_cell
-from calprobe.confidence.asked.labels import NO_LABEL, LabelMasses
+from calprobe.confidence.asked.label_masses import NO_LABEL, LabelMasses
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.types import OK
 from calprobe.errors import UsageError

@@ -297,7 +297,7 @@ def backend_options(context: click.Context) -> BackendOptions:
 
     Raises UsageError for an option without effect, a number out of range, and an address with credentials in it.
     """
-    from calprobe.asking.options import STUDIES
+    from calprobe.asking.ask_options import STUDIES
     from calprobe.backends.options import BackendOptions
 
     values = context.params

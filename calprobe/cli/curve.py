@@ -13,7 +13,7 @@ from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options
 from calprobe.cli.kinds import CURVES, RUNS, Group, KindCommand, heading, option
-from calprobe.cli.labels import label_option
+from calprobe.cli.label_option import label_option
 from calprobe.cli.reply_options import asked_compat, refuse_rules_of_replies, threshold_option, variants_option
 from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError

@@ -66,7 +66,7 @@ def _fetch_questions(name: str) -> None:
 
     from calprobe.cli.output import print_result
     from calprobe.messages import counted
-    from calprobe.questions.fetching import fetch_set, is_complete, remote_files
+    from calprobe.questions.fetched_sets import fetch_set, is_complete, remote_files
     from calprobe.questions.stored_sets import fetched_set, folder_of
 
     entry = NAMED_SETS[name]

@@ -98,8 +98,8 @@ def lm_eval(
         calprobe import lm-eval results/my-model/samples_gsm8k_*.jsonl --filter flexible-extract
         calprobe report runs/pythia-sciq
     """
-    from calprobe.interop.lm_eval import evaluation_of, import_lm_eval, probe_name
     from calprobe.interop.lm_eval_files import sample_files
+    from calprobe.interop.lm_eval_import import evaluation_of, import_lm_eval, probe_name
     from calprobe.interop.lm_eval_replies import HarnessGrades, are_generated, import_generated
     from calprobe.runs.folder import default_out
 

@@ -104,7 +104,7 @@ def refuse_idle_choices(names: Iterable[str], *, study_draws: bool = False) -> N
         names: the question sets.
         study_draws: whether a study draws questions unless the options choose a number of them.
     """
-    from calprobe.questions.loading import are_facts
+    from calprobe.questions.question_loading import are_facts
 
     context = click.get_current_context()
     chosen = context.params

@@ -54,7 +54,7 @@ def command(
         calprobe questions mmlu --draw 200 --out drawn.jsonl
     """
     from calprobe.questions import load_questions
-    from calprobe.questions.rows import JSON_LINES
+    from calprobe.questions.question_rows import JSON_LINES
     from calprobe.questions.summary import summary_of
 
     if questions is None:

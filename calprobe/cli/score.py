@@ -31,7 +31,7 @@ class _Study(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name; BadParameter for another, with the command of a study that asks."""
-        from calprobe.asking.options import STUDIES as ASKING
+        from calprobe.asking.ask_options import STUDIES as ASKING
 
         if value in ASKING:
             self.fail(f"{value!r} asks questions and scores nothing: calprobe ask --study {value}", param, ctx)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calprobe.cli.kinds import Kinds, kind_of_runs
-from calprobe.cli.labels import labelled
+from calprobe.cli.label_option import labelled
 from calprobe.errors import CalprobeError, UsageError
 
 if TYPE_CHECKING:

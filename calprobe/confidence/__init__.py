@@ -1,6 +1,13 @@
 """Confidence estimators: candidate scores in, a prediction and how sure it is out, for every instance."""
 
 from calprobe.confidence.answer_options import expected_correct, keep_options, option_ranks
+from calprobe.confidence.answer_sensitivity import (
+    answer_deviation,
+    answer_fidelity,
+    answer_probabilities,
+    base_correlation,
+)
+from calprobe.confidence.confidence_frame import confidences
 from calprobe.confidence.decomposition import (
     Decomposition,
     entropy_decomposition,
@@ -16,7 +23,6 @@ from calprobe.confidence.estimators import (
     estimator_groups,
     headline,
 )
-from calprobe.confidence.frame import confidences
 from calprobe.confidence.paraphrases import (
     Aggregation,
     aggregations,
@@ -28,12 +34,6 @@ from calprobe.confidence.paraphrases import (
     mixture_confidence,
     most_confident,
     vote,
-)
-from calprobe.confidence.sensitivity import (
-    answer_deviation,
-    answer_fidelity,
-    answer_probabilities,
-    base_correlation,
 )
 from calprobe.confidence.single_template import (
     base_confidence,

@@ -24,7 +24,7 @@ from calprobe.curves.accuracy_rejection import (
     join_rejections,
     reported_rejection,
 )
-from calprobe.curves.calibration import Calibration, calibration, reported_calibration
+from calprobe.curves.calibration_curve import Calibration, calibration, reported_calibration
 from calprobe.curves.calibration_figure import draw_calibration
 from calprobe.curves.curve import Curves
 from calprobe.curves.exposure import Exposure, draw_exposure, exposure, reported_exposure
@@ -34,7 +34,7 @@ from calprobe.curves.markers import Markers, join_markers, markers, reported_mar
 from calprobe.curves.option_counts import Options, draw_options, options_curve
 from calprobe.curves.rejection_figure import draw_accuracy_rejection
 from calprobe.curves.set_sizes import SetSizes, draw_set_sizes, set_sizes
-from calprobe.curves.utility import Utility, draw_utility, utility
+from calprobe.curves.utility_curve import Utility, draw_utility, utility
 from calprobe.errors import UsageError
 from calprobe.show.plots import DEFAULT_LOOK, Look, drawing
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from calprobe.cells.opening import Runs
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE, Estimator, Headline, headline
-from calprobe.curves.answer_options import MEASURED
+from calprobe.curves.answer_option_curve import MEASURED
 from calprobe.curves.curve import (
     DEFAULT_CURVE_OPTIONS,
     LEAD,

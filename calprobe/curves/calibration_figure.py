@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from calprobe.curves.calibration import Calibration, CalibrationLine
+from calprobe.curves.calibration_curve import Calibration, CalibrationLine
 from calprobe.measures.number_text import interval, number
 from calprobe.messages import counted
 from calprobe.metrics import Estimate

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from calprobe.arrays import check_count
 from calprobe.cells.scored import ScoredRun
-from calprobe.curves.answer_options import MEASURED, answer_option_curve, columns_of
+from calprobe.curves.answer_option_curve import MEASURED, answer_option_curve, columns_of
 from calprobe.curves.inputs import Values
 from calprobe.curves.option_counts import option_counts
 from calprobe.errors import UsageError

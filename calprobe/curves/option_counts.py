@@ -11,7 +11,7 @@ import numpy as np
 from calprobe.arrays import Ints
 from calprobe.cells.opening import Runs
 from calprobe.cells.scored import ScoredRun
-from calprobe.curves.answer_options import (
+from calprobe.curves.answer_option_curve import (
     FEW,
     MEASURED,
     OPTION_COUNTS,

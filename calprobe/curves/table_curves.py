@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from calprobe.cells.cell import Cell
 from calprobe.curves.accuracy_rejection import AccuracyRejection, rejection_line
-from calprobe.curves.calibration import METRICS, Calibration, calibration_line
-from calprobe.curves.utility import GRID, Utility, UtilityLine
+from calprobe.curves.calibration_curve import METRICS, Calibration, calibration_line
+from calprobe.curves.utility_curve import GRID, Utility, UtilityLine
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, bootstrap_many, standard_metrics, utility_curve
 from calprobe.metrics.rejection import THRESHOLDS

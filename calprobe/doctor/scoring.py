@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from calprobe.models import LoadedModel
     from calprobe.scoring import ScoreOptions, Way
     from calprobe.scoring.path_choice import OnPass
-    from calprobe.scoring.selection import Selection
+    from calprobe.scoring.probe_selection import Selection
     from calprobe.words import ScoringPath
 
 _RELATION, _INSTANCES = "month", 3  # of mini

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calprobe.grading.grade import grade
-from calprobe.grading.meanings import judge_meanings
-from calprobe.grading.options import GradeOptions
+from calprobe.grading.grade_options import GradeOptions
+from calprobe.grading.judged_meanings import judge_meanings
 
 __all__ = ["GradeOptions", "grade", "judge_meanings"]

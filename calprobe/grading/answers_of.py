@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from calprobe.answers import Grade, Reading, grade, read
 from calprobe.answers.readers import CONCLUDES
 from calprobe.answers.short import first_paragraph
-from calprobe.grading.options import GradeOptions
+from calprobe.grading.grade_options import GradeOptions
 from calprobe.questions import Question
 from calprobe.runs import AskedPiece, AskedRun, Reply
 from calprobe.runs.grades import StoredGrade, text_hash

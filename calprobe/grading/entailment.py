@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from calprobe.arrays import Floats
-from calprobe.asking.identity import engine_hash
-from calprobe.asking.record import backend_record
+from calprobe.asking.request_identity import engine_hash
+from calprobe.asking.run_manifest import backend_record
 from calprobe.backends.options import BACKENDS, BackendOptions
 from calprobe.backends.protocol import Backend, Decoding, Dialogue, Message, Pending
 from calprobe.backends.registry import using_backend

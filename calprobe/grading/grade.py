@@ -16,9 +16,9 @@ from calprobe.backends.protocol import Backend
 from calprobe.backends.registry import using_backend
 from calprobe.errors import UsageError
 from calprobe.grading.answers_of import GradedAnswer, graded_answers
+from calprobe.grading.grade_options import NUMBER, GradeOptions
 from calprobe.grading.imported import imported_grades
 from calprobe.grading.judge import Judged, judged
-from calprobe.grading.options import NUMBER, GradeOptions
 from calprobe.messages import counted
 from calprobe.runs import AskedRun, StoredGrades, open_asked
 from calprobe.runs.grades import StoredGrade, write_grades

@@ -22,11 +22,11 @@ from calprobe.answers.graders import JUDGE, UNDECIDED
 from calprobe.answers.new_question import where_a_new_question_begins
 from calprobe.answers.yes_no import read_yes_no
 from calprobe.asking import AskOptions, ask
-from calprobe.asking.record import backend_record
+from calprobe.asking.run_manifest import backend_record
 from calprobe.backends.protocol import Backend
 from calprobe.errors import UsageError
 from calprobe.grading.answers_of import GradedAnswer
-from calprobe.grading.options import GradeOptions
+from calprobe.grading.grade_options import GradeOptions
 from calprobe.messages import counted
 from calprobe.prompts import PromptSet, load_prompts
 from calprobe.questions import Question, QuestionSet, SetSource

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from calprobe.errors import CalprobeError, DataMissingError
-from calprobe.interop.labels import check_labels, find_labels
+from calprobe.interop.probe_texts import check_labels, find_labels
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.types import slot_fault
 from calprobe.runs import Manifest, Run

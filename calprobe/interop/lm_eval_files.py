@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from calprobe.errors import UsageError
-from calprobe.probes.rows import label_fault
+from calprobe.probes.relation_rows import label_fault
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[^_]+)")  # of the file, without .jsonl
 _SUMMARY = re.compile(r"results_\d{4}-\d\d-\d\dT[^_]+\.json")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
-from calprobe.interop.lm_eval import SOURCE, Evaluation
 from calprobe.interop.lm_eval_files import task_name
+from calprobe.interop.lm_eval_import import SOURCE, Evaluation
 from calprobe.interop.lm_eval_samples import LARGEST_DOC
 from calprobe.interop.reply_import import Origin, make_run, set_of_log
 from calprobe.interop.reply_lines import ReplyLine
@@ -69,7 +69,7 @@ def import_generated(
     Args:
         files: samples_TASK_DATE.jsonl, one or several, each of another task.
         out: the run folder, empty or absent.
-        evaluation: see `calprobe.interop.lm_eval.evaluation_of`.
+        evaluation: see `calprobe.interop.lm_eval_import.evaluation_of`.
         grades: which of the harness's numbers say what is right; None: exact_match under the first filter.
     Raises:
         ProbeFormatError: a line cannot be read, or its grade is neither right nor wrong; names file and line.

@@ -20,9 +20,8 @@ from calprobe.interop.lm_pub_quiz_metadata import FLAT, Common, domains, read_me
 from calprobe.messages import shown
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.json_files import JsonObject, read_json_lines
-from calprobe.probes.rows import label_fault
+from calprobe.probes.relation_rows import label_fault
 from calprobe.runs.folder import RunFolder
-from calprobe.runs.labels import write_labels
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_records import (
     ModelRecord,
@@ -32,6 +31,7 @@ from calprobe.runs.manifest_records import (
     TemplateRecord,
 )
 from calprobe.runs.pieces import REDUCTIONS, PieceScores
+from calprobe.runs.stored_texts import write_labels
 from calprobe.statements.template_sets import kind_of
 from calprobe.version import __version__
 from calprobe.words import ModelKind

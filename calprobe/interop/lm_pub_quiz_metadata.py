@@ -9,7 +9,7 @@ from typing import Any
 from calprobe.errors import ProbeFormatError
 from calprobe.interop.lm_pub_quiz_export import METADATA, RESULTS_SUFFIX
 from calprobe.probes.json_files import JsonObject, read_json_object
-from calprobe.probes.rows import label_fault
+from calprobe.probes.relation_rows import label_fault
 from calprobe.runs.manifest_checks import LARGEST_TEMPLATE
 from calprobe.runs.pieces import REDUCTIONS
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from calprobe.arrays import Floats, check_vector
 from calprobe.errors import DataMissingError, ProbeFormatError, UsageError
 from calprobe.messages import counted, no_such
-from calprobe.questions.rows import SUFFIXES, kind_of_file, read_rows
+from calprobe.questions.question_rows import SUFFIXES, kind_of_file, read_rows
 
 log = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from calprobe.models.loaded_model import LoadedModel, LoadOptions
 from calprobe.models.token_roles import tokenise
-from calprobe.models.types import LoadedModel, LoadOptions
 
 if TYPE_CHECKING:
     from calprobe.models.load import load_model as load_model

@@ -12,8 +12,8 @@ import torch
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.models.libraries import first_line
+from calprobe.models.loaded_model import LoadOptions
 from calprobe.models.source import Source
-from calprobe.models.types import LoadOptions
 
 _CONFIG = "adapter_config.json"
 

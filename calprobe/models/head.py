@@ -23,8 +23,8 @@ from calprobe.kernels import LogitRule, linear_logprob, linear_logprob_reference
 from calprobe.models.activations import fast_activations
 from calprobe.models.forwards import has_own_forward, moves_inputs_alone, other_forwards
 from calprobe.models.linears import fast_linears
+from calprobe.models.loaded_model import Products
 from calprobe.models.torch_settings import exact_torch
-from calprobe.models.types import Products
 
 
 class HeadUnusable(Exception):

@@ -12,9 +12,9 @@ import torch
 from calprobe.errors import CalprobeError
 from calprobe.models.fingerprint import tokenizer_fingerprint, weights_fingerprint
 from calprobe.models.kind import kind_of
+from calprobe.models.loaded_model import LoadedModel
 from calprobe.models.network import max_positions_of
 from calprobe.models.tokenizers import special_tokens_of, start_token_of
-from calprobe.models.types import LoadedModel
 from calprobe.planning.token_rows import SpecialTokens
 from calprobe.words import Dtype, ModelKind
 

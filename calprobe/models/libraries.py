@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.messages import without_secrets
+from calprobe.models.loaded_model import LoadOptions
 from calprobe.models.memory import is_out_of_memory
 from calprobe.models.source import LISTED, Source, mistyped_alias
-from calprobe.models.types import LoadOptions
 from calprobe.progress import is_terminal
 
 

@@ -17,11 +17,11 @@ from calprobe.models.gguf import check_words, dequantised
 from calprobe.models.identity import identified
 from calprobe.models.kind import kind_of
 from calprobe.models.libraries import explained, first_line, look_for_hub, patient_hub, quiet_libraries, shows_bars
+from calprobe.models.loaded_model import LoadedModel, LoadOptions, Products
 from calprobe.models.network import load_network, max_positions_of
 from calprobe.models.placement import Placement, float32_products, place
 from calprobe.models.source import Source, resolve
 from calprobe.models.split_linears import layers_taken
-from calprobe.models.types import LoadedModel, LoadOptions, Products
 from calprobe.words import ModelKind
 
 _DEFAULTS = LoadOptions()

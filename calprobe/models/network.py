@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from calprobe.errors import CalprobeError
+from calprobe.models.loaded_model import LoadOptions
 from calprobe.models.placement import Placement, check_memory
 from calprobe.models.source import Source
-from calprobe.models.types import LoadOptions
 from calprobe.words import ModelKind
 
 

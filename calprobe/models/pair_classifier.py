@@ -13,8 +13,8 @@ import torch
 
 from calprobe.arrays import Floats
 from calprobe.errors import CalprobeError
+from calprobe.models.loaded_model import LoadOptions
 from calprobe.models.text_models import TextModel, forward_by_length, load_text_model
-from calprobe.models.types import LoadOptions
 from calprobe.words import ENTAILMENT_ALONE
 
 # Beginnings of the names that checkpoints give the three labels, in the order of results.

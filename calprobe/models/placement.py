@@ -15,9 +15,9 @@ import torch
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.kernels.arguments import compiles_for
 from calprobe.models.libraries import PICKLES
+from calprobe.models.loaded_model import LoadOptions, Products
 from calprobe.models.memory import free_bytes
 from calprobe.models.source import Source
-from calprobe.models.types import LoadOptions, Products
 from calprobe.models.unseen_card import torch_built_for, unseen_card
 from calprobe.words import Precision
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 
 from calprobe.arrays import Floats
+from calprobe.models.loaded_model import LoadOptions
 from calprobe.models.text_models import TextModel, forward_by_length, load_text_model
-from calprobe.models.types import LoadOptions
 
 
 @dataclass(frozen=True, slots=True)

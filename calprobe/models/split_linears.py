@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from calprobe.models.forwards import has_own_forward, inner_forward, other_forwards
+from calprobe.models.loaded_model import Products
 from calprobe.models.process_switch import ProcessSwitch
-from calprobe.models.types import Products
 
 # With fewer rows, splitting the weight costs more than float32 products do.
 LEAST_ROWS = 256

@@ -13,11 +13,11 @@ import torch
 from calprobe.errors import CalprobeError
 from calprobe.models.fingerprint import tokenizer_fingerprint, weights_fingerprint
 from calprobe.models.libraries import explained, first_line, look_for_hub, patient_hub, quiet_libraries
+from calprobe.models.loaded_model import LoadOptions
 from calprobe.models.network import max_positions_of, refuse_random_parameters
 from calprobe.models.placement import check_memory, place
 from calprobe.models.source import Source, resolve
 from calprobe.models.torch_settings import exact_torch
-from calprobe.models.types import LoadOptions
 
 BATCH_TOKENS = 8_192  # of a forward pass, padding counted
 MINILM = "all-minilm-l6-v2"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from calprobe.models.kind import kind_of
 from calprobe.models.libraries import quiet_libraries
+from calprobe.models.loaded_model import LoadedModel
 from calprobe.models.sizes import folder_of
 from calprobe.models.source import resolve
 from calprobe.models.tokenizers import special_tokens_of, start_token_of
-from calprobe.models.types import LoadedModel
 from calprobe.words import ModelKind
 
 log = logging.getLogger(__name__)

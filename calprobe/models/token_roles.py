@@ -19,7 +19,7 @@ from calprobe.statements.unicode_words import words_of_characters
 from calprobe.words import Role, Scored, WordSplit
 
 if TYPE_CHECKING:
-    from calprobe.models.types import LoadedModel
+    from calprobe.models.loaded_model import LoadedModel
     from calprobe.statements import Statement
 
 # Marks, controls and format characters have no letter of their own; BERT's normaliser drops them.

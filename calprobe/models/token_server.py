@@ -27,7 +27,7 @@ from calprobe.statements import statements_of
 from calprobe.words import ModelKind, Scored, WordSplit
 
 if TYPE_CHECKING:
-    from calprobe.models.types import LoadedModel
+    from calprobe.models.loaded_model import LoadedModel
 
 _LENGTHS = struct.Struct("<QQ")  # of the JSON, and of the bytes behind it
 Frame = tuple[Any, bytearray]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from calprobe.curves.calibration import Calibration
+from calprobe.curves.calibration_curve import Calibration
 from calprobe.presentation import charts
 from calprobe.presentation.figure_views import legend, rejection, reliability, reliability_of_runs
 from calprobe.show.html.panels import drawn

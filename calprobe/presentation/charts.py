@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from calprobe.curves.accuracy_ace import AccuracyAcePoint
 from calprobe.curves.accuracy_rejection import Band, RejectionLine, VoteLine
-from calprobe.curves.calibration import CalibrationLine
+from calprobe.curves.calibration_curve import CalibrationLine
 from calprobe.curves.calibration_figure import SHARE, overlaid
 from calprobe.curves.exposure import PLACES, ExposureLine, composed
 from calprobe.curves.markers import MarkerPoint

@@ -11,7 +11,7 @@ from typing import Any
 from calprobe.confidence import Headline, headline
 from calprobe.curves.accuracy_ace import AccuracyAce
 from calprobe.curves.accuracy_rejection import AccuracyRejection
-from calprobe.curves.calibration import Calibration, CalibrationLine
+from calprobe.curves.calibration_curve import Calibration, CalibrationLine
 from calprobe.curves.exposure import Exposure
 from calprobe.curves.markers import Markers
 from calprobe.measures.number_text import signed_spelled

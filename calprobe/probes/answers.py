@@ -7,7 +7,7 @@ from pathlib import Path
 
 from calprobe.errors import ProbeFormatError
 from calprobe.probes.json_files import JsonObject
-from calprobe.probes.rows import Row, label_fault
+from calprobe.probes.relation_rows import Row, label_fault
 
 LABELS = "answer_space_labels"
 IDS = "answer_space_ids"

@@ -12,7 +12,7 @@ from calprobe.folders import data_root
 from calprobe.messages import did_you_mean
 from calprobe.probes.datasets import BEAR_FOLDERS, absent_files, dataset, files_below
 from calprobe.probes.factor import read_factor
-from calprobe.probes.folder import METADATA, read_probe_folder
+from calprobe.probes.probe_folder import METADATA, read_probe_folder
 from calprobe.probes.types import Probe
 
 BUNDLED = "mini"

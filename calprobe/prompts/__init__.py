@@ -3,8 +3,8 @@
 from calprobe.prompts.filling import fill
 from calprobe.prompts.judging import judged
 from calprobe.prompts.labelling import labelled
-from calprobe.prompts.loading import PROMPT_SETS, fingerprint_of, load_prompts, prompt_of
 from calprobe.prompts.overrides import Overrides, overridden, with_turns
+from calprobe.prompts.prompt_sets import PROMPT_SETS, fingerprint_of, load_prompts, prompt_of
 from calprobe.prompts.types import Message, PromptSet, Stated, Variant, form_of
 from calprobe.questions.examples import SHOT_SEED, draw_shots
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
-from calprobe.prompts.loading import check_turn, fingerprint_of, names_of, p_true_text
+from calprobe.prompts.prompt_sets import check_turn, fingerprint_of, names_of, p_true_text
 from calprobe.prompts.types import PromptSet, Variant
 
 

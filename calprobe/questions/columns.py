@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from calprobe.questions.gold import QuestionFault, accepted_of, letters, number_of, place_of, text_of, texts_of
-from calprobe.questions.rows import ColumnFault, Row
+from calprobe.questions.question_rows import ColumnFault, Row
 from calprobe.questions.types import Question
 
 

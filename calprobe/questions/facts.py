@@ -16,7 +16,7 @@ from functools import cached_property
 from calprobe.errors import UsageError
 from calprobe.messages import counted
 from calprobe.probes import Instance, Probe, Relation
-from calprobe.probes.sample import sampled_instances
+from calprobe.probes.relation_sample import sampled_instances
 from calprobe.questions.forms import Forms, filled, forms_for
 from calprobe.questions.gold import letters
 from calprobe.questions.options import QuestionOptions

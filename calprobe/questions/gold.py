@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from calprobe.messages import did_you_mean, shortened
-from calprobe.probes.rows import label_fault
+from calprobe.probes.relation_rows import label_fault
 
 
 class QuestionFault(Exception):

@@ -13,7 +13,7 @@ from typing import Any
 
 from calprobe.errors import DataMissingError, UsageError
 from calprobe.messages import without_secrets
-from calprobe.questions.rows import NAMES, Row
+from calprobe.questions.question_rows import NAMES, Row
 
 PREFIX = "hf:"
 _ASKED = ("test", "validation")  # splits that are asked, where none is named and there are several

@@ -14,7 +14,7 @@ from calprobe.questions.gold import QuestionFault
 from calprobe.questions.layouts import Layout
 from calprobe.questions.options import AskedAs
 from calprobe.questions.question_file import read_question_file
-from calprobe.questions.rows import DELIMITERS, JSON_LINES, ColumnFault, Row, kind_of_file, read_rows
+from calprobe.questions.question_rows import DELIMITERS, JSON_LINES, ColumnFault, Row, kind_of_file, read_rows
 from calprobe.questions.tables import read_table
 from calprobe.questions.types import Question, QuestionKind
 

@@ -13,7 +13,7 @@ from calprobe.folders import data_root
 from calprobe.probes.json_files import read_json_object
 from calprobe.questions.named_sets import NamedSet
 from calprobe.questions.pools import sha256_of
-from calprobe.questions.rows import kind_of_file, read_rows
+from calprobe.questions.question_rows import kind_of_file, read_rows
 
 FETCHED = "fetched.json"  # beside the files of a set: what was fetched
 _SPLIT = re.compile(r"(?:^|[_.-])(train|test|validation|dev|main|diamond|extended)(?=$|[_.-])")

@@ -22,7 +22,7 @@ from calprobe.questions.columns import Surroundings
 from calprobe.questions.gold import QuestionFault, letters
 from calprobe.questions.options import COLUMN_FIELDS
 from calprobe.questions.question_file import OTHERS_KEYS, read_question
-from calprobe.questions.rows import NAMES, Row
+from calprobe.questions.question_rows import NAMES, Row
 from calprobe.questions.types import Question
 
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")

@@ -17,10 +17,10 @@ from calprobe.runs.manifest_records import (
     TemplateRecord,
 )
 from calprobe.runs.pieces import NO_ROLE, PieceScores, PieceTokens
-from calprobe.runs.progress import Progress
 from calprobe.runs.replies import LabelScores, Reply
 from calprobe.runs.reply_records import AskedPiece, PieceReplies
 from calprobe.runs.run import Run, open_asked, open_run, open_scores
+from calprobe.runs.run_progress import Progress
 from calprobe.runs.score_table import ScoreTable
 
 __all__ = [

@@ -11,13 +11,13 @@ from typing import Generic, Self, TypeVar
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.folders import write_fault
 from calprobe.messages import reason
-from calprobe.runs import asked_questions, atomic, journal, labels, lock, progress, shards
+from calprobe.runs import asked_questions, atomic, journal, lock, run_progress, shards, stored_texts
 from calprobe.runs.file_names import same_on_some_disks
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, write_manifest
 from calprobe.runs.pieces import PieceScores
-from calprobe.runs.progress import NOTHING, Progress
 from calprobe.runs.records import FewerRowsError, OtherRunError, Piece, R, RecordKind, ShardError
+from calprobe.runs.run_progress import NOTHING, Progress
 from calprobe.runs.shards import ShardFile
 from calprobe.runs.stored_run import progress_of
 from calprobe.runs.task import RunManifest
@@ -204,9 +204,9 @@ class RecordFolder(Generic[M, R]):
 
         The progress of earlier sessions is added. The file is replaced atomically: a killed process leaves a valid run.
         """
-        before = self._spent_before.setdefault(worker, progress.read_worker(self.path, worker))
+        before = self._spent_before.setdefault(worker, run_progress.read_worker(self.path, worker))
         with _writing(self.path):
-            progress.write_progress(self.path, worker, before + spent)
+            run_progress.write_progress(self.path, worker, before + spent)
 
     def progress(self) -> Progress:
         """The progress of all workers, in this session and in earlier ones."""
@@ -327,14 +327,14 @@ def _holds_nothing(path: Path) -> bool:
 
 
 def _remove_leftovers(path: Path) -> None:
-    for folder in (path, path / shards.FOLDER, path / progress.FOLDER):
+    for folder in (path, path / shards.FOLDER, path / run_progress.FOLDER):
         if folder == path or not folder.is_symlink():  # no file behind a symbolic link is deleted
             atomic.remove_leftovers(folder)
 
 
 def _remove_results(path: Path) -> None:
     """Remove shards, progress, journals, labels and questions, and no other files."""
-    folders = [path / shards.FOLDER, path / progress.FOLDER, path / journal.FOLDER]
+    folders = [path / shards.FOLDER, path / run_progress.FOLDER, path / journal.FOLDER]
     for folder in folders:
         if folder.is_symlink():
             raise UsageError(
@@ -345,7 +345,7 @@ def _remove_results(path: Path) -> None:
     for folder, suffixes in zip(folders, suffixes_of, strict=True):
         for file in [file for suffix in suffixes for file in folder.glob(f"*{suffix}")]:
             file.unlink()
-    for name in (labels.FILE_NAME, asked_questions.FILE_NAME):
+    for name in (stored_texts.FILE_NAME, asked_questions.FILE_NAME):
         (path / name).unlink(missing_ok=True)
 
 

@@ -19,8 +19,8 @@ from calprobe.runs.manifest_records import (
     TemplateRecord,
 )
 from calprobe.runs.manifest_text import extent_text, limit_text, relations_text, templates_text
-from calprobe.runs.progress import Progress
 from calprobe.runs.records import Piece
+from calprobe.runs.run_progress import Progress
 from calprobe.runs.score_records import ScoreRecords
 from calprobe.runs.task import RunManifest, sha256_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from calprobe.probes.rows import label_fault
+from calprobe.probes.relation_rows import label_fault
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_records import RelationRecord
 

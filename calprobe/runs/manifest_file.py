@@ -17,7 +17,7 @@ from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_checks import LARGEST, manifest_faults
 from calprobe.runs.manifest_records import IMPORTED, EarlierFormat
-from calprobe.runs.progress import NOTHING, Progress
+from calprobe.runs.run_progress import NOTHING, Progress
 from calprobe.runs.task import RunManifest
 
 FORMAT = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 from calprobe.probes.types import Cardinality
-from calprobe.runs.progress import NOTHING, Progress
+from calprobe.runs.run_progress import NOTHING, Progress
 from calprobe.words import ModelKind, Scored, TemplateKind
 
 IMPORTED = "imported"  # what files and reports call the path of an import

@@ -19,12 +19,12 @@ from calprobe.runs.asked_run import AskedRun
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.grades import keep_grades
 from calprobe.runs.journal import Journal
-from calprobe.runs.labels import keep_labels
 from calprobe.runs.meanings import keep_meanings
-from calprobe.runs.progress import Progress, total
 from calprobe.runs.records import Piece, RecordKind
 from calprobe.runs.run import open_any_run
+from calprobe.runs.run_progress import Progress, total
 from calprobe.runs.stored_run import StoredRun
+from calprobe.runs.stored_texts import keep_labels
 
 log = logging.getLogger(__name__)
 

@@ -57,7 +57,7 @@ class LabelScores:
 class Reply:
     """What a model said to one request, and what is known of how."""
 
-    key: str  # SHA-256 (hex) of all that decides the reply, see `calprobe.asking.identity`
+    key: str  # SHA-256 (hex) of all that decides the reply, see `calprobe.asking.request_identity`
     set: str
     question: str  # id
     variant: str

@@ -18,8 +18,8 @@ from calprobe.runs.asked_run import AskedRun
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, read_manifest
 from calprobe.runs.pieces import REDUCTIONS, PieceScores, PieceTokens
-from calprobe.runs.progress import Progress
 from calprobe.runs.records import ShardError
+from calprobe.runs.run_progress import Progress
 from calprobe.runs.score_table import ScoreTable
 from calprobe.runs.stored_run import StoredRun
 from calprobe.words import Compat as Compat

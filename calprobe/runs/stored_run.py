@@ -9,8 +9,8 @@ from typing import Generic
 
 from calprobe.errors import CalprobeError
 from calprobe.runs import shards
-from calprobe.runs.progress import Progress, read_progress
 from calprobe.runs.records import OtherRunError, Piece, R, RecordKind, ShardError
+from calprobe.runs.run_progress import Progress, read_progress
 from calprobe.runs.shards import ShardFile
 from calprobe.runs.task import RunManifest
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from calprobe.runs.progress import Progress
 from calprobe.runs.records import Piece, RecordKind
+from calprobe.runs.run_progress import Progress
 
 
 def sha256_of(value: Any) -> str:

@@ -7,9 +7,9 @@ from calprobe.runs.folder import default_out
 from calprobe.scoring.engine import score_pieces
 from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.options import ScoreOptions
-from calprobe.scoring.progress import ScoreProgress
+from calprobe.scoring.probe_selection import Selection, select
 from calprobe.scoring.score import preview, score, score_in_memory
-from calprobe.scoring.selection import Selection, select
+from calprobe.scoring.score_progress import ScoreProgress
 from calprobe.scoring.workers import Stopped
 
 __all__ = [

@@ -18,8 +18,8 @@ from calprobe.runs import PieceScores
 from calprobe.scoring.budget import smaller_budget
 from calprobe.scoring.executor import Executor, with_budget
 from calprobe.scoring.path_choice import what_failed
-from calprobe.scoring.pieces import LongestStatement, PreparedGroup, planned_again, score_group
-from calprobe.scoring.progress import Advance
+from calprobe.scoring.score_progress import Advance
+from calprobe.scoring.scored_pieces import LongestStatement, PreparedGroup, planned_again, score_group
 
 log = logging.getLogger(__name__)
 

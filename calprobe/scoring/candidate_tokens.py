@@ -16,8 +16,8 @@ from calprobe.messages import counted
 from calprobe.models import LoadedModel, tokenise
 from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import Relation
-from calprobe.scoring.pieces import named_fault
-from calprobe.scoring.selection import Selection
+from calprobe.scoring.probe_selection import Selection
+from calprobe.scoring.scored_pieces import named_fault
 from calprobe.statements import statements_of
 from calprobe.words import Role, Scored
 

@@ -9,11 +9,11 @@ from calprobe.planning.masked_rows import distinct_rows, masked_rows
 from calprobe.planning.prefix_tree import build_prefix_tree
 from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import Relation
-from calprobe.probes.sample import sampled_instances
+from calprobe.probes.relation_sample import sampled_instances
 from calprobe.scoring.options import DEFAULT_METRIC, Masking, ScoreOptions
-from calprobe.scoring.pieces import tokenise_pieces
+from calprobe.scoring.probe_selection import Selection
 from calprobe.scoring.scheduling import piece_cost
-from calprobe.scoring.selection import Selection
+from calprobe.scoring.scored_pieces import tokenise_pieces
 from calprobe.statements import Template
 from calprobe.words import ModelKind
 

@@ -12,7 +12,7 @@ from calprobe.models import LoadedModel, tokenise
 from calprobe.models.memory import free_bytes
 from calprobe.planning import MaskedPlan, TreePlan
 from calprobe.probes import Relation
-from calprobe.probes.sample import first_instances
+from calprobe.probes.relation_sample import first_instances
 from calprobe.runs.records import Piece
 from calprobe.scoring.budget import cpu_bytes_per_token
 from calprobe.scoring.candidate_tokens import same_tokens
@@ -20,9 +20,9 @@ from calprobe.scoring.fit import Way
 from calprobe.scoring.growth import without
 from calprobe.scoring.options import ScoreOptions
 from calprobe.scoring.path_choice import executor_of
-from calprobe.scoring.pieces import PreparedGroup, prepare_group, score_group
+from calprobe.scoring.probe_selection import Selection
 from calprobe.scoring.scheduling import Schedule, piece_cost
-from calprobe.scoring.selection import Selection
+from calprobe.scoring.scored_pieces import PreparedGroup, prepare_group, score_group
 from calprobe.statements import fill, join
 from calprobe.words import Role
 

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
-from calprobe.models.types import Part
+from calprobe.models.loaded_model import Part
 from calprobe.probes import Relation
 from calprobe.runs import PieceScores, Progress
 from calprobe.runs.records import Piece
@@ -29,10 +29,10 @@ from calprobe.scoring.executor import Executor
 from calprobe.scoring.fit import Way, check_paths, find_way
 from calprobe.scoring.options import PATHS_OF, Path, ScoreOptions
 from calprobe.scoring.path_choice import Setup, executor_of
-from calprobe.scoring.pieces import Elsewhere, PreparedGroup, prepare_group
-from calprobe.scoring.progress import Advance, no_progress
+from calprobe.scoring.probe_selection import Selection
 from calprobe.scoring.scheduling import Group, Schedule
-from calprobe.scoring.selection import Selection
+from calprobe.scoring.score_progress import Advance, no_progress
+from calprobe.scoring.scored_pieces import Elsewhere, PreparedGroup, prepare_group
 from calprobe.scoring.token_workers import token_workers, worker_count
 
 log = logging.getLogger(__name__)

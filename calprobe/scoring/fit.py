@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from calprobe.models import LoadedModel
+from calprobe.models.loaded_model import Part
 from calprobe.models.memory import free_bytes, is_out_of_memory, total_bytes
 from calprobe.models.split_linears import LEAST_ROWS
-from calprobe.models.types import Part
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.back_off import free_after, refuse_statement
 from calprobe.scoring.budget import (
@@ -33,8 +33,8 @@ from calprobe.scoring.budget import (
 from calprobe.scoring.executor import Executor, score_rows, with_budget
 from calprobe.scoring.options import Masking, Path, ScoreOptions
 from calprobe.scoring.path_choice import Checked, OnPass, Setup, checked_path, executor_of, paths_of
-from calprobe.scoring.pieces import LongestStatement, longest_of, tokenise_pieces
-from calprobe.scoring.selection import Selection
+from calprobe.scoring.probe_selection import Selection
+from calprobe.scoring.scored_pieces import LongestStatement, longest_of, tokenise_pieces
 from calprobe.scoring.tree import CPU_ROW_LENGTH, GPU_ROW_LENGTH
 
 log = logging.getLogger(__name__)

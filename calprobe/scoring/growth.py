@@ -12,7 +12,7 @@ from calprobe.probes import Relation
 from calprobe.runs import Manifest, RunFolder
 from calprobe.runs.extent import Extent
 from calprobe.runs.records import Piece
-from calprobe.scoring.selection import Selection, instances_of
+from calprobe.scoring.probe_selection import Selection, instances_of
 
 # Missing pieces, each with the instances (line numbers) that its shard has; none if there is no shard.
 Lacking = Mapping[Piece, Sequence[int]]

@@ -11,7 +11,7 @@ from calprobe.errors import UsageError
 from calprobe.words import ModelKind, PllMetric, ScoringPath, WordSplit
 
 if TYPE_CHECKING:
-    from calprobe.scoring.progress import ScoreProgress
+    from calprobe.scoring.score_progress import ScoreProgress
 
 Path = ScoringPath
 PATHS: tuple[Path, ...] = get_args(ScoringPath)

@@ -23,8 +23,8 @@ from calprobe.kernels.arguments import triton_takes
 from calprobe.models import LoadedModel
 from calprobe.models.attention import AttentionSeen
 from calprobe.models.head import scoring_head
+from calprobe.models.loaded_model import Part
 from calprobe.models.memory import is_out_of_memory
-from calprobe.models.types import Part
 from calprobe.planning import WidenedPlan
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import Executor, score_rows

@@ -20,8 +20,8 @@ from calprobe.scoring.candidate_tokens import SameTokens
 from calprobe.scoring.device import cpu_products, device_name
 from calprobe.scoring.fit import Way
 from calprobe.scoring.options import Path, ScoreOptions
+from calprobe.scoring.probe_selection import Selection
 from calprobe.scoring.scheduling import least_statements
-from calprobe.scoring.selection import Selection
 
 _PACKAGES = (
     *("calprobe", "torch", "transformers", "tokenizers", "accelerate", "numpy", "triton", "peft", "gguf"),

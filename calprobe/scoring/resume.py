@@ -12,7 +12,7 @@ from calprobe.runs.extent import Extent
 from calprobe.runs.folder import refuse_other_run, run_there
 from calprobe.runs.stored_run import progress_of
 from calprobe.scoring.options import NOTHING_MASKED, PATHS, ScoreOptions
-from calprobe.scoring.selection import Selection
+from calprobe.scoring.probe_selection import Selection
 from calprobe.words import ModelKind
 
 

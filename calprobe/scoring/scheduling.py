@@ -15,7 +15,7 @@ from calprobe.probes.types import ANSWER_SLOT, SUBJECT_SLOT
 from calprobe.runs.records import Piece
 from calprobe.scoring.growth import Part
 from calprobe.scoring.options import OVER_TREE, parse_shard
-from calprobe.scoring.selection import Selection
+from calprobe.scoring.probe_selection import Selection
 
 Group = tuple[Piece, ...]
 

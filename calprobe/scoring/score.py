@@ -23,11 +23,11 @@ from calprobe.probes import Probe, load_probe
 from calprobe.runs import Manifest, Run, RunFolder, open_scores
 from calprobe.runs.decode import decode
 from calprobe.runs.folder import check_folder, default_out
-from calprobe.runs.labels import write_labels
 from calprobe.runs.lock import Owner, locked
 from calprobe.runs.manifest_file import read_manifest
-from calprobe.runs.progress import total
+from calprobe.runs.run_progress import total
 from calprobe.runs.stored_run import progress_of
+from calprobe.runs.stored_texts import write_labels
 from calprobe.scoring.candidate_tokens import same_tokens, warn_of_same_tokens
 from calprobe.scoring.dry_run import Preview, preview_of
 from calprobe.scoring.engine import Engine
@@ -35,7 +35,7 @@ from calprobe.scoring.fit import Way, find_way
 from calprobe.scoring.growth import Lacking, as_lists, from_lists, lacking, parts_of, without
 from calprobe.scoring.launch import wait_until_seen, workers_of_launch
 from calprobe.scoring.options import PATHS, ScoreOptions
-from calprobe.scoring.progress import no_progress
+from calprobe.scoring.probe_selection import Selection, refuse_kind, select
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.resume import (
     begun_run,
@@ -47,7 +47,7 @@ from calprobe.scoring.resume import (
     with_what_is_there,
 )
 from calprobe.scoring.scheduling import Schedule, former_least_statements
-from calprobe.scoring.selection import Selection, refuse_kind, select
+from calprobe.scoring.score_progress import no_progress
 from calprobe.scoring.workers import Workers
 from calprobe.scoring.writing import Work, score_missing, score_share
 from calprobe.words import ModelKind

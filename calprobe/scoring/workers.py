@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import INTERRUPTED
-from calprobe.scoring.progress import Advance
+from calprobe.scoring.score_progress import Advance
 
 T = TypeVar("T")
 

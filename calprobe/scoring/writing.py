@@ -21,8 +21,8 @@ from calprobe.runs.records import Piece
 from calprobe.scoring.behind import writing_behind
 from calprobe.scoring.engine import Engine, ScoredGroup
 from calprobe.scoring.growth import Lacking
-from calprobe.scoring.progress import Advance, ProgressHook, no_progress, progress
 from calprobe.scoring.scheduling import Group, incomplete
+from calprobe.scoring.score_progress import Advance, ProgressHook, no_progress, progress
 from calprobe.scoring.workers import Stopped, Workers
 
 log = logging.getLogger(__name__)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from calprobe.sweep.definition import Job, Sweep, read_sweep
 from calprobe.sweep.engine import Engine, Misfit
 from calprobe.sweep.engines import PLACES, OnRayCluster, OnSlurmCluster, OnThisMachine, Place
+from calprobe.sweep.job_record import Attempt, Record, add_attempt, read_record
 from calprobe.sweep.local import Local
 from calprobe.sweep.order import Planned, expected, longest_first
-from calprobe.sweep.preview import SweepPlan
-from calprobe.sweep.progress import SweepProgress
-from calprobe.sweep.record import Attempt, Record, add_attempt, read_record
+from calprobe.sweep.sweep_preview import SweepPlan
+from calprobe.sweep.sweep_progress import SweepProgress
 from calprobe.sweep.sweeping import SweepOptions, SweepResult
 
 __all__ = [

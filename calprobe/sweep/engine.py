@@ -12,8 +12,8 @@ from typing import Protocol
 
 from calprobe.messages import shown
 from calprobe.sweep.definition import Job
+from calprobe.sweep.job_record import Attempt, log_path
 from calprobe.sweep.order import Planned
-from calprobe.sweep.record import Attempt, log_path
 
 # What makes `calprobe` of this installation, before a job's own arguments.
 CALPROBE = (sys.executable, "-P", "-m", "calprobe")

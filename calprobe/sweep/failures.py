@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from calprobe.interrupts import INTERRUPTED
 from calprobe.runs.listing import FailedRun
 from calprobe.runs.manifest_file import FILE_NAME as MANIFEST
-from calprobe.sweep.record import FILE_NAME, Attempt, read_record
+from calprobe.sweep.job_record import FILE_NAME, Attempt, read_record
 
 _DEEPEST = 3  # levels below the folder at which a sweep may be
 _ABOVE = 2  # levels above it: runs lie in OUT/MODEL/JOB

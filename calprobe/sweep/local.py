@@ -19,8 +19,8 @@ from calprobe.messages import counted, reason
 from calprobe.runs.lock import read_owner
 from calprobe.sweep import tether
 from calprobe.sweep.engine import Ended, Misfit, Started, attempt_at, not_begun
+from calprobe.sweep.job_record import Attempt, log_path
 from calprobe.sweep.order import Fitting, Planned, longest_first
-from calprobe.sweep.record import Attempt, log_path
 
 log = logging.getLogger(__name__)
 

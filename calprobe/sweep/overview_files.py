@@ -14,7 +14,7 @@ from calprobe.runs.atomic import write_text
 from calprobe.runs.file_names import file_name
 from calprobe.runs.manifest_file import FILE_NAME as MANIFEST
 from calprobe.sweep.definition import Job, Sweep
-from calprobe.sweep.record import FILE_NAME, Record
+from calprobe.sweep.job_record import FILE_NAME, Record
 
 if TYPE_CHECKING:
     from calprobe.studies.asked.asked_report import AskedReport

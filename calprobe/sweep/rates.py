@@ -13,9 +13,9 @@ from typing import TypeVar
 from calprobe.errors import CalprobeError
 from calprobe.runs.listing import list_runs
 from calprobe.runs.manifest_file import read_any_manifest
-from calprobe.runs.progress import NOTHING, Progress, read_progress
+from calprobe.runs.run_progress import NOTHING, Progress, read_progress
+from calprobe.sweep.job_record import Record
 from calprobe.sweep.order import Planned
-from calprobe.sweep.record import Record
 
 K = TypeVar("K", bound=Hashable)
 

@@ -18,11 +18,11 @@ from calprobe.sweep.commands import Commands, checked_jobs
 from calprobe.sweep.definition import Job, Sweep, read_sweep
 from calprobe.sweep.engine import Engine
 from calprobe.sweep.engines import Place, place_of
+from calprobe.sweep.job_record import Attempt, Record, add_attempt, log_path, read_record
 from calprobe.sweep.order import Planned
 from calprobe.sweep.overview_files import is_shown, show_side_by_side
-from calprobe.sweep.preview import SweepPlan, plan_of_sweep
-from calprobe.sweep.progress import SweepProgress
-from calprobe.sweep.record import Attempt, Record, add_attempt, log_path, read_record
+from calprobe.sweep.sweep_preview import SweepPlan, plan_of_sweep
+from calprobe.sweep.sweep_progress import SweepProgress
 from calprobe.sweep.workloads import REMEMBERED, Costs
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def score_workload(selection: Selection, options: ScoreOptions) -> Workload:
 
 def ask_workload(plan: Plan) -> Workload:
     """The questions of an `ask`."""
-    from calprobe.asking import cost
+    from calprobe.asking import ask_cost
     from calprobe.runs.asked_questions import question_hash
 
     def decisive() -> object:
@@ -70,11 +70,11 @@ def ask_workload(plan: Plan) -> Workload:
         return "ask", sets, plan.prompts.fingerprint, plan.options, plan.asked
 
     def counted(model: LoadedModel) -> Cost:
-        tokens = cost.counted_tokens(model, plan)
+        tokens = ask_cost.counted_tokens(model, plan)
         return Cost(tokens.prompts, tokens.generated, exact=tokens.exact)
 
     def guessed(_kind: ModelKind) -> Cost:
-        tokens = cost.guessed_tokens(plan)
+        tokens = ask_cost.guessed_tokens(plan)
         return Cost(tokens.prompts, tokens.generated, counted=False, exact=False)
 
     return Workload(plan.n_requests, decisive, counted, guessed)

@@ -22,7 +22,7 @@ from calprobe.runs import Manifest, Run
 from calprobe.runs.manifest_file import FILE_NAME
 from calprobe.scoring import score, score_in_memory, select
 from calprobe.scoring.options import ScoreOptions
-from calprobe.scoring.selection import refuse_kind
+from calprobe.scoring.probe_selection import refuse_kind
 from calprobe.training.lend import undisturbed
 from calprobe.training.trained_model import model_in_training, own_tokenizer, refuse_sharded, unwrapped
 from calprobe.training.training_log import TrainingLog

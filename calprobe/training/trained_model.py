@@ -11,7 +11,7 @@ import torch
 
 from calprobe.errors import UsageError
 from calprobe.models.identity import live_model
-from calprobe.models.types import LoadedModel
+from calprobe.models.loaded_model import LoadedModel
 
 
 def model_in_training(wrapped: torch.nn.Module, tokenizer: Any, step: int) -> LoadedModel:

@@ -56,7 +56,7 @@ def _extracted(row: Row) -> Reading:
 
 
 def _last_marker(row: Row) -> Reading:
-    from calprobe.answers.labels import labels_of
+    from calprobe.answers.label_patterns import labels_of
     from calprobe.answers.last_marker import read_last_marker
 
     found = read_last_marker(row["text"], labels_of(tuple(row["labels"])), cut=row.get("cut", False))

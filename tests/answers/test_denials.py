@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from calprobe.answers.denials import is_denied
-from calprobe.answers.labels import labels_of
+from calprobe.answers.label_patterns import labels_of
 from calprobe.answers.last_marker import read_last_marker
 from calprobe.answers.number_reader import read_number
 from calprobe.answers.option_text import read_option_text

@@ -10,8 +10,8 @@ from hostile_texts import hostile_texts
 
 from calprobe.answers import PARSERS, STATUSES, read, read_stated, readers_of
 from calprobe.answers.option_text import read_option_text
+from calprobe.answers.reading import MOST_CHARACTERS
 from calprobe.answers.short import first_paragraph
-from calprobe.answers.types import MOST_CHARACTERS
 from calprobe.runs.replies import Reply
 
 LENGTH = 10_000

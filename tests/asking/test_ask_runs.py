@@ -18,7 +18,7 @@ from fake_backend import ABLE, FakeBackend
 from run_samples import write_run
 
 from calprobe.asking import AskOptions, Interrupted, ask, plan_of
-from calprobe.asking.progress import AskProgress
+from calprobe.asking.ask_progress import AskProgress
 from calprobe.backends.protocol import Pending
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.prompts import fingerprint_of, load_prompts

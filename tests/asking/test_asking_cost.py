@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from calprobe.asking import AskOptions, cost, plan_of
-from calprobe.asking.cost import counted_tokens, guessed_tokens
+from calprobe.asking import AskOptions, ask_cost, plan_of
+from calprobe.asking.ask_cost import counted_tokens, guessed_tokens
 from calprobe.asking.plan import Plan
 from calprobe.backends.local.chat import PromptWriter
 from calprobe.models.texts import without_weights
@@ -48,7 +48,7 @@ def test_many_questions_are_counted_on_some(monkeypatch: pytest.MonkeyPatch) -> 
     model, asked = without_weights("tiny-clm"), plan()
     assert model is not None
     every = counted_tokens(model, asked)
-    monkeypatch.setattr(cost, "_SAMPLED", 4)
+    monkeypatch.setattr(ask_cost, "_SAMPLED", 4)
     found = counted_tokens(model, asked)
     assert not found.exact
     assert found.prompts == pytest.approx(every.prompts, rel=0.2)

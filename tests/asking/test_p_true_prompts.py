@@ -18,7 +18,7 @@ from calprobe.confidence.asked.p_true import _reading
 from calprobe.confidence.asked.reply_table import Row
 from calprobe.errors import UsageError
 from calprobe.prompts import load_prompts
-from calprobe.prompts.loading import p_true_text
+from calprobe.prompts.prompt_sets import p_true_text
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import AskedRun, Reply
 from calprobe.runs.window import Step, WindowToken, window_label_scores

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from calprobe.asking.identity import engine_hash, keyed, requests_of
+from calprobe.asking.request_identity import engine_hash, keyed, requests_of
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp, Message
 from calprobe.runs import ModelRecord
 from calprobe.runs.asked_records import BackendRecord

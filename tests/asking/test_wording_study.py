@@ -12,7 +12,7 @@ from asked_samples import question_set
 from fake_backend import FakeBackend
 
 from calprobe.asking import AskOptions, ask
-from calprobe.asking.paraphrases import checked, with_paraphrases
+from calprobe.asking.paraphrase_wordings import checked, with_paraphrases
 from calprobe.errors import ProbeFormatError, UsageError
 from calprobe.prompts import load_prompts
 from calprobe.questions import Question, QuestionSet, SetSource

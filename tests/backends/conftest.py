@@ -18,4 +18,4 @@ def server() -> Iterator[ChatServer]:
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundredth of the seconds between attempts, and no reading of certificates, which no server here shows."""
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_, **__: None)
-    monkeypatch.setattr("calprobe.backends.openai.failures._FIRST_WAIT_S", 0.005)
+    monkeypatch.setattr("calprobe.backends.openai.request_failures._FIRST_WAIT_S", 0.005)

@@ -14,7 +14,7 @@ from tiny_models import CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE, loaded, t
 
 from calprobe.backends.local import check
 from calprobe.backends.local.check import ragged_engine
-from calprobe.backends.local.engine import Engine
+from calprobe.backends.local.ragged_engine import Engine
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel, LoadOptions, load_model
 

@@ -8,7 +8,7 @@ from tiny_backends import VOCABULARY, tiny_model
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from calprobe.backends.local.labels import LabelForms, LabelVocabulary
+from calprobe.backends.local.label_tokens import LabelForms, LabelVocabulary
 from calprobe.backends.local.token_text import TokenText
 
 WORDS = ["<s>", "</s>", "A", "ĠA", "ĊA", "a", "AB", "B", "ĠB", "Ġ", "y", "e", "s", "Ġye"]

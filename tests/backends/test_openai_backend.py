@@ -509,7 +509,7 @@ def open_files() -> int:
 def test_a_prompt_without_room_is_told_from_other_refusals(said: dict[str, str], is_too_long: bool) -> None:
     import openai
 
-    from calprobe.backends.openai.failures import failure_of
+    from calprobe.backends.openai.request_failures import failure_of
 
     response: Any = SimpleNamespace(request=None, status_code=400, headers={})
     error = openai.BadRequestError("", response=response, body={"error": said})

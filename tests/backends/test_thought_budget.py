@@ -7,7 +7,7 @@ import pytest
 from tiny_backends import LETTERS, TEMPLATE, asked, dialogue, next_logprobs, own_logprobs, tiny_backend
 from tolerances import TINY_STEPS
 
-from calprobe.asking.identity import keyed
+from calprobe.asking.request_identity import keyed
 from calprobe.backends import Decoding, FollowUp
 from calprobe.backends.local import TransformersBackend
 from calprobe.runs.replies import THOUGHT_ENDED

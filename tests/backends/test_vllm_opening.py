@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from calprobe.backends import BackendOptions
-from calprobe.backends.vllm.opening import opened
+from calprobe.backends.vllm.vllm_opening import opened
 from calprobe.errors import CalprobeError
 
 

@@ -38,8 +38,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 
 from calprobe.backends import Decoding, Pending
 from calprobe.backends.local import TransformersBackend
-from calprobe.backends.local import backend as backend_module
-from calprobe.backends.local.engine import Engine, NotRagged
+from calprobe.backends.local import local_backend as backend_module
+from calprobe.backends.local.ragged_engine import Engine, NotRagged
 from calprobe.kernels import rms_norm
 from calprobe.models import LoadedModel, fused_rotary, head
 from calprobe.models.flat_attention import AttentionUnusable

@@ -10,7 +10,7 @@ import pytest
 from commands import calprobe
 from compared_runs import run_of, with_model
 
-from calprobe.cli.labels import labelled
+from calprobe.cli.label_option import labelled
 from calprobe.errors import UsageError
 
 QUICK = ("--bootstrap", 0)

@@ -22,9 +22,9 @@ from calprobe.metrics import Resampling
 from calprobe.runs import open_run
 from calprobe.studies.overview.overviews import OverviewOptions
 from calprobe.sweep import Attempt, Local, OnRayCluster, read_sweep
+from calprobe.sweep.job_record import add_attempt
 from calprobe.sweep.on_ray import OnRay
 from calprobe.sweep.on_ray.needs import Node
-from calprobe.sweep.record import add_attempt
 
 JOBS = """
 models = ["tiny-clm"]

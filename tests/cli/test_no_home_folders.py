@@ -11,9 +11,9 @@ from commands import calprobe
 
 from calprobe.interop.reply_import import import_replies
 from calprobe.probes import load_probe
-from calprobe.prompts.loading import load_prompts
+from calprobe.prompts.prompt_sets import load_prompts
 from calprobe.scoring import ScoreOptions
-from calprobe.scoring.selection import select
+from calprobe.scoring.probe_selection import select
 
 PACKAGE = Path(str(__import__("calprobe").__file__)).parent
 

@@ -10,7 +10,7 @@ import pytest
 
 from calprobe.answers import read_stated
 from calprobe.confidence.asked import WayToRead, asked_estimators, off_label_mass, read_answers, reply_tables
-from calprobe.confidence.asked.labels import first_masses, place_of_label
+from calprobe.confidence.asked.label_masses import first_masses, place_of_label
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.runs.replies import LabelScores, Reply
 

@@ -11,7 +11,7 @@ import pytest
 from calprobe.answers import closed_replies, read_on_scale
 from calprobe.cells.cell_readers import stated_reader
 from calprobe.confidence.asked import WayToRead, asked_estimators, read_answers, reply_tables
-from calprobe.confidence.asked.closed import closed_readings
+from calprobe.confidence.asked.closed_confidence import closed_readings
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.prompts import PromptSet, load_prompts

@@ -7,7 +7,7 @@ import pytest
 
 from calprobe.answers import read_stated
 from calprobe.confidence.asked import Read, WayToRead, asked_estimators, read_answers, reply_tables
-from calprobe.confidence.asked.estimators import ENTRIES, evidence_of
+from calprobe.confidence.asked.reply_estimators import ENTRIES, evidence_of
 from calprobe.confidence.estimators import ENTRIES as OF_SCORES
 from calprobe.confidence.estimators import SHARED
 from calprobe.runs.replies import Reply

@@ -14,7 +14,7 @@ from sklearn.calibration import calibration_curve
 
 from calprobe.analysis import AnswerOptions, ReportOptions, answer_option_curve
 from calprobe.confidence import Distributions, base_confidence, margin_confidence, option_ranks
-from calprobe.curves.answer_options import OPTION_COUNTS, OPTION_SEEDS
+from calprobe.curves.answer_option_curve import OPTION_COUNTS, OPTION_SEEDS
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling, ace, bootstrap, standard_metrics
 from calprobe.runs import ScoreTable, TemplateRecord, open_run

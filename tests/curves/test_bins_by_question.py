@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from calprobe.curves.calibration import METRICS, Calibration, CalibrationLine, calibration_line
+from calprobe.curves.calibration_curve import METRICS, Calibration, CalibrationLine, calibration_line
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Estimate, Resampling, wilson_interval
 from calprobe.metrics.design_effect import design_effect

@@ -16,8 +16,8 @@ from calprobe.curves.accuracy_rejection import (
     RejectionPoints,
     VoteLine,
 )
-from calprobe.curves.answer_options import OptionNumbers
-from calprobe.curves.calibration import BinnedError, Calibration, CalibrationLine, SmoothError
+from calprobe.curves.answer_option_curve import OptionNumbers
+from calprobe.curves.calibration_curve import BinnedError, Calibration, CalibrationLine, SmoothError
 from calprobe.curves.curve import Curves
 from calprobe.curves.exposure import Exposure, ExposureLine
 from calprobe.curves.markers import MarkerPoint, Markers

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from calprobe.curves.calibration import Calibration
+from calprobe.curves.calibration_curve import Calibration
 from calprobe.metrics import Estimate
 from calprobe.show.kinds.grouped_dots import GroupedDots
 from calprobe.show.kinds.matrix_figure import Correlations

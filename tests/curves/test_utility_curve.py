@@ -13,7 +13,7 @@ import calprobe
 from calprobe.cli.app import cli
 from calprobe.curves import plot
 from calprobe.curves.curve import CurveOptions
-from calprobe.curves.utility import GRID, utility
+from calprobe.curves.utility_curve import GRID, utility
 from calprobe.errors import UsageError
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, mean_draws, utilities, utility_curve

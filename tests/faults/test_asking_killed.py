@@ -152,7 +152,7 @@ def test_a_server_that_is_killed_and_restarted_is_asked_nothing_twice(tmp_path: 
                 server.faults = [None, *["reset"] * 1000]  # type: ignore[list-item]
             made = BackendOptions("openai", base_url=server.url, attempts=2, concurrency=2)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("calprobe.backends.openai.failures._FIRST_WAIT_S", 0.002)
+                patch.setattr("calprobe.backends.openai.request_failures._FIRST_WAIT_S", 0.002)
                 if last:
                     assert not ask("toy-chat", QUESTIONS, out, options, backend_options=made).partial
                 else:

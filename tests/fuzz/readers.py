@@ -18,16 +18,16 @@ from probe_folders import ENTRY, OTHER, ROW, without, write
 from run_samples import make_manifest, make_piece, write_run
 
 from calprobe.errors import UsageError
-from calprobe.interop.lm_eval import Evaluation, evaluation_of, import_lm_eval
+from calprobe.interop.lm_eval_import import Evaluation, evaluation_of, import_lm_eval
 from calprobe.interop.lm_eval_replies import import_generated
 from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.interop.score_tables import read_scored_answers
 from calprobe.probes import Probe, load_probe
 from calprobe.probes.factor import COMPLETIONS, CONTEXT, read_factor
-from calprobe.probes.folder import read_probe_folder
+from calprobe.probes.probe_folder import read_probe_folder
 from calprobe.runs import open_asked, open_run
-from calprobe.runs.labels import read_labels, write_labels
 from calprobe.runs.manifest_file import manifest_json
+from calprobe.runs.stored_texts import read_labels, write_labels
 from calprobe.statements import load_template_set, select_templates
 
 SHAPES = (("P30", 4, 3),)

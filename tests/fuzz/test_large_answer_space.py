@@ -18,7 +18,7 @@ from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import load_probe
 from calprobe.runs import RunFolder, open_run
 from calprobe.scoring.executor import EdgeScores
-from calprobe.scoring.pieces import PreparedGroup, TokenisedPiece, planned_again, score_group
+from calprobe.scoring.scored_pieces import PreparedGroup, TokenisedPiece, planned_again, score_group
 from calprobe.statements import statements_of
 from calprobe.words import Role
 

@@ -18,7 +18,7 @@ from calprobe.answers.graders import UNDECIDED
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.grading import GradeOptions, grade
-from calprobe.grading.meanings import different_answers
+from calprobe.grading.judged_meanings import different_answers
 from calprobe.interop.reply_import import import_replies
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.questions.types import Question

@@ -15,7 +15,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.grading import judge_meanings
-from calprobe.grading.meanings import different_answers
+from calprobe.grading.judged_meanings import different_answers
 from calprobe.interop.reply_import import import_replies
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling
@@ -128,7 +128,7 @@ def test_each_ordered_pair_is_judged_once(nli: Path, run: Path, monkeypatch: pyt
         return plain(self, pairs)
 
     monkeypatch.setattr(PairClassifier, "probabilities", count)
-    monkeypatch.setattr("calprobe.grading.meanings.PART", 4)
+    monkeypatch.setattr("calprobe.grading.judged_meanings.PART", 4)
     (source,) = judge_meanings(run, nli=str(nli), load_options=QUIET)
     assert len(asked) == len(set(asked)) == 2 * 3 * 2  # three different answers to either question
     parts = sorted((run / FOLDER / source.folder).glob("part-*.parquet"))
@@ -218,7 +218,7 @@ def test_what_is_no_encoder_is_found_before_any_pair_is_judged(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[object] = []
-    monkeypatch.setattr("calprobe.grading.meanings.judge_of", lambda *given: opened.append(given))
+    monkeypatch.setattr("calprobe.grading.judged_meanings.judge_of", lambda *given: opened.append(given))
     with pytest.raises(CalprobeError, match=str(tmp_path)):
         judge_meanings(run, nli="self", embed=str(tmp_path), load_options=QUIET)
     assert not opened

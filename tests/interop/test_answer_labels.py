@@ -11,10 +11,10 @@ from labelled_runs import named_manifest, named_probe, named_run
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.interop.answer_texts import AnswerTexts, texts_of
-from calprobe.interop.labels import find_labels
+from calprobe.interop.probe_texts import find_labels
 from calprobe.probes import Instance, Probe, Relation, load_probe
 from calprobe.runs import Manifest, SourceRecord, open_run
-from calprobe.runs.labels import write_labels
+from calprobe.runs.stored_texts import write_labels
 
 
 def with_probe(name: str, fingerprint: str | None, path: str | None = None) -> Manifest:

@@ -12,11 +12,11 @@ from lm_eval_rows import choice_row, write_samples
 
 from calprobe.analysis import ReportOptions, ShowOptions, SliceOptions, report, show
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
-from calprobe.interop.lm_eval import Evaluation, evaluation_of, import_lm_eval, probe_name
 from calprobe.interop.lm_eval_files import task_name
+from calprobe.interop.lm_eval_import import Evaluation, evaluation_of, import_lm_eval, probe_name
 from calprobe.metrics import Resampling
 from calprobe.runs import Run, open_run
-from calprobe.runs.labels import read_labels
+from calprobe.runs.stored_texts import read_labels
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "lm_eval"
 DATE = "2026-11-21T11-02-40.721746"

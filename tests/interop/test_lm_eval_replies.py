@@ -12,7 +12,7 @@ from lm_eval_rows import write_samples
 
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
-from calprobe.interop.lm_eval import Evaluation, evaluation_of
+from calprobe.interop.lm_eval_import import Evaluation, evaluation_of
 from calprobe.interop.lm_eval_replies import HarnessGrades, are_generated, import_generated
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling

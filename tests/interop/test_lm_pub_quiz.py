@@ -21,7 +21,7 @@ from calprobe.interop.lm_pub_quiz_export import export_lm_pub_quiz
 from calprobe.interop.lm_pub_quiz_import import import_lm_pub_quiz
 from calprobe.probes import Instance, Probe, Relation, load_probe
 from calprobe.runs import RunFolder, open_run
-from calprobe.runs.labels import read_labels
+from calprobe.runs.stored_texts import read_labels
 
 CITIES = Relation(
     "P36",

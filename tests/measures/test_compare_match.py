@@ -15,7 +15,7 @@ from calprobe.analysis import CompareOptions, ReportOptions, compare
 from calprobe.cells.opening import open_scored_runs
 from calprobe.confidence import estimate
 from calprobe.errors import UsageError
-from calprobe.interop.lm_eval import Evaluation, import_lm_eval
+from calprobe.interop.lm_eval_import import Evaluation, import_lm_eval
 from calprobe.measures.compare_match import Comparable, shared_part
 from calprobe.measures.options import DEFAULT_OPTIONS
 from calprobe.metrics import Resampling

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from probe_folders import ENTRY, OTHER, ROW, without, write
 
 from calprobe.errors import ProbeFormatError
-from calprobe.probes.folder import fingerprint, read_probe_folder
+from calprobe.probes.probe_folder import fingerprint, read_probe_folder
 from calprobe.probes.types import Instance, Relation, slot_fault
 
 

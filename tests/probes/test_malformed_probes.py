@@ -10,7 +10,7 @@ import pytest
 from probe_folders import ENTRY, OTHER, ROW, without, write
 
 from calprobe.errors import ProbeFormatError
-from calprobe.probes.folder import read_probe_folder
+from calprobe.probes.probe_folder import read_probe_folder
 
 MALFORMED_ROWS = {
     "missing subject": (without(ROW, "sub_label"), "key 'sub_label' missing; add it"),

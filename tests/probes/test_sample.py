@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from calprobe.probes import Instance, Relation, load_probe
-from calprobe.probes.sample import first_instances, sampled_instances
+from calprobe.probes.relation_sample import first_instances, sampled_instances
 
 SIZES = (23, 11, 4, 1, 1)  # instances of each answer, sorted by answer as BEAR's files are
 N = sum(SIZES)

@@ -17,7 +17,7 @@ from calprobe.questions.columns import Surroundings
 from calprobe.questions.gold import QuestionFault
 from calprobe.questions.layouts import LAYOUTS, layout_of_row
 from calprobe.questions.pools import public_pool
-from calprobe.questions.rows import Row, kind_of_file, read_rows
+from calprobe.questions.question_rows import Row, kind_of_file, read_rows
 
 ABC, ABCD = ("A", "B", "C"), ("A", "B", "C", "D")
 READ = {

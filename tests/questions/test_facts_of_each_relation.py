@@ -11,7 +11,7 @@ from question_files import EVERY_KIND, write_questions
 
 from calprobe.errors import UsageError
 from calprobe.probes import load_probe
-from calprobe.probes.sample import sampled_instances
+from calprobe.probes.relation_sample import sampled_instances
 from calprobe.questions import QuestionOptions, load_questions
 from calprobe.questions.facts import fact_id
 

@@ -15,7 +15,7 @@ from question_files import CHOICE, write_questions
 from calprobe.errors import DataMissingError, ProbeFormatError, UsageError
 from calprobe.questions import Question, QuestionOptions, QuestionSet, load_questions
 from calprobe.questions.hub_sets import HubRows, hub_set
-from calprobe.questions.rows import Row
+from calprobe.questions.question_rows import Row
 
 QUIZ = """Nr,Subject,"Question, in full",Option A,Option B,Option C,Correct
 7,geo,What is the capital of France?,Paris,Rome,,Paris
@@ -229,7 +229,7 @@ def test_a_set_that_must_not_be_quoted_is_not_by_other_columns(
 ) -> None:
     rows = [Row({"q": "Why?", "a": "so"}, "row 0", 0)]
     monkeypatch.setattr(
-        "calprobe.questions.loading.read_hub", lambda hub: HubRows(("train",), None, lambda split: rows)
+        "calprobe.questions.question_loading.read_hub", lambda hub: HubRows(("train",), None, lambda split: rows)
     )
     assert loaded(f"hf:{name}", {"question": "q", "answer": "a"}).source.quotable is quotable
 

@@ -11,8 +11,8 @@ from labelled_runs import named_manifest, named_probe, named_run
 from calprobe.errors import CalprobeError
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.runs import RunFolder
-from calprobe.runs.labels import FILE_NAME, read_labels, write_labels
 from calprobe.runs.merge import merge_runs
+from calprobe.runs.stored_texts import FILE_NAME, read_labels, write_labels
 
 
 def own_candidates() -> Probe:

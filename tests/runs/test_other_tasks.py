@@ -18,9 +18,9 @@ from calprobe.runs.folder import RecordFolder, RunFolder
 from calprobe.runs.lock import locked
 from calprobe.runs.manifest_file import TASKS, Task
 from calprobe.runs.merge import merge_runs
-from calprobe.runs.progress import Progress
 from calprobe.runs.records import Piece, RecordKind, Shard, ShardError
 from calprobe.runs.run import open_any_run
+from calprobe.runs.run_progress import Progress
 from calprobe.runs.shards import shard_path
 from calprobe.runs.task import RunManifest
 

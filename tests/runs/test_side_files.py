@@ -10,8 +10,8 @@ from sources import ROOT
 
 from calprobe.errors import CalprobeError
 from calprobe.runs.asked_questions import read_questions, write_questions
-from calprobe.runs.labels import read_labels, write_labels
 from calprobe.runs.side_files import SideObject, SideTable
+from calprobe.runs.stored_texts import read_labels, write_labels
 
 RUNS = ROOT / "tests" / "golden" / "runs"
 TABLE = SideTable("notes", pa.schema([("text", pa.string())]), "delete it")

@@ -33,8 +33,8 @@ from calprobe.scoring import Interrupted, ScoreOptions, ScoreProgress, score, sc
 from calprobe.scoring.back_off import BackOff, free_after
 from calprobe.scoring.budget import budgets_file
 from calprobe.scoring.path_choice import executor_of
-from calprobe.scoring.progress import no_progress
 from calprobe.scoring.score import _requested, _take_part
+from calprobe.scoring.score_progress import no_progress
 from calprobe.scoring.workers import Workers
 from calprobe.show.prose import how_scored
 

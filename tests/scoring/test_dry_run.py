@@ -14,7 +14,7 @@ from calprobe.models import LoadedModel, load_model
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring import ScoreOptions, preview, score, select
 from calprobe.scoring.path_choice import executor_of
-from calprobe.scoring.pieces import tokenise_pieces
+from calprobe.scoring.scored_pieces import tokenise_pieces
 
 
 @pytest.fixture(scope="module")

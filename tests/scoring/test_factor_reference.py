@@ -13,7 +13,7 @@ from real_models import smollm2
 from calprobe.probes import load_probe
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.path_choice import executor_of
-from calprobe.scoring.pieces import tokenise_pieces
+from calprobe.scoring.scored_pieces import tokenise_pieces
 from calprobe.statements import Template, join
 
 pytestmark = pytest.mark.weights

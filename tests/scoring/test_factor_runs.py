@@ -14,7 +14,7 @@ import torch
 from tiny_models import save_tiny_masked_model, save_tiny_model
 from tolerances import TINY_SCORE, TINY_SUM
 
-import calprobe.scoring.pieces as pieces_module
+import calprobe.scoring.scored_pieces as pieces_module
 from calprobe.analysis import ReportOptions, report
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.interop import exports

@@ -26,7 +26,7 @@ from calprobe.scoring.budget import PassSize, budget_that_fits, budgets_file
 from calprobe.scoring.fit import Way, find_way, measured_budget, memories_of, row_width
 from calprobe.scoring.options import Path, ScoreOptions
 from calprobe.scoring.path_choice import executor_of
-from calprobe.scoring.selection import select
+from calprobe.scoring.probe_selection import select
 
 MIB = 2**20
 

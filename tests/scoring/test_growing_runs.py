@@ -22,7 +22,7 @@ from calprobe.probes import Instance, Probe, Relation
 from calprobe.runs import Run, open_run
 from calprobe.runs.merge import merge_runs
 from calprobe.scoring import ScoreOptions, back_off, score
-from calprobe.scoring.pieces import PreparedGroup
+from calprobe.scoring.scored_pieces import PreparedGroup
 
 COUNTRIES = ("France", "Italy", "Norway", "Peru", "Japan", "China")
 SMALL = Probe(

@@ -18,7 +18,7 @@ from calprobe.probes import Instance, Relation
 from calprobe.scoring.executor import Executor
 from calprobe.scoring.options import Path
 from calprobe.scoring.path_choice import executor_of
-from calprobe.scoring.pieces import prepare_group, score_group
+from calprobe.scoring.scored_pieces import prepare_group, score_group
 from calprobe.statements import Template
 
 # A batch's tensors kept from each piece would be some 6 MiB, or 30.

@@ -19,6 +19,7 @@ from calprobe.runs.records import Piece
 from calprobe.scoring.fit import Way
 from calprobe.scoring.growth import lacking
 from calprobe.scoring.options import ScoreOptions, Shard, parse_shard
+from calprobe.scoring.probe_selection import select
 from calprobe.scoring.record import manifest_of
 from calprobe.scoring.scheduling import (
     Group,
@@ -31,7 +32,6 @@ from calprobe.scoring.scheduling import (
     piece_cost,
 )
 from calprobe.scoring.score import _manifest, _requested, _work
-from calprobe.scoring.selection import select
 
 costs = st.lists(st.integers(0, 50).map(float), max_size=7)
 

@@ -15,7 +15,7 @@ from tolerances import TINY_SCORE, TINY_SUM
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, LoadOptions, load_model
-from calprobe.probes.sample import sampled_instances
+from calprobe.probes.relation_sample import sampled_instances
 from calprobe.runs import RunFolder, open_run
 from calprobe.runs.manifest_file import read_manifest, write_manifest
 from calprobe.scoring import Interrupted, ScoreOptions, default_out, score

@@ -10,7 +10,7 @@ from calprobe.probes import load_probe
 from calprobe.scoring import ScoreOptions, cost, select
 from calprobe.scoring.cost import counted_tokens, guessed_tokens
 from calprobe.scoring.path_choice import executor_of
-from calprobe.scoring.pieces import prepare_group
+from calprobe.scoring.scored_pieces import prepare_group
 
 OPTIONS = ScoreOptions(templates="0,1", limit=6)
 SELECTION = select(load_probe("mini"), OPTIONS)

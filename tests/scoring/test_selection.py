@@ -9,9 +9,9 @@ from scored_samples import PROBE
 
 from calprobe.errors import UsageError
 from calprobe.probes import Instance
-from calprobe.probes.sample import sampled_instances
+from calprobe.probes.relation_sample import sampled_instances
 from calprobe.scoring import ScoreOptions
-from calprobe.scoring.selection import select
+from calprobe.scoring.probe_selection import select
 from calprobe.statements import statements_of
 
 

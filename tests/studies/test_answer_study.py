@@ -12,7 +12,7 @@ from asked_samples import PROMPTS, question_set
 
 from calprobe import cells
 from calprobe.answers.graders import TOLERANCES, GradeRules, grade
-from calprobe.answers.types import Reading
+from calprobe.answers.reading import Reading
 from calprobe.arrays import Floats
 from calprobe.cells.asked import Asked
 from calprobe.measures.asked_options import AskedOptions

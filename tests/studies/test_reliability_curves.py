@@ -11,7 +11,7 @@ from commands import calprobe
 from sources import ROOT
 
 from calprobe.cells.asked import Asked
-from calprobe.curves.calibration import CalibrationLine
+from calprobe.curves.calibration_curve import CalibrationLine
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling

@@ -17,7 +17,7 @@ from calprobe.show.plots.paper import draw
 from calprobe.studies.asked.figures import size_panels
 from calprobe.studies.asked.results import AcrossRuns, SizeAndSpread, SizePoint
 from calprobe.studies.asked.several_layouts import across_tables
-from calprobe.studies.asked.sizes import size_and_spread
+from calprobe.studies.asked.size_and_spread import size_and_spread
 from calprobe.studies.published.beside import published
 from calprobe.studies.published.beside_audit import AUDIT2026, BILLIONS
 

@@ -17,8 +17,8 @@ from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
 from calprobe.runs.lock import locked
 from calprobe.sweep import Attempt, Job, Local, Planned, expected, local, longest_first, tether
+from calprobe.sweep.job_record import add_attempt, log_path, read_record
 from calprobe.sweep.order import Fitting
-from calprobe.sweep.record import add_attempt, log_path, read_record
 
 
 def planned(name: str, units: int = 1, size: int = 0, script: str = "pass") -> Planned:

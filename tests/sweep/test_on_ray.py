@@ -25,8 +25,8 @@ from sweep_script import planned
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
 from calprobe.sweep import Attempt, Planned
+from calprobe.sweep.job_record import log_path
 from calprobe.sweep.on_ray import OnRay, connected
-from calprobe.sweep.record import log_path
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.proof  # a cluster takes seconds to start

@@ -19,8 +19,7 @@ from sweep_script import planned
 from calprobe.errors import CalprobeError
 from calprobe.runs.lock import SweepStart
 from calprobe.sweep import OnRayCluster, tether
-from calprobe.sweep.on_ray import engine as ray_engine
-from calprobe.sweep.on_ray import folders
+from calprobe.sweep.on_ray import ray_engine, sent_folders
 from calprobe.sweep.on_ray.driver import Driver, _Job
 from calprobe.sweep.on_ray.needs import Needs, Node, misfits_of, needs_of, places
 from calprobe.sweep.on_ray.task import Order, _own_folder
@@ -111,26 +110,26 @@ def test_a_folder_travels_in_pieces(tmp_path: Path) -> None:
         (run / name).write_bytes(content)
     for left in (".lock", ".owner", ".z.1-ab.tmp"):
         (run / left).write_text("stays")
-    files = folders.files_of(run)
+    files = sent_folders.files_of(run)
     for most in (1, 7, 333, 5000):
         place = tmp_path / str(most) / "run"
-        with folders.arriving(place) as new:
-            for piece in folders.pieces_of(files, most):
+        with sent_folders.arriving(place) as new:
+            for piece in sent_folders.pieces_of(files, most):
                 assert sum(size for _, _, size in piece) <= most
-                folders.write_piece(new, piece, folders.read_piece(str(run), piece))
+                sent_folders.write_piece(new, piece, sent_folders.read_piece(str(run), piece))
             assert not place.exists()
-        assert {name: (place / name).read_bytes() for name, _ in folders.files_of(place)} == contents
+        assert {name: (place / name).read_bytes() for name, _ in sent_folders.files_of(place)} == contents
         assert [path.name for path in place.parent.iterdir()] == ["run"]
     (run / "z").write_bytes(b"less")
     with pytest.raises(OSError, match="z became shorter"):
-        folders.read_piece(str(run), [("z", 0, 7)])
+        sent_folders.read_piece(str(run), [("z", 0, 7)])
 
 
 def test_what_has_not_arrived_leaves_what_was_there(tmp_path: Path) -> None:
     place = tmp_path / "run"
     place.mkdir()
     (place / "a").write_text("before")
-    coming = folders.arriving(place)
+    coming = sent_folders.arriving(place)
     (coming.__enter__() / "a").write_text("half")
     with pytest.raises(OSError, match="lost"):
         coming.gen.throw(OSError("lost"))
@@ -138,9 +137,9 @@ def test_what_has_not_arrived_leaves_what_was_there(tmp_path: Path) -> None:
     # Killed after the former folder was moved aside, before the new one took its place.
     place.rename(tmp_path / ".run.former")
     (tmp_path / ".run.arriving").mkdir()
-    folders.settle(place)
+    sent_folders.settle(place)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
-    with folders.arriving(place) as new:
+    with sent_folders.arriving(place) as new:
         (new / "b").write_text("after")
     assert [(path.name, path.read_text()) for path in place.iterdir()] == [("b", "after")]
 

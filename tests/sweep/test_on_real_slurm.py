@@ -18,10 +18,10 @@ from slurm_here import SlurmHere, slurm_here
 
 from calprobe.errors import CalprobeError
 from calprobe.sweep import Attempt, Job, Planned
+from calprobe.sweep.job_record import log_path
 from calprobe.sweep.on_slurm import OnSlurm, Slurm
-from calprobe.sweep.on_slurm.arrays import arrays_in
+from calprobe.sweep.on_slurm.job_arrays import arrays_in
 from calprobe.sweep.on_slurm.waiting import Pace
-from calprobe.sweep.record import log_path
 
 pytest.importorskip("submitit")
 pytestmark = pytest.mark.proof

@@ -18,12 +18,12 @@ from calprobe.errors import CalprobeError
 from calprobe.interrupts import Interrupted
 from calprobe.runs.atomic import write_text
 from calprobe.sweep import Attempt, Job, Planned
-from calprobe.sweep.on_slurm import OnSlurm, arrays
-from calprobe.sweep.on_slurm.arrays import Array, arrays_in
+from calprobe.sweep.job_record import log_path
+from calprobe.sweep.on_slurm import OnSlurm, job_arrays
 from calprobe.sweep.on_slurm.cluster import End, Listed
+from calprobe.sweep.on_slurm.job_arrays import Array, arrays_in
 from calprobe.sweep.on_slurm.task import Task, Word, read_word
 from calprobe.sweep.on_slurm.waiting import Pace
-from calprobe.sweep.record import log_path
 
 # Runs what stands in the argument `--script=..`.
 _SCRIPT = "next(word[9:] for word in sys.argv if word.startswith('--script='))"
@@ -327,8 +327,8 @@ def test_a_word_is_read_once_for_each_change(tmp_path: Path, monkeypatch: pytest
         read.append(path.name)
         return read_word(path)
 
-    monkeypatch.setattr(arrays, "read_word", reading)
-    words = arrays.Words(tmp_path / "words")
+    monkeypatch.setattr(job_arrays, "read_word", reading)
+    words = job_arrays.Words(tmp_path / "words")
     assert words.of([0]) == {}
     words.folder.mkdir()
     for index in range(3):

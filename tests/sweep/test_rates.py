@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from run_samples import write_run
 
-from calprobe.runs.progress import Progress, write_progress
+from calprobe.runs.run_progress import Progress, write_progress
 from calprobe.sweep import Attempt, Job, Planned, Record
 from calprobe.sweep.costs import Cost
 from calprobe.sweep.rates import Rate, Rates, measured_rates

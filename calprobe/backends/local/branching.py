@@ -17,9 +17,9 @@ from torch import Tensor
 
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.conversation import Conversation, Turn
-from calprobe.backends.local.engine import Engine
 from calprobe.backends.local.generating import Begun, Generation, Rows
 from calprobe.backends.local.limits import Limits, pass_order
+from calprobe.backends.local.ragged_engine import Engine
 from calprobe.backends.local.sharing import shared_tokens
 from calprobe.backends.local.turns import Turns
 from calprobe.runs.replies import Reply

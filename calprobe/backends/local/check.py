@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 
 from calprobe.backends.local.cache import RaggedCache
-from calprobe.backends.local.engine import Engine, NotRagged
+from calprobe.backends.local.ragged_engine import Engine, NotRagged
 from calprobe.models import LoadedModel
 from calprobe.models.head import own_hidden_states
 from calprobe.models.memory import is_out_of_memory

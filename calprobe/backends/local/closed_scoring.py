@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.closed import ReplyTree
 from calprobe.backends.local.conversation import Turn
-from calprobe.backends.local.engine import Engine
 from calprobe.backends.local.limits import Limits
+from calprobe.backends.local.ragged_engine import Engine
 
 
 class ClosedSets:

@@ -10,7 +10,7 @@ import numpy as np
 from calprobe.backends.local.chat import Prompt, PromptWriter
 from calprobe.backends.local.choosing import Draw
 from calprobe.backends.local.closed import ReplyTree
-from calprobe.backends.local.labels import Ids, LabelForms
+from calprobe.backends.local.label_tokens import Ids, LabelForms
 from calprobe.backends.local.noise import sample_key
 from calprobe.backends.protocol import Dialogue
 from calprobe.backends.request import Request

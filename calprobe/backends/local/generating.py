@@ -11,9 +11,9 @@ from torch import Tensor
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.closed_scoring import ClosedSets
 from calprobe.backends.local.conversation import Conversation, Turn
-from calprobe.backends.local.engine import Engine
-from calprobe.backends.local.labels import Ids
+from calprobe.backends.local.label_tokens import Ids
 from calprobe.backends.local.limits import Limits
+from calprobe.backends.local.ragged_engine import Engine
 from calprobe.backends.local.turns import Turns
 from calprobe.runs.replies import Reply
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from calprobe.arrays import Floats
 from calprobe.backends.local.closed import ReplyTree
 from calprobe.backends.local.conversation import Conversation, Turn
-from calprobe.backends.local.labels import Ids
+from calprobe.backends.local.label_tokens import Ids
 from calprobe.backends.local.turns import Turns
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel

@@ -14,10 +14,10 @@ from torch import Tensor
 from calprobe.backends.local.branching import Branches
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.conversation import Conversation
-from calprobe.backends.local.engine import Engine
 from calprobe.backends.local.generating import Begun, Generation, Rows
-from calprobe.backends.local.labels import Ids
+from calprobe.backends.local.label_tokens import Ids
 from calprobe.backends.local.limits import Limits, pass_order
+from calprobe.backends.local.ragged_engine import Engine
 from calprobe.backends.local.sharing import Head, plan_sharing
 from calprobe.backends.local.turns import Turns
 from calprobe.errors import CalprobeError

@@ -13,7 +13,7 @@ from torch import Tensor
 from calprobe.backends.local.chat import Prompt, PromptWriter
 from calprobe.backends.local.choosing import Chosen, choose, most_probable
 from calprobe.backends.local.conversation import Behind, Conversation, Turn
-from calprobe.backends.local.labels import Ids, LabelForms, LabelVocabulary
+from calprobe.backends.local.label_tokens import Ids, LabelForms, LabelVocabulary
 from calprobe.backends.protocol import Decoding
 from calprobe.backends.request import Request
 from calprobe.models import LoadedModel

@@ -3,6 +3,6 @@
 The `openai` package, which `pip install 'calprobe[openai]'` brings, is imported when a server is opened.
 """
 
-from calprobe.backends.openai.backend import OpenAIBackend, open_openai
+from calprobe.backends.openai.server_backend import OpenAIBackend, open_openai
 
 __all__ = ["OpenAIBackend", "open_openai"]

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
-from calprobe.backends.openai.answers import Answer, answer_of, parsed
-from calprobe.backends.openai.failures import Failure, failure_of, wait_before
 from calprobe.backends.openai.limited_http import limited_http
+from calprobe.backends.openai.request_failures import Failure, failure_of, wait_before
+from calprobe.backends.openai.server_answers import Answer, answer_of, parsed
 from calprobe.backends.openai.spending import Spending
 from calprobe.backends.options import BackendOptions
 from calprobe.errors import CalprobeError

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from calprobe.backends.openai.answers import Answer
 from calprobe.backends.openai.client import Client, RequestFailedError
+from calprobe.backends.openai.server_answers import Answer
 from calprobe.backends.options import BackendOptions
 from calprobe.errors import CalprobeError
 from calprobe.messages import did_you_mean

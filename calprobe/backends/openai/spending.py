@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from calprobe.backends.openai.answers import Answer
+from calprobe.backends.openai.server_answers import Answer
 from calprobe.backends.options import Prices
 from calprobe.errors import CalprobeError
 from calprobe.messages import dollars

@@ -3,6 +3,6 @@
 The `vllm` package, which `pip install 'calprobe[vllm]'` brings, is imported when a model is opened.
 """
 
-from calprobe.backends.vllm.backend import VllmBackend, open_vllm
+from calprobe.backends.vllm.vllm_backend import VllmBackend, open_vllm
 
 __all__ = ["VllmBackend", "open_vllm"]

@@ -14,7 +14,7 @@ from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob, sum
 from calprobe.confidence.asked.token_estimators import mean_entropy
 from calprobe.confidence.estimator import Entry, Estimator, Scale
 from calprobe.confidence.samples import cocoa, semantic_density
-from calprobe.confidence.samples.beside import QIU, VASHURIN
+from calprobe.confidence.samples.answer_beside import QIU, VASHURIN
 from calprobe.confidence.types import NOT_JUDGED, OK
 
 ALONE = "no other sample"

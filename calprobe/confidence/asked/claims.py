@@ -5,7 +5,7 @@ from __future__ import annotations
 from calprobe.answers.token_claims import ccp_pairs
 from calprobe.confidence.asked.reply_table import ANSWER, ReplyTable, Row
 from calprobe.confidence.asked.sampled import EMPTY, Meanings
-from calprobe.confidence.asked.types import WayToRead
+from calprobe.confidence.asked.way_to_read import WayToRead
 from calprobe.confidence.samples import ClaimProbability, ccp
 from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST
 

@@ -24,7 +24,7 @@ from calprobe.confidence.samples import (
     sentence_sar,
     split_variance,
 )
-from calprobe.confidence.samples.beside import DUAN
+from calprobe.confidence.samples.answer_beside import DUAN
 from calprobe.confidence.samples.spectral import COX_THRESHOLD, LIN_THRESHOLD, NIKITIN, Spectrum, Weights
 
 KUHN, LIN, COX = "Kuhn, Gal, Farquhar 2023", "Lin, Trivedi, Sun 2024", "Cox et al. 2025"

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from calprobe.confidence.asked.claims import Claim, claim_probabilities
-from calprobe.confidence.asked.labels import LabelMasses, answer_masses, final_masses, first_masses
+from calprobe.confidence.asked.label_masses import LabelMasses, answer_masses, final_masses, first_masses
 from calprobe.confidence.asked.readings import Answers, greedy_is_right
 from calprobe.confidence.asked.reply_table import ReplyTable
 from calprobe.confidence.asked.sampled import Meanings, SampledQuestion, sampled_questions
-from calprobe.confidence.asked.types import WayToRead
+from calprobe.confidence.asked.way_to_read import WayToRead
 from calprobe.confidence.types import Confidence
 
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from calprobe.answers import READERS, Grade, Reading, abstains, grade, read, read_short
 from calprobe.answers.constrained import read_constrained
+from calprobe.answers.equal_answers import said
 from calprobe.answers.graders import ABSTENTION, IMPORTED, GradeRules, with_contained
 from calprobe.answers.readers import CONCLUDES, CONCLUSIONS
-from calprobe.answers.said import said
-from calprobe.answers.types import GIVEN as GIVEN
+from calprobe.answers.reading import GIVEN as GIVEN
 from calprobe.arrays import Ints
 from calprobe.confidence.asked.reply_table import ANSWER, FINAL, GREEDY, GREEDY_FINAL, ReplyTable, Row
 from calprobe.confidence.distributions import NO_PREDICTION

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.answers.said import equal_answers, said
+from calprobe.answers.equal_answers import equal_answers, said
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked.readings import Answers
 from calprobe.confidence.asked.reply_table import ANSWER, ReplyTable, Row

@@ -1,7 +1,7 @@
 """Measures over repeated samples: arrays and texts of one question in, one number out; shares over questions."""
 
 from calprobe.answers.token_claims import ccp_pairs
-from calprobe.confidence.samples.beside import cocoa, semantic_density, sentence_sar
+from calprobe.confidence.samples.answer_beside import cocoa, semantic_density, sentence_sar
 from calprobe.confidence.samples.ccp import ClaimProbability, ccp, ccp_token, combined_relation
 from calprobe.confidence.samples.clusters import (
     Strings,

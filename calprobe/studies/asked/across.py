@@ -11,7 +11,7 @@ from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Estimate, bootstrap_mean, recovered_share
 from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.results import AcrossRuns, AskedRunReport, Recovered, Repair, ShiftSummary
-from calprobe.studies.asked.sizes import sizes_and_spreads
+from calprobe.studies.asked.size_and_spread import sizes_and_spreads
 
 ALL = "all"
 SHIFTS = (0.05, 0.20)  # the study's two sizes of a shift that matters

@@ -11,10 +11,10 @@ import numpy as np
 from calprobe.cells.asked import Asked, AskedCell
 from calprobe.cells.candidates import LABELS, asked_cells
 from calprobe.curves.accuracy_rejection import AccuracyRejection
-from calprobe.curves.calibration import Calibration
+from calprobe.curves.calibration_curve import Calibration
 from calprobe.curves.curve import AnyLine
 from calprobe.curves.set_sizes import SetSizeLine, SetSizes, one_estimator, set_size_lines
-from calprobe.curves.utility import GRID, Utility, UtilityLine
+from calprobe.curves.utility_curve import GRID, Utility, UtilityLine
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.chosen import known_estimators

@@ -12,7 +12,7 @@ from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell
 from calprobe.cells.cell import sample_of
 from calprobe.confidence.asked import Answers, off_label_mass
-from calprobe.confidence.asked.labels import first_masses
+from calprobe.confidence.asked.label_masses import first_masses
 from calprobe.confidence.types import Confidence
 from calprobe.measures.asked_options import AskedOptions, metrics_of
 from calprobe.measures.estimates import estimates_of, few_values_of, mean_estimate

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calprobe.curves.accuracy_rejection import AccuracyRejection
-from calprobe.curves.calibration import Calibration
+from calprobe.curves.calibration_curve import Calibration
 from calprobe.curves.calibration_figure import draw_calibration
 from calprobe.curves.rejection_figure import draw_accuracy_rejection
 from calprobe.measures.asked_options import AskedOptions

@@ -13,8 +13,8 @@ from calprobe.cells.cell_readers import check_used
 from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, LABEL
-from calprobe.confidence.asked.stated import stated_readings
-from calprobe.confidence.asked.types import Reading
+from calprobe.confidence.asked.stated_confidence import stated_readings
+from calprobe.confidence.asked.way_to_read import Reading
 from calprobe.confidence.types import MORE, NOT_ASKED, REQUEST
 from calprobe.interop.asked_exports import IN_WORDS, Place, in_words, place_of
 from calprobe.measures.asked_options import AskedOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.cells.asked import AskedCell
-from calprobe.curves.calibration import METRICS, Calibration, CalibrationLine, calibration_line
+from calprobe.curves.calibration_curve import METRICS, Calibration, CalibrationLine, calibration_line
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics
 from calprobe.studies.asked.pooled_samples import run_lines, samples_of_set

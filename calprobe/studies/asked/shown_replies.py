@@ -49,7 +49,7 @@ class ShownReply:
     end: int
     reader: str
     rule: str  # of the reader that found the answer
-    status: str  # why there is no answer, or what is odd about it: see `calprobe.answers.types.STATUSES`
+    status: str  # why there is no answer, or what is odd about it: see `calprobe.answers.reading.STATUSES`
     correct: bool | None  # None of a failed request
     graded_by: str
     abstained: bool  # the reply says that the model does not know

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calprobe.curves.calibration import (
+from calprobe.curves.calibration_curve import (
     METRICS,
     Calibration,
     CalibrationLine,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calprobe.cells.asked import AskedCell
-from calprobe.curves.calibration import METRICS, Calibration, calibration_line
+from calprobe.curves.calibration_curve import METRICS, Calibration, calibration_line
 from calprobe.curves.calibration_figure import draw_calibration
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics

@@ -11,8 +11,8 @@ from calprobe.answers.same_answer import is_right, say_the_same, text_says
 from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell
 from calprobe.confidence.asked import ReplyTable
-from calprobe.confidence.asked.closed import closed_readings
-from calprobe.confidence.asked.types import Reading
+from calprobe.confidence.asked.closed_confidence import closed_readings
+from calprobe.confidence.asked.way_to_read import Reading
 from calprobe.prompts.types import PromptSet, Stated
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply

@@ -5,6 +5,6 @@ The package `ray`, which `pip install 'calprobe[ray]'` brings, is imported by th
 
 from __future__ import annotations
 
-from calprobe.sweep.on_ray.engine import OnRay, connected
+from calprobe.sweep.on_ray.ray_engine import OnRay, connected
 
 __all__ = ["OnRay", "connected"]

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from calprobe.errors import CalprobeError
 from calprobe.messages import reason
 from calprobe.runs.lock import START_VARIABLE, SweepStart, locked
-from calprobe.sweep.on_ray import folders, nodes, task
+from calprobe.sweep.on_ray import nodes, sent_folders, task
 from calprobe.sweep.on_ray.needs import Needs, Node
 
 MOST_STARTS = 4  # of a job whose nodes are lost
@@ -103,11 +103,13 @@ class Driver:
 
         order = replace(job.order, start=replace(job.order.start, number=job.order.start.number + job.starts))
         run = Path(order.out)
-        folders.settle(run)
-        files = folders.files_of(run)
+        sent_folders.settle(run)
+        files = sent_folders.files_of(run)
         earlier = None
         if self.sends and files:
-            earlier = [(piece, ray.put(folders.read_piece(str(run), piece))) for piece in folders.pieces_of(files)]
+            earlier = [
+                (piece, ray.put(sent_folders.read_piece(str(run), piece))) for piece in sent_folders.pieces_of(files)
+            ]
         takes = {"num_cpus": job.needs.cpus, "num_gpus": job.needs.gpus, "memory": job.needs.bytes or None}
         # A job is started again here, with a larger number, and not by Ray.
         reference = (

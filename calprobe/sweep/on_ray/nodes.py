@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from calprobe.sweep.on_ray import folders, task
+from calprobe.sweep.on_ray import sent_folders, task
 from calprobe.sweep.on_ray.needs import Node
 
 _PIECES_AT_ONCE = 4
@@ -49,18 +49,18 @@ def bring(outcome: task.Outcome, order: task.Order) -> None:
     Path(order.log).parent.mkdir(parents=True, exist_ok=True)
     Path(order.log).write_bytes(ray.get(ray.remote(task.said).options(**placement).remote(outcome)))
     if outcome.files:
-        with folders.arriving(Path(order.out)) as new:
+        with sent_folders.arriving(Path(order.out)) as new:
             for piece, contents in _in_order(read, outcome):
-                folders.write_piece(new, piece, contents)
+                sent_folders.write_piece(new, piece, contents)
     ray.remote(task.remove).options(**placement).remote(outcome)
 
 
-def _in_order(read: Any, outcome: task.Outcome) -> Iterator[tuple[list[folders.Part], list[bytes]]]:
+def _in_order(read: Any, outcome: task.Outcome) -> Iterator[tuple[list[sent_folders.Part], list[bytes]]]:
     """Pieces with their bytes, a few of them on the way at once."""
     import ray
 
-    on_the_way: list[tuple[list[folders.Part], Any]] = []
-    pieces = folders.pieces_of(outcome.files)
+    on_the_way: list[tuple[list[sent_folders.Part], Any]] = []
+    pieces = sent_folders.pieces_of(outcome.files)
     while True:
         while len(on_the_way) < _PIECES_AT_ONCE and (piece := next(pieces, None)) is not None:
             on_the_way.append((piece, read.remote(outcome, piece)))

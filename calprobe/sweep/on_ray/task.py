@@ -23,7 +23,7 @@ from typing import Any
 from calprobe.errors import CalprobeError
 from calprobe.runs import lock
 from calprobe.sweep import tether
-from calprobe.sweep.on_ray import folders
+from calprobe.sweep.on_ray import sent_folders
 
 _SECONDS_BETWEEN_LOOKS, _SECONDS_BETWEEN_QUESTIONS = 0.05, 1.0
 _RUN, _LOG = "run", "log"  # where no storage is shared
@@ -105,7 +105,7 @@ def do(order: Order, earlier: Sequence[tuple[Any, Any]] | None, desk: Any) -> Ou
         # What an earlier start has left on this node is older than what was sent, or nothing was sent.
         shutil.rmtree(run, ignore_errors=True)
         for piece, reference in earlier:
-            folders.write_piece(run, piece, _got(reference))
+            sent_folders.write_piece(run, piece, _got(reference))
     if _got(desk.begins.remote(order.name, here["host"])):
         return Outcome(None, **here)
     began = time.monotonic()
@@ -113,7 +113,7 @@ def do(order: Order, earlier: Sequence[tuple[Any, Any]] | None, desk: Any) -> Ou
     seconds = time.monotonic() - began
     if work is None:
         return Outcome(code, seconds, **here)
-    return Outcome(code, seconds, **here, left_at=str(work), files=tuple(folders.files_of(run)))
+    return Outcome(code, seconds, **here, left_at=str(work), files=tuple(sent_folders.files_of(run)))
 
 
 def _is_shared(order: Order) -> bool:
@@ -210,9 +210,9 @@ def _interrupt(process: subprocess.Popen[bytes]) -> None:
         process.send_signal(signal.SIGINT)
 
 
-def read(outcome: Outcome, piece: Sequence[folders.Part]) -> list[bytes]:
+def read(outcome: Outcome, piece: Sequence[sent_folders.Part]) -> list[bytes]:
     """A piece of the run that a job has left on this node."""
-    return folders.read_piece(str(Path(str(outcome.left_at)) / _RUN), piece)
+    return sent_folders.read_piece(str(Path(str(outcome.left_at)) / _RUN), piece)
 
 
 def said(outcome: Outcome) -> bytes:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from calprobe.sweep.on_slurm.cluster import Slurm
-from calprobe.sweep.on_slurm.engine import OnSlurm
+from calprobe.sweep.on_slurm.slurm_engine import OnSlurm
 
 __all__ = ["OnSlurm", "Slurm"]

@@ -13,11 +13,11 @@ from calprobe.errors import CalprobeError
 from calprobe.interrupts import INTERRUPTED
 from calprobe.sweep.definition import Job
 from calprobe.sweep.engine import Ended, Started, attempt_at
-from calprobe.sweep.on_slurm.arrays import Array, Words
+from calprobe.sweep.job_record import Attempt
 from calprobe.sweep.on_slurm.cluster import Cluster, End, Listed
+from calprobe.sweep.on_slurm.job_arrays import Array, Words
 from calprobe.sweep.on_slurm.task import Word
 from calprobe.sweep.order import Planned
-from calprobe.sweep.record import Attempt
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from calprobe.backends.openai.answers import Answer
 from calprobe.backends.openai.client import Client, NothingThereError, RequestFailedError
 from calprobe.backends.openai.server import EXTRAS, OUT_OF_TOKENS, TEMPERATURE, Server, look_at, usual_budget
+from calprobe.backends.openai.server_answers import Answer
 from calprobe.backends.options import ADDRESS, KEY, BackendOptions, check_address
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.backends.request import Request

@@ -21,7 +21,7 @@ from calprobe.probes import Relation
 from calprobe.runs import PieceScores, PieceTokens
 from calprobe.scoring.executor import Executor, uploaded
 from calprobe.scoring.options import NOTHING_MASKED, Masking
-from calprobe.scoring.progress import Advance
+from calprobe.scoring.score_progress import Advance
 from calprobe.statements import Template, statements_of
 
 _BETWEEN_COUNTS_S = 0.5

@@ -30,9 +30,9 @@ from calprobe.messages import counted, reason, shown
 from calprobe.runs.atomic import write_text
 from calprobe.sweep.definition import Job
 from calprobe.sweep.engine import Ended, Misfit, Started, attempt_at
+from calprobe.sweep.job_record import LOGS, log_path
 from calprobe.sweep.on_ray.needs import Node, misfits_of, needs_of, places
 from calprobe.sweep.order import Planned, longest_first
-from calprobe.sweep.record import LOGS, log_path
 
 log = logging.getLogger(__name__)
 

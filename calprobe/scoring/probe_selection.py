@@ -9,7 +9,7 @@ from functools import cached_property
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean, shown
 from calprobe.probes import Instance, Probe, Relation
-from calprobe.probes.sample import first_instances, sampled_instances
+from calprobe.probes.relation_sample import first_instances, sampled_instances
 from calprobe.runs import RelationRecord, SourceRecord, TemplateRecord
 from calprobe.runs.records import Piece
 from calprobe.scoring.options import ScoreOptions

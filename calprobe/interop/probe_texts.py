@@ -7,9 +7,9 @@ from pathlib import Path
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.probes import PROBES, Probe, load_probe
-from calprobe.runs.labels import FILE_NAME, read_labels
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_records import SourceRecord
+from calprobe.runs.stored_texts import FILE_NAME, read_labels
 
 
 def find_labels(manifest: Manifest, folder: Path, probe: str | Path | Probe | None = None) -> Probe:

@@ -19,12 +19,12 @@ from calprobe.interrupts import Interrupted
 from calprobe.messages import counted, reason
 from calprobe.runs.lock import forget_ended_job
 from calprobe.sweep.engine import CALPROBE, Ended, Misfit, Started, attempt_at
-from calprobe.sweep.on_slurm.arrays import Array, Words, arrays_in
+from calprobe.sweep.job_record import log_path
 from calprobe.sweep.on_slurm.cluster import Cluster, Listed
+from calprobe.sweep.on_slurm.job_arrays import Array, Words, arrays_in
 from calprobe.sweep.on_slurm.task import Task
 from calprobe.sweep.on_slurm.waiting import Pace, Sent, Waiting
 from calprobe.sweep.order import Planned, longest_first
-from calprobe.sweep.record import log_path
 
 log = logging.getLogger(__name__)
 

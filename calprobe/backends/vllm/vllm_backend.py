@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from calprobe.backends.options import BackendOptions
 from calprobe.backends.protocol import Capabilities, Dialogue, Pending
 from calprobe.backends.request import Request
-from calprobe.backends.vllm.opening import Opened, opened
+from calprobe.backends.vllm.vllm_opening import Opened, opened
 from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.runs.manifest_records import ModelRecord

@@ -21,9 +21,8 @@ from calprobe.interop.lm_eval_files import summary_beside, task_name
 from calprobe.interop.lm_eval_samples import Question, read_questions, refuse_other_file
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.json_files import JsonObject, read_json_object
-from calprobe.probes.rows import label_fault
+from calprobe.probes.relation_rows import label_fault
 from calprobe.runs.folder import RunFolder
-from calprobe.runs.labels import write_labels
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.manifest_records import (
     ModelRecord,
@@ -33,6 +32,7 @@ from calprobe.runs.manifest_records import (
     TemplateRecord,
 )
 from calprobe.runs.pieces import REDUCTIONS, PieceScores
+from calprobe.runs.stored_texts import write_labels
 from calprobe.version import __version__
 from calprobe.words import ModelKind
 

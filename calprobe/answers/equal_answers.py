@@ -7,8 +7,8 @@ from math import isfinite
 
 from calprobe.answers.comparing import comparable
 from calprobe.answers.graders import margin
+from calprobe.answers.reading import GIVEN, MOST_CHARACTERS, Reading
 from calprobe.answers.short import read_short
-from calprobe.answers.types import GIVEN, MOST_CHARACTERS, Reading
 from calprobe.answers.units import in_unit, short_unit
 from calprobe.questions import Question
 from calprobe.runs.replies import Reply

@@ -13,15 +13,15 @@ from dataclasses import replace
 import numpy as np
 
 from calprobe.confidence.asked.beside_samples import BESIDE
-from calprobe.confidence.asked.closed import expected_confidence, has_closed
-from calprobe.confidence.asked.labels import own_confidence, paper_confidence
+from calprobe.confidence.asked.closed_confidence import expected_confidence, has_closed
+from calprobe.confidence.asked.label_masses import own_confidence, paper_confidence
 from calprobe.confidence.asked.p_true import of_option, p_true, p_true_raw
 from calprobe.confidence.asked.question_measures import MEASURES
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.reply_table import ANSWER, FINAL, LABEL, P_TRUE, ReplyTable
 from calprobe.confidence.asked.sample_readings import exact_frequency, frequency, of_replies
 from calprobe.confidence.asked.sampled import mean_logprob
-from calprobe.confidence.asked.stated import stated_confidence
+from calprobe.confidence.asked.stated_confidence import stated_confidence
 from calprobe.confidence.asked.token_estimators import ccp, ccp_mean, perplexity, sequence, token_entropy
 from calprobe.confidence.estimator import Entry, Estimator
 from calprobe.confidence.types import Confidence

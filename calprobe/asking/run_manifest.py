@@ -7,7 +7,7 @@ import platform
 from datetime import UTC, datetime
 from importlib import metadata
 
-from calprobe.asking.options import AskOptions
+from calprobe.asking.ask_options import AskOptions
 from calprobe.asking.plan import Plan
 from calprobe.backends.protocol import Backend
 from calprobe.questions import QuestionOptions

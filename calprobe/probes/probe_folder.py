@@ -19,8 +19,8 @@ from typing import Any
 from calprobe.errors import ProbeFormatError
 from calprobe.probes.answers import check_declared, check_derived, declared_answer_space, derive_answer_space
 from calprobe.probes.json_files import JsonObject, read_json_object
-from calprobe.probes.notes import notes_of
-from calprobe.probes.rows import Row, read_rows
+from calprobe.probes.probe_notes import notes_of
+from calprobe.probes.relation_rows import Row, read_rows
 from calprobe.probes.types import Instance, Probe, Relation, slot_fault
 
 METADATA = "metadata_relations.json"

@@ -11,7 +11,7 @@ from typing import Any
 from calprobe.backends.local.chat import PromptWriter, template_hash, thinking_mode
 from calprobe.backends.local.check import ragged_engine
 from calprobe.backends.local.conversation import Behind, Conversation
-from calprobe.backends.local.labels import LOCAL_LABEL_RULE, LabelVocabulary
+from calprobe.backends.local.label_tokens import LOCAL_LABEL_RULE, LabelVocabulary
 from calprobe.backends.local.limits import Limits
 from calprobe.backends.local.plain import PlainRunner
 from calprobe.backends.local.ragged import RaggedRunner

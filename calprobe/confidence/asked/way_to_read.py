@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from calprobe.answers.reading import Reading as Reading
 from calprobe.answers.token_claims import Context
-from calprobe.answers.types import Reading as Reading
 from calprobe.runs.replies import Reply
 
 

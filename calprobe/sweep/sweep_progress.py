@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from calprobe import progress
 from calprobe.interrupts import INTERRUPTED
 from calprobe.sweep.definition import Job
+from calprobe.sweep.job_record import Attempt
 from calprobe.sweep.order import Planned
-from calprobe.sweep.record import Attempt
 
 log = logging.getLogger(__name__)
 

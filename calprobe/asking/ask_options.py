@@ -14,7 +14,7 @@ from calprobe.prompts import PromptSet
 from calprobe.questions.options import DrawRule, QuestionOptions
 
 if TYPE_CHECKING:
-    from calprobe.asking.progress import AskProgress
+    from calprobe.asking.ask_progress import AskProgress
 
 Collected = Literal["labels", "answer", "stated", "closed", "greedy", "p_true", "alternatives"]
 COLLECTED: tuple[Collected, ...] = get_args(Collected)

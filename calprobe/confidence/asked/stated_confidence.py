@@ -6,7 +6,7 @@ import numpy as np
 
 from calprobe.confidence.asked.readings import Answers
 from calprobe.confidence.asked.reply_table import ReplyTable, Row
-from calprobe.confidence.asked.types import Reading, WayToRead
+from calprobe.confidence.asked.way_to_read import Reading, WayToRead
 from calprobe.confidence.types import NOT_ASKED, REQUEST, Confidence
 from calprobe.runs.stages import StatedStage
 

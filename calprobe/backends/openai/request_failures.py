@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Literal
 
-from calprobe.backends.openai.answers import BadAnswerError
 from calprobe.backends.openai.limited_http import TooLargeError
+from calprobe.backends.openai.server_answers import BadAnswerError
 from calprobe.runs.replies import TOO_LONG
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Any
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean, shown
 from calprobe.probes import PROBES, load_probe
-from calprobe.probes.folder import METADATA
 from calprobe.probes.loading import FACTOR
+from calprobe.probes.probe_folder import METADATA
 from calprobe.questions.columns import Surroundings
 from calprobe.questions.facts import fact_pool
 from calprobe.questions.hub_sets import PREFIX, hub_set, read_hub
@@ -23,7 +23,7 @@ from calprobe.questions.named_sets import NAMED_SETS, NamedSet
 from calprobe.questions.options import QuestionOptions
 from calprobe.questions.pools import Pool, layout_pool, own_pool, public_pool, table_pool
 from calprobe.questions.question_file import is_own_format
-from calprobe.questions.rows import SUFFIXES, Row, kind_of_file, read_rows
+from calprobe.questions.question_rows import SUFFIXES, Row, kind_of_file, read_rows
 from calprobe.questions.stored_sets import checked_split, fetched_set, files_in, missing, split_of_name, stored_files
 from calprobe.questions.taking import FoundSet, taken
 from calprobe.questions.types import QuestionSet, SetSource

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from calprobe.answers import read
-from calprobe.answers.said import said
+from calprobe.answers.equal_answers import said
 from calprobe.answers.token_claims import Context, ccp_pairs
 from calprobe.backends.protocol import Backend
 from calprobe.errors import UsageError
