@@ -22,17 +22,22 @@ class Done:
 def calprobe(*arguments: object) -> Done:
     """Run a command as it is typed; both streams are files, as in a pipe."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-    code = 0
     with redirect_stdout(out), redirect_stderr(err):
-        try:
-            main([str(argument) for argument in arguments])
-        except SystemExit as end:
-            code = int(end.code or 0)
+        code = exit_code(*arguments)
     said = []
     for stream in (out, err):
         stream.flush()
         said.append(stream.buffer.getvalue().decode())
     return Done(code, *said)
+
+
+def exit_code(*arguments: object) -> int:
+    """Run a command as it is typed, its streams as they are."""
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
 
 
 def exports_of(run: Path) -> dict[str, bytes]:

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from commands import exit_code
 from file_server import SERVED, A, FileServer, serving
 
-from calprobe.cli import main
 from calprobe.probes import download, load_probe
 from calprobe.probes.datasets import DATASETS, dataset
 
@@ -31,17 +31,8 @@ def real(shared: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Itera
         yield server
 
 
-def run(*arguments: str) -> int:
-    """The exit code of a command line."""
-    try:
-        main(list(arguments))
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
 def test_fetch_bear_then_load_it(real: FileServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("fetch", "bear") == 0
+    assert exit_code("fetch", "bear") == 0
     out, err = capsys.readouterr()
     assert out == f"bear: in {tmp_path / 'bear'}, 142 files as pinned\n"
     assert err.splitlines() == [
@@ -50,7 +41,7 @@ def test_fetch_bear_then_load_it(real: FileServer, tmp_path: Path, capsys: pytes
     ]
     assert load_probe("bear").n_instances == 7731
     assert load_probe("bear-big").n_instances == 40_916
-    assert run("fetch", "bear") == 0
+    assert exit_code("fetch", "bear") == 0
     out, err = capsys.readouterr()
     assert out == f"bear: already in {tmp_path / 'bear'}, 142 files as pinned\n"
     assert err == ""
@@ -59,7 +50,7 @@ def test_fetch_bear_then_load_it(real: FileServer, tmp_path: Path, capsys: pytes
 
 @pytest.mark.parametrize("name", ["factor", "kissling2026"])
 def test_fetch_single_files(real: FileServer, tmp_path: Path, shared: Path, name: str) -> None:
-    assert run("fetch", name) == 0
+    assert exit_code("fetch", name) == 0
     (file,) = dataset(name).files
     assert (tmp_path / file.path).read_bytes() == (shared / file.path).read_bytes()
 
@@ -70,7 +61,7 @@ def test_offline_names_what_to_do_by_hand(
     with serving({}) as gone:
         monkeypatch.setattr(download, "BASE_URL", gone.url)
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path))
-    assert run("fetch", "bear") == 3
+    assert exit_code("fetch", "bear") == 3
     *_, reason, fix = capsys.readouterr().err.splitlines()
     assert reason.startswith("calprobe: cannot fetch bear: http://127.0.0.1:")
     assert "no connection" in reason
@@ -83,7 +74,7 @@ def test_offline_names_what_to_do_by_hand(
 
 
 def test_unknown_name_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("fetch", "lama") == 2
+    assert exit_code("fetch", "lama") == 2
     assert "'bear', 'factor', 'kissling2026'" in capsys.readouterr().err
 
 

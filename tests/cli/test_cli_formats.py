@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
+from commands import exit_code
 from compared_runs import run_of
 from proofs import few_of
-
-from calprobe.cli.app import main
 
 pytestmark = pytest.mark.usefixtures("each_report_once")
 
@@ -19,14 +18,6 @@ pytestmark = pytest.mark.usefixtures("each_report_once")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("runs")
     return [run_of(folder / name, seed) for seed, name in enumerate("ab")]
-
-
-def exit_code(*arguments: str) -> int:
-    try:
-        main([*arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 ASKED = [["report"], ["report", "--reduction", "all"], ["compare"]]

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import exit_code
 from lm_eval_rows import choice_row, write_samples
 
-from calprobe.cli.app import main
 from calprobe.runs import open_run
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "lm_eval"
@@ -24,17 +24,9 @@ def _results(folder: Path) -> Path:
     return folder
 
 
-def _exit_code(*arguments: object) -> int:
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
 def test_an_import_makes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
-    assert _exit_code("import", "lm-pub-quiz", _results(tmp_path / "in"), "--kind", "causal", "--out", out) == 0
+    assert exit_code("import", "lm-pub-quiz", _results(tmp_path / "in"), "--kind", "causal", "--out", out) == 0
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", f"{out}: gpt2, 1 relation, 1 instance\n")
     run = open_run(out)
@@ -44,12 +36,12 @@ def test_an_import_makes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_the_kind_of_a_model_that_has_an_alias_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = _results(tmp_path / "in")
-    assert _exit_code("import", "lm-pub-quiz", folder, "--out", tmp_path / "known") == 0
+    assert exit_code("import", "lm-pub-quiz", folder, "--out", tmp_path / "known") == 0
     assert open_run(tmp_path / "known").manifest.model.kind == "causal"
-    assert _exit_code("import", "lm-pub-quiz", folder, "--kind", "masked", "--out", tmp_path / "masked") == 2
+    assert exit_code("import", "lm-pub-quiz", folder, "--kind", "masked", "--out", tmp_path / "masked") == 2
     assert "--kind masked: gpt2 is a causal language model" in capsys.readouterr().err
     arguments = ("lm-eval", next(DATA.glob("samples_facts_place_*")), "--model", "bert-base-cased", "--kind", "causal")
-    assert _exit_code("import", *arguments, "--out", tmp_path / "causal") == 2
+    assert exit_code("import", *arguments, "--out", tmp_path / "causal") == 2
     assert "--kind causal: bert-base-cased is a masked language model" in capsys.readouterr().err
 
 
@@ -58,16 +50,16 @@ def test_the_folder_of_an_evaluation_is_that_of_its_samples(tmp_path: Path, caps
     folder.mkdir(parents=True)
     for file in (*DATA.glob("results_*"), *DATA.glob("samples_facts_place_*"), *DATA.glob("samples_pronouns_*")):
         (folder / file.name).write_bytes(file.read_bytes())
-    assert _exit_code("import", "lm-eval", folder.parent, "--out", tmp_path / "run") == 0
+    assert exit_code("import", "lm-eval", folder.parent, "--out", tmp_path / "run") == 0
     assert capsys.readouterr().err.endswith("tiny-clm, 4 relations, 10 instances\n")
     (summary,) = folder.glob("results_*")
-    assert _exit_code("import", "lm-eval", summary, "--out", tmp_path / "other") == 2
+    assert exit_code("import", "lm-eval", summary, "--out", tmp_path / "other") == 2
     assert "the summary of an evaluation, without scores of choices" in capsys.readouterr().err
     (folder / "samples_facts_2025-01-02T03-04-05.6.jsonl").write_text("")
-    assert _exit_code("import", "lm-eval", folder, "--out", tmp_path / "other") == 2
+    assert exit_code("import", "lm-eval", folder, "--out", tmp_path / "other") == 2
     assert "samples of 2 evaluations; give the files of one, such as" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
-    assert _exit_code("import", "lm-eval", tmp_path / "empty", "--out", tmp_path / "other") == 2
+    assert exit_code("import", "lm-eval", tmp_path / "empty", "--out", tmp_path / "other") == 2
     assert "no samples_TASK_DATE.jsonl here; run lm_eval with --log_samples" in capsys.readouterr().err
 
 
@@ -76,15 +68,15 @@ def test_samples_of_the_harness_make_a_run(
 ) -> None:
     files = sorted(DATA.glob("samples_facts_place_*")) + sorted(DATA.glob("samples_pronouns_*"))
     monkeypatch.chdir(tmp_path)
-    assert _exit_code("import", "lm-eval", *files) == 0
+    assert exit_code("import", "lm-eval", *files) == 0
     assert capsys.readouterr().err == "runs/tiny-clm-lm-eval: tiny-clm, 4 relations, 10 instances\n"
-    assert _exit_code("import", "lm-eval", files[1], "--model", "bert-base-cased", "--out", "mine") == 0
+    assert exit_code("import", "lm-eval", files[1], "--model", "bert-base-cased", "--out", "mine") == 0
     assert open_run("mine").manifest.model.kind == "masked"
     capsys.readouterr()
-    assert _exit_code("report", "runs/tiny-clm-lm-eval", "--bootstrap", 2, "--json") == 0
+    assert exit_code("report", "runs/tiny-clm-lm-eval", "--bootstrap", 2, "--json") == 0
     (run,) = json.loads(capsys.readouterr().out).values()
     assert (run["kind"], run["accuracy"]["value"], run["instances"]) == ("causal", 0.5, 10)
-    assert _exit_code("export", "mine", "--what", "lm-pub-quiz", "--out", "back") == 0
+    assert exit_code("export", "mine", "--what", "lm-pub-quiz", "--out", "back") == 0
 
 
 def test_samples_that_cannot_be_imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,7 +89,7 @@ def test_samples_that_cannot_be_imported(tmp_path: Path, capsys: pytest.CaptureF
         ([tmp_path / "empty.jsonl", "--model", "m"], 1, "the file is empty; run the task again with `lm_eval"),
         ([], 2, "Missing argument 'FILE|DIR..'"),
     ):
-        assert _exit_code("import", "lm-eval", *arguments, "--out", tmp_path / "run") == code
+        assert exit_code("import", "lm-eval", *arguments, "--out", tmp_path / "run") == code
         error = capsys.readouterr().err
         assert message in error
         assert len(error.splitlines()) <= 2
@@ -117,19 +109,19 @@ def test_an_import_needs_no_torch(tmp_path: Path) -> None:
 
 def test_errors_have_the_contract_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = _results(tmp_path / "in"), tmp_path / "run"
-    assert _exit_code("import", "lm-pub-quiz", tmp_path / "none", "--out", out) == 2
-    assert _exit_code("import", "lm-pub-quiz", folder, "--probe", "nonesuch", "--out", out) == 2
+    assert exit_code("import", "lm-pub-quiz", tmp_path / "none", "--out", out) == 2
+    assert exit_code("import", "lm-pub-quiz", folder, "--probe", "nonesuch", "--out", out) == 2
     (folder / "P30_results.jsonl").write_text('{"answer_idx": 2, "pll_scores": [-2, -1.5]}\n')
     capsys.readouterr()
-    assert _exit_code("import", "lm-pub-quiz", folder, "--out", out) == 1
+    assert exit_code("import", "lm-pub-quiz", folder, "--out", out) == 1
     assert "P30_results.jsonl:1: answer_idx 2 is not 0 to 1; correct it" in capsys.readouterr().err
     assert not out.exists()
 
 
 def test_the_published_gpt2_scores(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--probe", shared / "bear" / "BEAR", "--out", tmp_path / "run")
-    assert _exit_code("import", "lm-pub-quiz", shared / "lm_pub_quiz_gpt2", *arguments) == 0
+    assert exit_code("import", "lm-pub-quiz", shared / "lm_pub_quiz_gpt2", *arguments) == 0
     assert open_run(tmp_path / "run").table().n_instances == 1053
     capsys.readouterr()
-    assert _exit_code("report", tmp_path / "run", "--bootstrap", 2, "--json") == 0
+    assert exit_code("report", tmp_path / "run", "--bootstrap", 2, "--json") == 0
     assert [run["kind"] for run in json.loads(capsys.readouterr().out).values()] == ["causal"]

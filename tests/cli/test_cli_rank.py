@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from calprobe.cli.app import main
+from commands import exit_code
 
 TABLE = "entropy,sure,right,rouge\n5.5,0.25,0,0.1\n1.0,0.75,1,0.5\n2.0,1.0,1,0.9\n2.5,0.5,0,0.4\n"
 
@@ -21,17 +20,9 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def _exit_code(*arguments: object) -> int:
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
 def test_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--score", "entropy", "--correct", "rouge", "--correct-at", 0.5, "--uncertainty", "--json")
-    assert _exit_code("rank", table, *arguments, "--bootstrap", 10) == 0
+    assert exit_code("rank", table, *arguments, "--bootstrap", 10) == 0
     (found,) = json.loads(capsys.readouterr().out).values()
     metrics = found["scores"]["entropy"]
     assert (found["answers"], metrics["auroc"]["value"], metrics["prr"]["value"]) == (4, 1.0, 1.0)
@@ -40,7 +31,7 @@ def test_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_table(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--score", "sure", "--score", "entropy", "--correct", "right", "--bootstrap", 0)
-    assert _exit_code("rank", table, *arguments) == 0
+    assert exit_code("rank", table, *arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{table}: 4 answers"
     assert lines[2].split() == ["metric", "sure", "entropy"]
@@ -52,14 +43,14 @@ def test_a_table(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_confidence_and_an_uncertainty_together(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--score", "sure", "--uncertainty", "entropy", "--correct", "right", "--bootstrap", 0)
-    assert _exit_code("rank", table, *arguments) == 0
+    assert exit_code("rank", table, *arguments) == 0
     assert ["AUROC", "1.0000", "1.0000"] in [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert _exit_code("rank", table, *arguments, "--baseline", "sure", "--format", "csv") == 0
+    assert exit_code("rank", table, *arguments, "--baseline", "sure", "--format", "csv") == 0
     rows = capsys.readouterr().out.splitlines()
     assert rows[0].startswith("file,metric,score,")
     assert any("difference" in row and "auroc" in row for row in rows)
     for form, start in (("markdown", str(table)), ("latex", "%")):
-        assert _exit_code("rank", table, *arguments, "--format", form) == 0
+        assert exit_code("rank", table, *arguments, "--format", form) == 0
         assert capsys.readouterr().out.startswith(start)
 
 
@@ -67,12 +58,12 @@ def test_rows_of_several_estimators_are_no_pool(tmp_path: Path, capsys: pytest.C
     path = tmp_path / "confidences.csv"
     path.write_text("estimator,confidence,correct\nbase,0.9,True\nmargin,0.5,True\nbase,0.2,False\nmargin,0.1,False\n")
     arguments = ("rank", path, "--score", "confidence", "--correct", "correct", "--bootstrap", 0)
-    assert _exit_code(*arguments) == 2
+    assert exit_code(*arguments) == 2
     assert "its rows are of 2 estimators (base, margin), an answer in a row of each" in capsys.readouterr().err
-    assert _exit_code(*arguments, "--group", "estimator") == 0
+    assert exit_code(*arguments, "--group", "estimator") == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:2] for line in lines if line[:1] in (["base"], ["margin"])] == [["base", "2"], ["margin", "2"]]
-    assert _exit_code(*arguments, "--group", "estimator", "--json") == 0
+    assert exit_code(*arguments, "--group", "estimator", "--json") == 0
     (found,) = json.loads(capsys.readouterr().out).values()
     assert found["groups"]["base"]["scores"]["confidence"]["brier"]["value"] == pytest.approx(0.025)
 
@@ -81,7 +72,7 @@ def test_rows_of_several_estimators_are_no_pool(tmp_path: Path, capsys: pytest.C
 def test_words_for_right_and_wrong(words: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "answers.csv"
     path.write_text(f"s,right\n0.9,{words[0]}\n0.1,{words[1]}\n")
-    assert _exit_code("rank", path, "--score", "s", "--correct", "right", "--bootstrap", 0, "--json") == 0
+    assert exit_code("rank", path, "--score", "s", "--correct", "right", "--bootstrap", 0, "--json") == 0
     (found,) = json.loads(capsys.readouterr().out).values()
     assert found["scores"]["s"]["accuracy"]["value"] == 0.5
 
@@ -103,7 +94,7 @@ def test_words_for_right_and_wrong(words: tuple[str, str], tmp_path: Path, capsy
 def test_what_goes_wrong_is_said(
     table: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
 ) -> None:
-    assert _exit_code("rank", table, *arguments) == code
+    assert exit_code("rank", table, *arguments) == code
     captured = capsys.readouterr()
     assert message in captured.err
     assert (captured.out, len(captured.err.splitlines()) <= 2) == ("", True)

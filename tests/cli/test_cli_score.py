@@ -10,9 +10,9 @@ from typing import Any
 import click
 import pyarrow.parquet as pq
 import pytest
+from commands import exit_code
 from tiny_models import save_tiny_model
 
-from calprobe.cli import main
 from calprobe.cli.app import cli
 from calprobe.errors import UsageError
 from calprobe.runs import open_run
@@ -24,18 +24,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny_model(tmp_path_factory.mktemp("model") / "tiny")
 
 
-def run_cli(*arguments: str | Path) -> int:
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    return 0
-
-
 def test_options_reach_the_run(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments: list[Any] = ["--templates", "0,verbal", "--relations", "month, continent", "--limit", "2"]
     arguments += ["--batch-tokens", "99", "--path", "padded", "--save-tokens", "--quiet", "--dtype", "float32"]
-    assert run_cli("score", "--model", model, "--probe", "mini", "--out", tmp_path / "run", *arguments) == 0
+    assert exit_code("score", "--model", model, "--probe", "mini", "--out", tmp_path / "run", *arguments) == 0
     manifest = open_run(tmp_path / "run").manifest
     assert [template.number for template in manifest.templates] == [0, 5, 6]
     assert {r.name: (r.n_instances, r.n_candidates) for r in manifest.relations} == {
@@ -73,12 +65,12 @@ def test_a_study_sets_what_is_scored_and_options_override_it(
         raise UsageError("seen")
 
     monkeypatch.setattr("calprobe.scoring.preview", preview)
-    assert run_cli("score", "--model", "tiny-clm", "--study", "kissling", "--dry-run", *typed) == 2
+    assert exit_code("score", "--model", "tiny-clm", "--study", "kissling", "--dry-run", *typed) == 2
     assert seen == [scored]
 
 
 def test_progress_of_a_captured_run_is_lines(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_cli("score", "--model", model, "--probe", "mini", "--relations", "month", "--out", tmp_path / "run")
+    exit_code("score", "--model", model, "--probe", "mini", "--relations", "month", "--out", tmp_path / "run")
     said = capsys.readouterr().err
     assert said.startswith(f"loading {model}\n")
     assert "144 of 144 statements" in said
@@ -112,7 +104,7 @@ def test_what_cannot_be_asked(
 ) -> None:
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert run_cli("score", *arguments) == code
+    assert exit_code("score", *arguments) == code
     message = capsys.readouterr().err
     assert said in message
     assert len(message.strip().splitlines()) <= 2
@@ -124,12 +116,12 @@ def test_a_dry_run_is_printed_and_nothing_is_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     asked = ["--model", model, "--probe", "mini", "--relations", "month", "--limit", "2", "--dry-run", "--quiet"]
-    assert run_cli("score", *asked) == 0
+    assert exit_code("score", *asked) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "probe        mini: 2 instances in 1 relation, template set calprobe (0)"
     assert "run          runs/tiny-mini: 0 of 1 piece done; nothing is written now" in lines
     assert any(line.startswith("to score     24 statements: about ") for line in lines)
-    assert run_cli("score", *asked, "--json") == 0
+    assert exit_code("score", *asked, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["work"]["statements"] == 24
     roles = {role for example in found["examples"] for _, role in example["tokens"]}
@@ -139,13 +131,13 @@ def test_a_dry_run_is_printed_and_nothing_is_written(
 
 def test_a_folder_that_is_no_run_is_left_alone(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    assert run_cli("score", "--model", model, "--probe", "mini", "--out", tmp_path, "--no-resume") == 2
+    assert exit_code("score", "--model", model, "--probe", "mini", "--out", tmp_path, "--no-resume") == 2
     assert "not a run folder, and not empty" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_debug_works_behind_the_command_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_cli("score", "--model", str(tmp_path / "nope"), "--probe", "mini", "--debug") == 2
+    assert exit_code("score", "--model", str(tmp_path / "nope"), "--probe", "mini", "--debug") == 2
     assert "Traceback" in capsys.readouterr().err
 
 
@@ -164,7 +156,7 @@ def test_an_interrupt_says_how_to_go_on(
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     try:
         asked = ["--probe", "mini", "--limit", "6", "--templates", "0,1"]
-        assert run_cli("score", "--model", model, *asked, "--out", tmp_path / "run") == 130
+        assert exit_code("score", "--model", model, *asked, "--out", tmp_path / "run") == 130
     finally:
         signal.signal(signal.SIGINT, before)
     said = capsys.readouterr().err
@@ -186,7 +178,7 @@ def test_it_says_so_too_where_click_names_no_cause(
             raise click.Abort from None  # as early 8.1 does
 
     monkeypatch.setattr(cli, "main", interrupted)
-    assert run_cli("models") == 130
+    assert exit_code("models") == 130
     assert capsys.readouterr().err == "calprobe: interrupted; run it again\n"
 
 
@@ -195,7 +187,7 @@ def test_two_processes_do_not_share_a_folder(model: Path, tmp_path: Path, capsys
 
     (tmp_path / "run").mkdir()
     with FileLock(tmp_path / "run" / ".lock"):
-        assert run_cli("score", "--model", model, "--probe", "mini", "--out", tmp_path / "run") == 1
+        assert exit_code("score", "--model", model, "--probe", "mini", "--out", tmp_path / "run") == 1
     assert "another process is writing to this folder" in capsys.readouterr().err
 
 
@@ -204,15 +196,15 @@ FACTOR = Path(__file__).resolve().parent.parent / "data" / "factor" / "made_up.c
 
 def test_a_file_of_factors_columns(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments: list[Any] = ["--model", model, "--probe", FACTOR, "--limit", "3", "--quiet"]
-    assert run_cli("score", *arguments, "--out", tmp_path / "run") == 0
-    assert run_cli("report", tmp_path / "run", "--bootstrap", "0") == 0
+    assert exit_code("score", *arguments, "--out", tmp_path / "run") == 0
+    assert exit_code("report", tmp_path / "run", "--bootstrap", "0") == 0
     heading = (
         "probe made_up: 3 instances in 1 relation, K = 4 candidates; completions scored, 0 contexts cut from the left"
     )
     assert heading in " ".join(capsys.readouterr().out.split())
-    assert run_cli("export", tmp_path / "run", "--what", "candidates", "--out", tmp_path / "scores.csv") == 0
+    assert exit_code("export", tmp_path / "run", "--what", "candidates", "--out", tmp_path / "scores.csv") == 0
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == 13
-    assert run_cli("export", tmp_path / "run", "--what", "lm-pub-quiz", "--out", tmp_path / "results") == 1
+    assert exit_code("export", tmp_path / "run", "--what", "lm-pub-quiz", "--out", tmp_path / "results") == 1
     assert "export --what candidates" in capsys.readouterr().err
 
 
@@ -220,7 +212,7 @@ def test_factor_that_is_not_here(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path / "nothing"))
-    assert run_cli("score", "--model", model, "--probe", "factor", "--out", tmp_path / "run") == 3
+    assert exit_code("score", "--model", model, "--probe", "factor", "--out", tmp_path / "run") == 3
     assert "run `calprobe fetch factor`,\nor say where it is with --probe FILE.csv" in capsys.readouterr().err
-    assert run_cli("probes") == 0
+    assert exit_code("probes") == 0
     assert "not here: run `calprobe fetch factor`" in capsys.readouterr().out

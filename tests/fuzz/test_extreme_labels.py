@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import exit_code
 from probe_folders import write
 from proofs import few_of
 
-from calprobe.cli.app import main
 from calprobe.probes import load_probe
 from calprobe.runs import open_run
 from calprobe.runs.lock import OWNER_NAME, locked
@@ -37,14 +37,6 @@ def probe_folder(folder: Path, labels: list[str]) -> Path:
     return write(folder, {"P1": entry}, {"P1": rows})
 
 
-def ended(*arguments: object) -> int:
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
 pytestmark = pytest.mark.usefixtures("each_report_once")
 
 
@@ -60,7 +52,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         folder = probe_folder(root / "probe", LABELS)
         for model in MODELS:
             scoring = ("--model", model, "--probe", folder, "--templates", "0,1", "--save-tokens", "--quiet")
-            assert ended("score", *scoring, "--out", root / model) == 0
+            assert exit_code("score", *scoring, "--out", root / model) == 0
         yield root
 
 
@@ -68,18 +60,18 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_labels_come_back_as_they_were(scored: Path, model: str, capsys: pytest.CaptureFixture[str]) -> None:
     run, probe = scored / model, scored / "probe"
     assert load_probe(probe).relations[0].candidates == tuple(LABELS)
-    assert ended("export", run, "--what", "lm-pub-quiz", "--probe", probe, "--out", scored / f"{model}-quiz") == 0
+    assert exit_code("export", run, "--what", "lm-pub-quiz", "--probe", probe, "--out", scored / f"{model}-quiz") == 0
     metadata = json.loads((scored / f"{model}-quiz" / "metadata_results.json").read_text("utf-8"))
     assert metadata["P1"]["answer_space_labels"] == LABELS
     rows = (scored / f"{model}-quiz" / "P1_results.jsonl").read_text("utf-8").split("\n")[:-1]
     assert [json.loads(row)["sub_label"] for row in rows] == [LABELS[-1], *LABELS[:-1]]
     back = ("import", "lm-pub-quiz", scored / f"{model}-quiz", "--probe", probe, "--out", scored / f"{model}-back")
-    assert ended(*back) == 0
+    assert exit_code(*back) == 0
     ours, theirs = open_run(run).table(), open_run(scored / f"{model}-back").table()
     assert theirs.scores.tobytes() == ours.scores[:1].tobytes()
     assert theirs.answer_idx.tolist() == ours.answer_idx.tolist() == list(range(len(LABELS)))
     for what, suffix in (("candidates", "csv"), ("tokens", "jsonl"), ("confidences", "parquet")):
-        assert ended("export", run, "--what", what, "--out", scored / f"{model}-{what}.{suffix}") == 0
+        assert exit_code("export", run, "--what", what, "--out", scored / f"{model}-{what}.{suffix}") == 0
     with (scored / f"{model}-candidates.csv").open(newline="") as file:
         assert len(list(csv.DictReader(file))) == 2 * len(LABELS) ** 2
     capsys.readouterr()
@@ -92,12 +84,12 @@ def test_every_report_is_made_and_none_holds_a_secret(
     monkeypatch.setattr("time.sleep", lambda _seconds: None)  # the hub's client waits longer before each new try
     runs, quick = [scored / model for model in MODELS], ("--bootstrap", "0")
     for form in FORMATS:
-        assert ended("report", *runs, *quick, "--by", "relation", "--format", form) == 0
-    assert ended("report", *runs, *quick, "--html", scored / "page.html") == 0
-    assert ended("curve", *runs, *quick, "--kind", "calibration", "--out", scored / "curve.csv") == 0
+        assert exit_code("report", *runs, *quick, "--by", "relation", "--format", form) == 0
+    assert exit_code("report", *runs, *quick, "--html", scored / "page.html") == 0
+    assert exit_code("curve", *runs, *quick, "--kind", "calibration", "--out", scored / "curve.csv") == 0
     for place in (f"https://me:{PASSWORD}@hub.example/m", f"hub/{TOKEN}"):
-        assert ended("score", "--model", place, "--probe", scored / "probe", "--out", scored / "no") in (2, 3)
-        assert ended("score", "--model", "tiny-clm", "--probe", place, "--out", scored / "no") == 2
+        assert exit_code("score", "--model", place, "--probe", scored / "probe", "--out", scored / "no") in (2, 3)
+        assert exit_code("score", "--model", "tiny-clm", "--probe", place, "--out", scored / "no") == 2
     said = b"".join(capsysbinary.readouterr())
     written = b"".join(path.read_bytes() for path in scored.rglob("*") if path.is_file())
     assert b"\0" not in said
@@ -128,7 +120,7 @@ def test_what_cannot_be_scored_is_named(
     model: str, label: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = probe_folder(tmp_path / "probe", [*LABELS[:2], label])
-    assert ended("score", "--model", model, "--probe", folder, "--out", tmp_path / "run", "--quiet") == 1
+    assert exit_code("score", "--model", model, "--probe", folder, "--out", tmp_path / "run", "--quiet") == 1
     message = capsys.readouterr().err
     assert said in message
     assert message.count("\n") <= 2
@@ -143,15 +135,15 @@ def test_answer_spaces_of_one_and_relations_of_one_instance(tmp_path: Path, caps
         {name: [{"sub_label": "Rome", "obj_label": labels[0], "answer_idx": 0}] for name, labels in SMALL.items()},
     )
     scoring = ("--model", "tiny-clm", "--probe", tmp_path / "probe", "--relations", "ONE", "--quiet")
-    assert ended("score", *scoring, "--out", tmp_path / "run") == 0
+    assert exit_code("score", *scoring, "--out", tmp_path / "run") == 0
     capsys.readouterr()
-    assert ended("report", tmp_path / "run", "--json", "--bootstrap", "0") == 0
+    assert exit_code("report", tmp_path / "run", "--json", "--bootstrap", "0") == 0
     (found,) = json.loads(capsys.readouterr().out).values()
     base = found["estimators"]["base"]
     assert (found["accuracy"]["value"], base["mean_confidence"]["value"], base["ace"]["value"]) == (1, 1, 0)
     assert base["auroc"]["value"] is None
     (tmp_path / "probe" / "TWO.jsonl").write_text("")  # no instance
-    assert ended("score", *scoring, "--out", tmp_path / "none") == 1
+    assert exit_code("score", *scoring, "--out", tmp_path / "none") == 1
     said = capsys.readouterr().err
     assert "TWO.jsonl: empty file; add instances or remove the relation" in said
     assert said.count("\n") <= 2

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statement_lists import with_contexts
+from statement_lists import token_rows, with_contexts
 
 from calprobe.planning import plan_padded
-from calprobe.planning.token_rows import TokenRows
 
 statements = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), max_size=30)
-
-
-def token_rows(lists: list[list[int]]) -> TokenRows:
-    ids = np.asarray([token for row in lists for token in row], np.int32)
-    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-    return TokenRows(ids, np.zeros(len(ids), np.int8), offsets)
 
 
 @given(statements, st.integers(1, 40))
