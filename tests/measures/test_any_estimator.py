@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from asked_samples import PROMPTS, question_set
+from science_samples import CLAIMS, concluded, with_labels
 from stated_samples import CALIBRATED, Scripted, calibrated, scripted_run
 
 from calprobe.cells.asked import Asked
@@ -14,9 +14,6 @@ from calprobe.errors import UsageError
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Resampling, standard_metrics
-from calprobe.prompts import judged
-from calprobe.prompts.overrides import with_turns
-from calprobe.questions import turned
 from calprobe.runs.replies import LabelScores, Reply
 from calprobe.studies.asked.asked_curves import asked_calibration
 from calprobe.studies.asked.compare_asked import compare_asked
@@ -26,34 +23,16 @@ from calprobe.studies.published.beside_science import beside_science
 from calprobe.studies.stated.layouts import reliability_table
 
 OPTIONS = AskedOptions(resampling=Resampling(0))
-CLAIMS = judged(question_set(12), "{label}: {option}", "{label}. {option}")
 
 
 def sampled(samples: int = 4) -> Asked:
     """Verdicts on claims: Yes to the right option in all samples but the first."""
-    replies = []
-    for claim in CLAIMS.questions:
-        for sample in range(samples):
-            verdict = "Yes" if claim.gold == "Yes" and sample else "No"
-            for stage, text in (("answer", "Let us see."), ("final", verdict)):
-                place = (CLAIMS.name, claim.id, "direct", stage)
-                replies.append(Reply(f"{place}{sample}", *place, text=text, sample=sample, finish="stop"))
-    return Asked("run", "toy", (CLAIMS,), tuple(replies), PROMPTS)
+    return concluded(lambda claim, sample: "Yes" if claim.gold == "Yes" and sample else "No", CLAIMS, samples=samples)
 
 
 def labelled(orders: int = 1) -> Asked:
     """Label probabilities under two designs: 0.4 on labels, most of it on the right option in whatever order."""
-    own, prompts = question_set(12), with_turns(replace(PROMPTS, stated=(), final_cue="", format_changes=()), orders)
-    replies = []
-    for variant in prompts.variants:
-        for question in own.questions:
-            asked = turned(question, variant.turned)
-            masses = np.array([0.28 if place == asked.answer else 0.04 for place in range(4)])
-            first, none = np.array([0]), np.array([-np.inf])
-            scores = LabelScores(question.labels, ((1,), (2,), (3,), (4,)), first, np.log(masses)[None], none)
-            place = (own.name, question.id, variant.name, "label")
-            replies.append(Reply(f"{place}", *place, text="", finish="length", label_scores=scores))
-    return Asked("run", "toy", (own,), tuple(replies), prompts)
+    return with_labels(lambda asked, _: [0.28 if place == asked.answer else 0.04 for place in range(4)], orders=orders)
 
 
 def test_every_estimator_with_a_scale_has_a_reliability_diagram() -> None:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 import pytest
 from asked_samples import PROMPTS, question_set
+from science_samples import CLAIMS, SAMPLES, Said, concluded
 
 from calprobe import cells
 from calprobe.answers.graders import TOLERANCES, GradeRules, grade
 from calprobe.answers.reading import Reading
 from calprobe.arrays import Floats
-from calprobe.cells.asked import Asked
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.metrics import Resampling
 from calprobe.metrics.recalibration import fit_uncertainty
 from calprobe.prompts import judged
 from calprobe.prompts.types import Variant
 from calprobe.questions import Question, QuestionSet, SetSource
-from calprobe.runs import Reply
 from calprobe.studies.answers.layouts import answer_study_tables
 from calprobe.studies.answers.results import TREATMENTS, AnswerCell
 from calprobe.studies.asked.asked_choice import choose_asked
@@ -33,26 +31,10 @@ from calprobe.studies.published.beside_science import SCIENCE2026, beside_scienc
 from calprobe.words import Calibrate
 
 OPTIONS = AskedOptions(resampling=Resampling(50))
-SAMPLES = 4
-Said = Callable[[Question, int], str | None]  # a claim or question, the sample -> what is concluded; None: failed
-
-
-def asked(said: Said, questions: QuestionSet, backwards: bool = False, stated: Said | None = None) -> Asked:
-    """Made-up conclusions behind sampled replies."""
-    replies = []
-    for question in questions.questions:
-        for sample in range(SAMPLES):
-            texts: dict[str, str | None] = {"answer": "Let us see.", "final": said(question, sample)}
-            texts |= {"stated:decimal": stated(question, sample)} if stated else {}
-            for stage, text in texts.items():
-                place = (questions.name, question.id, "direct", stage)
-                how = {"finish": "stop"} if text is not None else {"finish": "error", "error": "timeout"}
-                replies.append(Reply(f"{place}{sample}", *place, text=text or "", sample=sample, **how))  # type: ignore[arg-type]  # fields of Reply
-    return Asked("run", "toy", (questions,), tuple(reversed(replies)) if backwards else tuple(replies), PROMPTS)
 
 
 def report(said: Said, questions: QuestionSet, backwards: bool = False, stated: Said | None = None) -> AskedRunReport:
-    (run,) = report_asked([asked(said, questions, backwards, stated)], OPTIONS).runs
+    (run,) = report_asked([concluded(said, questions, backwards, stated)], OPTIONS).runs
     return run
 
 
@@ -61,9 +43,6 @@ def study(said: Said, questions: QuestionSet, backwards: bool = False, stated: S
     assert run.answers is not None
     (cell,) = run.answers.cells
     return cell
-
-
-CLAIMS = judged(question_set(12), "{label}: {option}", "{label}. {option}")
 
 
 def leans(claim: Question, sample: int) -> str:
@@ -115,7 +94,7 @@ def test_always_yes_is_said_to_be_degenerate_and_draws_an_answer() -> None:
     assert found.responses.balanced.value == pytest.approx(0.5)
     assert (found.questions.tied, found.questions.unanswered) == (12, 0)
     assert found.questions.share["mean_confidence"].value == 1  # all options have all Yes
-    of_noes = report_asked([asked(lambda claim, sample: "No", CLAIMS)], OPTIONS)
+    of_noes = report_asked([concluded(lambda claim, sample: "No", CLAIMS)], OPTIONS)
     (table,) = (own for own in asked_tables(of_noes) if "Every response: what" in own.caption)
     assert table.rows[0].note == "DEGENERATE: No in 100.0% of the verdicts, whatever the option"
 
@@ -208,7 +187,7 @@ def test_conclusions_that_are_not_there_yet_are_not_wrong() -> None:
     sums = QuestionSet(
         "sums", tuple(Question(f"n{n}", "So?", "number", number=n) for n in range(4)), SetSource("f" * 64)
     )
-    every = asked(lambda question, sample: question.gold, sums)
+    every = concluded(lambda question, sample: question.gold, sums)
     lacking = replace(every, replies=tuple(own for own in every.replies if own.stage != "final" or own.sample < 3))
     both = report_asked([lacking], OPTIONS)
     assert both.runs[0].answers is not None
@@ -284,7 +263,7 @@ def test_published_figures_are_those_of_the_paper_with_ones_own_below() -> None:
         assert sum(value < 0.5 for row in rows for value in row[:5]) == of_claims
         assert sum(value < 0.5 for row in rows for value in row[5:]) == of_numbers
     named = QuestionSet("gpqa", CLAIMS.questions, CLAIMS.source)
-    tables = {table.caption: table for table in beside_science(report_asked([asked(leans, named)], OPTIONS))}
+    tables = {table.caption: table for table in beside_science(report_asked([concluded(leans, named)], OPTIONS))}
     own = tables["Accuracy of responses"].rows[-1]
     assert (own.of, own.values[4], own.values[0]) == ("run", pytest.approx(14 / 16), None)
 
@@ -297,7 +276,7 @@ def test_claims_about_one_question_are_calibrated_in_one_fold(monkeypatch: pytes
         return fit_uncertainty(values, right, questions, method)
 
     monkeypatch.setattr(cells.asked, "fit_uncertainty", noted)
-    report_asked([asked(leans, CLAIMS)], replace(OPTIONS, calibrate="isotonic"))
+    report_asked([concluded(leans, CLAIMS)], replace(OPTIONS, calibrate="isotonic"))
     assert {each for questions in seen for each in questions.tolist()} == {f"q{at}" for at in range(12)}
 
 
@@ -314,7 +293,7 @@ def test_frequencies_have_a_centred_bin_for_each_of_their_values_and_other_confi
 
 
 def test_estimators_that_are_chosen_are_alone_in_tables_of_failures() -> None:
-    whole = report_asked([asked(leans, CLAIMS, stated=lambda claim, sample: "0.9")], OPTIONS)
+    whole = report_asked([concluded(leans, CLAIMS, stated=lambda claim, sample: "0.9")], OPTIONS)
     (run,) = choose_asked(whole, ["frequency"], None).runs
     assert run.answers is not None
     assert list(run.answers.cells[0].responses.treatments) == ["frequency"]
@@ -326,7 +305,7 @@ def test_conclusions_are_read_whatever_the_kind_of_question() -> None:
     number = Question("n", "1 + 1?", "number", number=2.0)
     both = (*question_set(2).questions, number)
     for questions, reader in ((both[:2], "chosen"), (both, "conclusion")):
-        made = asked(lambda own, sample: own.gold or "2", QuestionSet("s", questions, SetSource("f" * 64)))
+        made = concluded(lambda own, sample: own.gold or "2", QuestionSet("s", questions, SetSource("f" * 64)))
         (run,) = report_asked([replace(made, prompts=replace(PROMPTS, variants=(turn,)))], OPTIONS).runs
         assert run.cells[0].read.answers.reader == reader
         assert run.cells[0].read.answers.correct.all()
@@ -341,7 +320,7 @@ def test_kinds_of_questions_in_one_set_have_tables_of_their_own() -> None:
     def said(own: Question, sample: int) -> str:
         return leans(own, sample) if own.of else (own.gold or "") if sample else "3"
 
-    both = report_asked([asked(said, QuestionSet("s", tuple(chain(*kinds.values())), CLAIMS.source))], OPTIONS)
+    both = report_asked([concluded(said, QuestionSet("s", tuple(chain(*kinds.values())), CLAIMS.source))], OPTIONS)
     assert both.runs[0].answers is not None
     found = both.runs[0].answers.of_set("s")
     assert list(found) == [f"direct, {kind}" for kind in kinds]

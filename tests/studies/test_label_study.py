@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from asked_samples import PROMPTS, question_set
+from asked_samples import question_set
+from science_samples import Masses, with_labels
 
-from calprobe.cells.asked import Asked
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.run_names import state
 from calprobe.metrics import Resampling
-from calprobe.prompts.overrides import with_turns
-from calprobe.questions import Question, turned
-from calprobe.runs import LabelScores, Reply
+from calprobe.questions import Question
 from calprobe.studies.asked.asked_tables import asked_tables
 from calprobe.studies.asked.report_asked import report_asked
 from calprobe.studies.labels.figures import design_matrices, use_panels
@@ -24,34 +21,11 @@ from calprobe.studies.labels.results import LabelSet
 from calprobe.studies.labels.selection import halves
 from calprobe.studies.labels.simulation import hidden_metrics, informed, polarised
 
-Masses = Callable[[Question, str], Sequence[float]]  # a question as it is asked, and the variant -> raw masses
 OPTIONS = AskedOptions(resampling=Resampling(50))
-LABELS = replace(PROMPTS, stated=(), final_cue="", format_changes=())
-
-
-def asked(masses: Masses, n: int = 12, orders: int = 1, backwards: bool = False) -> Asked:
-    """Made-up label probabilities under two designs."""
-    own, prompts = question_set(n), with_turns(LABELS, orders)
-    replies = []
-    for variant in prompts.variants:
-        for question in own.questions:
-            found = np.array(masses(turned(question, variant.turned), variant.name))
-            ranks = np.argsort(np.argsort(-found)) + (3 if found.sum() < 0.5 else 0)
-            scores = LabelScores(
-                question.labels,
-                ((1,), (2,), (3,), (4,)),
-                np.array([0]),
-                np.log(np.maximum(found, 1e-300))[None],
-                np.array([-np.inf]),
-                ranks=ranks[None],
-            )
-            place = (own.name, question.id, variant.name, "label")
-            replies.append(Reply(f"{place}", *place, text="", finish="length", label_scores=scores))
-    return Asked("run", "toy", (own,), tuple(reversed(replies)) if backwards else tuple(replies), prompts)
 
 
 def study(masses: Masses, orders: int = 1, backwards: bool = False) -> LabelSet:
-    (run,) = report_asked([asked(masses, 12, orders, backwards)], OPTIONS).runs
+    (run,) = report_asked([with_labels(masses, 12, orders, backwards)], OPTIONS).runs
     assert run.labels is not None
     return run.labels.sets["sums"]
 
@@ -128,7 +102,7 @@ def test_a_label_that_is_preferred_wherever_it_stands_shows_in_its_sum_and_in_pe
 
 
 def test_figures_have_what_each_label_gets_and_how_each_run_understands_each_design() -> None:
-    (run,) = report_asked([asked(knows)], OPTIONS).runs
+    (run,) = report_asked([with_labels(knows)], OPTIONS).runs
     assert run.labels is not None
     panels = use_panels(run.labels)
     assert [panel.title for panel in panels] == ["sums, direct", "sums, steps"]
@@ -177,7 +151,7 @@ def test_the_order_of_replies_changes_nothing() -> None:
 @pytest.mark.parametrize("bins", [20, None, 3])
 def test_a_name_has_one_number_in_all_tables(bins: int | None) -> None:
     """Errors of a design are of the same bins in `designs` as beside what ECE hides, of twelve questions too."""
-    (run,) = report_asked([asked(knows, 12, 1, False)], replace(OPTIONS, ace_bins=bins)).runs
+    (run,) = report_asked([with_labels(knows, 12, 1, False)], replace(OPTIONS, ace_bins=bins)).runs
     assert run.labels is not None
     own = run.labels.sets["sums"]
     cell = {cell.variant: cell for cell in run.reports()}
@@ -220,7 +194,7 @@ def test_tables_say_what_ece_hides_of_the_own_accuracy() -> None:
     def blind(question: Question, variant: str) -> list[float]:
         return [0.97, 0.01, 0.01, 0.01]
 
-    report = report_asked([asked(blind)], OPTIONS)
+    report = report_asked([with_labels(blind)], OPTIONS)
     (table,) = (found for found in asked_tables(report) if found.kind == "hides")
     rows = {row.label: row.cells for row in table.rows}
     assert rows["direct"][0] == pytest.approx(0.25)
