@@ -17,13 +17,14 @@ from calprobe.show.html.panels import drawn
 from calprobe.show.plots.paper import draw
 from calprobe.studies.asked.asked_choice import choose_asked
 from calprobe.studies.asked.cell_results import CellReport
-from calprobe.studies.asked.figures import budget_panels, share_panels
 from calprobe.studies.asked.perturbation_figures import perturbation_panels
 from calprobe.studies.asked.pooled_samples import pooled
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
+from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.published.published_tables import published_tables
 from calprobe.studies.wording.budget_layouts import budget_tables
 from calprobe.studies.wording.budget_plans import _drawn, _paraphrases, _supply, plans_of
+from calprobe.studies.wording.figures import budget_panels, share_panels
 from calprobe.studies.wording.results import BudgetPlan
 
 OPTIONS = AskedOptions(resampling=Resampling(10), budget=(6,), budget_draws=2, with_original=True)
@@ -51,6 +52,10 @@ def sampled(n_questions: int, wordings: int, samples: int, sensitivity: float, s
 
 def cell(asked: Asked, options: AskedOptions = OPTIONS) -> CellReport:
     return report_asked_run(asked, options).sets["quiz"].cells["plain"]
+
+
+def planned(run: AskedRunReport) -> dict[str, CellReport]:
+    return {f"quiz, {variant}": cell for variant, cell in run.sets["quiz"].cells.items()}
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +126,7 @@ def test_tables_figures_and_json_show_the_plans(insensitive: Asked) -> None:
     aurocs, shares = budget_tables({name: cell.budgets for name, cell in run.sets["quiz"].cells.items()})
     assert [column.title for column in aurocs.columns][::2] == ["(1, 6)", "(2, 3)", "(3, 2)", "(6, 1)"]
     assert [row.label for row in shares.rows] == ["(2, 3)", "(3, 2)", "(6, 1)"]
-    (panel,) = budget_panels(run)
+    (panel,) = budget_panels(planned(run))
     assert (panel.reading, panel.plans) == ("greedy", ("(1, 6)", "(2, 3)", "(3, 2)", "(6, 1)"))
     assert len(draw([panel]).axes) == 1
     assert "(6, 1), answer_entropy: " in drawn(panel.panel)
@@ -205,7 +210,7 @@ def test_a_figure_shows_how_sampled_shares_come_near_the_exact_one() -> None:
     ]
     options = AskedOptions(resampling=Resampling(0), budget=(2, 8, 32), budget_draws=3, with_original=True)
     run = report_asked_run(made.asked(questions, replies), options)
-    (panel,) = [own for own in share_panels(run) if own.title.endswith("one_hot")]
+    (panel,) = [own for own in share_panels(planned(run)) if own.title.endswith("one_hot")]
     assert (panel.wordings, panel.samples) == (2, (1, 4, 16))
     assert [n for _, n, _, _ in panel.points("unbiased")] == [4, 16]  # of single samples there is no within
     (own,) = [each.share for each in run.sets["quiz"].cells["plain"].wording if each.points == "exact"]
@@ -218,7 +223,7 @@ def test_a_figure_shows_how_sampled_shares_come_near_the_exact_one() -> None:
         own.unbiased,
     ]
     assert "rho*, 16 samples: " in drawn(panel.panel)
-    assert share_panels(replace(run, sets={})) == ()
+    assert share_panels({}) == ()
     assert len(pooled(list(run.cells), "label")[0]) == 6 * 2  # samples of a question share its label probabilities
 
 
@@ -227,7 +232,7 @@ def test_no_plans_are_drawn_where_all_answers_are_wrong() -> None:
     wrong = replace(asked, replies=tuple(replace(own, text="wrong") for own in asked.replies))
     run = report_asked_run(wrong, replace(OPTIONS, budget_draws=1))
     assert run.sets["quiz"].cells["plain"].budgets
-    assert budget_panels(run) == ()
+    assert budget_panels(planned(run)) == ()
 
 
 def test_plans_have_the_chosen_uncertainties_alone() -> None:
@@ -245,7 +250,7 @@ def test_plans_have_the_chosen_uncertainties_alone() -> None:
     ]
     assert captions
     assert not any("AUROC" in caption for caption in captions)
-    assert not budget_panels(without.runs[0])
+    assert not budget_panels(planned(without.runs[0]))
 
 
 def test_perturbations_are_compared_at_equally_many_answers() -> None:

@@ -16,10 +16,8 @@ from calprobe.curves.rejection_figure import draw_accuracy_rejection
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.run_names import NO_STATES, last_names, states_of
 from calprobe.metrics import Estimate
-from calprobe.show.kinds.budget_figure import BudgetPanel
 from calprobe.show.kinds.grouped_dots import GroupedDots
 from calprobe.show.kinds.matrix_figure import Matrix
-from calprobe.show.kinds.share_figure import EXACT, SHARES, SharePanel
 from calprobe.show.kinds.size_figure import SizePanel, SizeSeries
 from calprobe.show.marks import Figures
 from calprobe.show.plots.paper import draw
@@ -37,7 +35,7 @@ from calprobe.studies.asked.reliability_curves import run_calibration
 from calprobe.studies.asked.results import AcrossRuns, AskedRunReport, SetReport, SizeAndSpread, SizePoint
 from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.stated.figures import StatedPictures, stated_pictures
-from calprobe.studies.wording.results import CellBudget
+from calprobe.studies.wording.figures import wording_figures
 
 if TYPE_CHECKING:
     from calprobe.show.plots import Look
@@ -95,19 +93,8 @@ def run_figures(run: AskedRunReport) -> Iterator[Figures]:
         "Accuracy on {0.title} under each variant, by reader of answers.",
     )
     yield Figures("matrix", list(matrices(run)), "{0.title}", "Variants by sets; the darker, the nearer to 1.")
-    yield Figures(
-        "budget",
-        budget_panels(run),
-        "Plans on {0.title}",
-        "AUROC ({0.reading}) of each uncertainty, with n_s samples of each of n_p wordings taken from the same "
-        "replies: means over draws, with 95 % intervals over questions.",
-    )
-    yield Figures(
-        "wording",
-        share_panels(run),
-        "Share of the wording on {0.title}",
-        "Of samples taken from the same replies: means over draws, with bars of one standard deviation. By chance: "
-        "what the ratio is where no wording matters.",
+    yield from wording_figures(
+        {f"{of_set.name}, {cell.variant}": cell for of_set in run.sets.values() for cell in of_set.cells.values()}
     )
     for key, study in run.studies.items():
         yield from STUDIES[key].figures(study)
@@ -136,74 +123,6 @@ def figures_of_runs(report: AskedReport) -> Iterator[Figures]:
         yield from study.figures_of_runs([run.studies[key] for run in report.runs if key in run.studies], states)
     yield Figures("values", value_panels_of_runs(report.runs, states), *VALUES)
     yield Figures("lengths", length_panels_of_runs(report.runs, states), *LENGTHS)
-
-
-def budget_panels(run: AskedRunReport) -> tuple[BudgetPanel, ...]:
-    """A panel for each budget, in the reading that all of them have and that isolates the uncertainty best."""
-    cells = [(report, cell) for report in run.sets.values() for cell in report.cells.values() if cell.budgets]
-    readings = [
-        {auroc.reading for auroc in budget.aurocs if np.isfinite(auroc.value.value)}
-        for _, cell in cells
-        for budget in cell.budgets
-    ]
-    reading = next(
-        (name for name in ("greedy", "majority", "pooled") if all(name in names for names in readings)), "pooled"
-    )
-    measures = list(
-        dict.fromkeys(auroc.measure for _, cell in cells for budget in cell.budgets for auroc in budget.aurocs)
-    )
-    panels = (
-        _budget_panel(f"{report.name}, {cell.variant}: {budget.answers} answers", budget, reading, measures)
-        for report, cell in cells
-        for budget in cell.budgets
-        if budget.aurocs
-    )
-    # Where all answers are right, or all wrong, there is no AUROC to draw.
-    return tuple(
-        panel
-        for panel in panels
-        if any(estimate and np.isfinite(estimate.value) for row in panel.values for estimate in row)
-    )
-
-
-def _budget_panel(title: str, budget: CellBudget, reading: str, measures: Sequence[str]) -> BudgetPanel:
-    estimates = {(auroc.measure, auroc.plan): auroc.value for auroc in budget.aurocs if auroc.reading == reading}
-    names = [name for name in measures if any(measure == name for measure, _ in estimates)]
-    return BudgetPanel(
-        title,
-        reading,
-        tuple(map(str, budget.plans)),
-        tuple(names),
-        tuple(measures.index(name) for name in names),
-        tuple(tuple(estimates.get((name, plan)) for plan in budget.plans) for name in names),
-    )
-
-
-def share_panels(run: AskedRunReport) -> tuple[SharePanel, ...]:
-    """A panel for each way to put answers as points, where plans with all wordings differ in their samples."""
-    return tuple(
-        panel
-        for report in run.sets.values()
-        for cell in report.cells.values()
-        for points in dict.fromkeys(share.points for budget in cell.budgets for share in budget.shares)
-        if (panel := _share_panel(f"{report.name}, {cell.variant}: {points}", cell, points)) is not None
-    )
-
-
-def _share_panel(title: str, cell: CellReport, points: str) -> SharePanel | None:
-    shares = {share.plan: share for budget in cell.budgets for share in budget.shares if share.points == points}
-    most = max(plan.wordings for plan in shares)
-    plans = sorted((plan for plan in shares if plan.wordings == most), key=lambda plan: plan.samples)
-    if len(plans) < 2:
-        return None
-    exact = next((wording.share for wording in cell.wording if wording.points == EXACT and points == "one_hot"), None)
-    return SharePanel(
-        title,
-        most,
-        tuple(plan.samples for plan in plans),
-        {name: tuple((shares[p].means[name], shares[p].deviations[name]) for p in plans) for name in SHARES},
-        {} if exact is None else {name: getattr(exact, name) for name in SHARES},
-    )
 
 
 def _readers(report: SetReport) -> GroupedDots:
