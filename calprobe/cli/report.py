@@ -1,4 +1,7 @@
-"""`calprobe report`: accuracy and calibration of runs."""
+"""`calprobe report`: accuracy and calibration of runs.
+
+Its options for runs of replies alone are those of `reply_options.py`.
+"""
 
 from __future__ import annotations
 

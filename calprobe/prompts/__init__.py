@@ -1,4 +1,4 @@
-"""Prompt designs: the words that questions are asked in."""
+"""Prompt designs: the words that questions are asked in. The words themselves are in `templates/prompts/`."""
 
 from calprobe.prompts.filling import fill
 from calprobe.prompts.judging import judged
