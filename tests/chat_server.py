@@ -9,10 +9,12 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from running_server import running
 
 LETTERS = ("A", "B", "C", "D")
 HELLO = "Hi"  # the first request, by which a backend looks at its server
@@ -189,16 +191,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
-@contextmanager
-def serving(port: int = 0, owner: str = "tests") -> Iterator[ChatServer]:
+def serving(port: int = 0, owner: str = "tests") -> AbstractContextManager[ChatServer]:
     """A running server; killed on leaving, without a word to its clients."""
-    server = ChatServer(port, owner)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.release.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return running(ChatServer(port, owner), every=0.01)

@@ -6,9 +6,11 @@ import hashlib
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from running_server import running
 
 from calprobe.probes.datasets import DataFile, Dataset
 
@@ -86,16 +88,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
-@contextmanager
-def serving(contents: Mapping[str, bytes]) -> Iterator[FileServer]:
+def serving(contents: Mapping[str, bytes]) -> AbstractContextManager[FileServer]:
     """A running server; stopped on leaving."""
-    server = FileServer(contents)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.release.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return running(FileServer(contents))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
+
+from running_server import running
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -32,16 +32,9 @@ class HubServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
 
-@contextmanager
-def serving_hub(repository: str, files: dict[str, bytes]) -> Iterator[HubServer]:
+def serving_hub(repository: str, files: dict[str, bytes]) -> AbstractContextManager[HubServer]:
     """The server, running in a thread until the end of the block."""
-    server = HubServer(repository, files)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
+    return running(HubServer(repository, files))
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from commands import exit_code
 from labelled_runs import named_run
 from run_samples import make_manifest, write_run
 
@@ -27,11 +28,7 @@ def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
     """Runs the command line; gives the exit code and stderr without what was written. Stdout must stay empty."""
 
     def run(*arguments: object) -> tuple[int, str]:
-        code = 0
-        try:
-            main([str(argument) for argument in arguments])
-        except SystemExit as end:
-            code = int(end.code or 0)
+        code = exit_code(*arguments)
         captured = capsys.readouterr()
         assert captured.out == ""
         return code, "".join(line for line in captured.err.splitlines(True) if not line.startswith("wrote "))

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import exit_code
 from run_samples import write_run
 from sources import ROOT
 
-from calprobe.cli.app import main
 from calprobe.cli.job_commands import job_commands
 from calprobe.cli.sweep import command
 from calprobe.measures.asked_options import AskedOptions
@@ -54,11 +54,7 @@ limit = 2
 
 
 def swept(file: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main(["sweep", str(file), *arguments])
-    except SystemExit as ended:
-        code = int(ended.code or 0)
+    code = exit_code("sweep", file, *arguments)
     said = capsys.readouterr()
     return code, said.out, said.err
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import exit_code
 from run_samples import write_run
 
-from calprobe.cli.app import main
 from calprobe.sweep import Attempt, Local
 
 JOBS = 'models = ["tiny-clm"]\n[probes.months]\nprobe = "mini"\nrelations = ["month"]\n'
@@ -31,12 +31,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
-    code = 0
-    try:
-        main(["sweep", *map(str, arguments)])
-    except SystemExit as ended:
-        code = int(ended.code or 0)
-    return code, capsys.readouterr().err
+    return exit_code("sweep", *arguments), capsys.readouterr().err
 
 
 @pytest.mark.proof

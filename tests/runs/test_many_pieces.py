@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
+from call_counts import python_calls
 from proofs import few_of
 from run_samples import make_manifest, make_piece, without_tokens
 
@@ -42,18 +40,8 @@ class CountedName(str):
 
 def steps_of(work: Callable[[], object]) -> int:
     """Comparisons of names, calls of functions and resumptions of generators in the work."""
-    calls = 0
-
-    def count(_frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
     CountedName.steps = 0
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
+    calls = python_calls(work, built_in=True)
     return calls + CountedName.steps
 
 
