@@ -9,7 +9,7 @@ from typing import Any
 
 
 def python_calls(function: Callable[..., object], *arguments: Any, built_in: bool = False) -> int:
-    """Calls of Python functions while `function(*arguments)` runs, if wanted of built-in ones; loops in NumPy are none."""
+    """Calls of Python functions, and of built-in ones if wanted, while it runs; loops inside NumPy are none."""
     calls = 0
 
     def count(frame: FrameType, event: str, argument: object) -> None:
