@@ -129,8 +129,8 @@ class _Bets:
 
     @classmethod
     def on(cls, wrong: Floats, kept: Floats, largest: int) -> _Bets:
-        kinds, clusters = np.unique(wrong * (largest + 1) + kept, return_counts=True)
-        return cls(kinds // (largest + 1), kinds % (largest + 1), clusters, largest)
+        kinds, clusters = np.unique(wrong + 1j * kept, return_counts=True)
+        return cls(kinds.real, kinds.imag, clusters, largest)
 
     def log_wealth(self, risk: float) -> float:
         """The logarithm of the mean, over the stakes, of what bets against a risk of `risk` or more make of 1."""

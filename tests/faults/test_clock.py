@@ -21,11 +21,11 @@ ROOT = Path(__file__).resolve().parents[2]
 # Where the time of day may be read, and what for.
 WALL_CLOCK = {
     "studies/overview/catalogue.py": "the age of a run, for people",
-    "asking/record.py": "the manifest's created",
-    "backends/openai/failures.py": "a server's Retry-After may be a date",
+    "asking/run_manifest.py": "the manifest's created",
+    "backends/openai/request_failures.py": "a server's Retry-After may be a date",
     "cli/runs.py": "runs since then",
     "grading/grade.py": "when a run was graded",
-    "interop/lm_eval.py": "the manifest's created",
+    "interop/lm_eval_import.py": "the manifest's created",
     "interop/lm_pub_quiz_import.py": "the manifest's created",
     "interop/reply_import.py": "the manifest's created",
     "runs/lock.py": "since when a folder is held, for people",
