@@ -65,11 +65,21 @@ SAMPLED = (
 )
 
 
+# Without the class: what the page says of the metric `likelihood`.
+PLAIN = """metric_list:
+  - metric: acc
+  - metric: likelihood
+    aggregation: !function calprobe.integrations.lm_eval.ece
+    higher_is_better: false
+  - metric: brier_score
+"""
+
+
 def written_tasks(folder: Path) -> list[str]:
     """The task files of the page, and what they lack there; their names."""
-    whole, _, short, _ = re.findall(r"```yaml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
+    whole = re.findall(r"```yaml[^\n]*\n(.*?)```", PAGE, re.DOTALL)[0]
     head = whole.replace("task: capitals", "task: capitals_plain").replace("class:", "# class:")
-    plain = head[: head.index("metric_list")] + short + "  - metric: brier_score\n"
+    plain = head[: head.index("metric_list")] + PLAIN
     texts = {"capitals": whole, "capitals_plain": plain, "capitals_said": SAID, "capitals_sampled": SAMPLED}
     (folder / "capitals.jsonl").write_text("".join(json.dumps(doc) + "\n" for doc in DOCS))
     for name, text in texts.items():
