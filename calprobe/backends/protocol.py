@@ -34,9 +34,8 @@ class FollowUp:
     instead: str | None = None  # an answer in the place of the reply, which this follow-up then does not see
     # Replies of which the probabilities are wanted, each in its forms: `Reply.label_scores`, by their first forms.
     closed: tuple[tuple[str, ...], ...] = ()
-    begins: bool = (
-        False  # whether a reply of `closed` counts as soon as the text begins with it, not only if it ends there
-    )
+    # Whether a reply of `closed` counts as soon as the text begins with it, not only if it ends there.
+    begins: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def test_its_commands_with_real_weights_and_compiled_or_interpreted_kernels(
     parts = json.loads((tmp_path / "first_contact.json").read_text("utf-8"))["parts"]
     assert parts["kernels"]["interpreted"] is not torch.cuda.is_available()
     assert "passed" in parts["kernels"]["said"][-1]
-    assert parts["asked"]["replies"] == 2 * 5 * 2  # questions, variants, labels and answer
+    assert parts["asked"]["replies"] == 2  # questions, under one prompt; labels and answer are one request
     assert parts["scored"]["same_answers"] == 1.0
 
 

@@ -128,9 +128,8 @@ class CellReport:
     off_label: OffLabel | None  # None without label probabilities
     shift: Estimate | None  # |ECE of label_raw - ECE of label|; likewise
     overconfidence: Mapping[str, Overconfidence]  # by estimator of a stated confidence
-    failures: Mapping[str, int] = field(
-        default_factory=dict
-    )  # all requests that failed, by stage; every number leaves them out
+    # All requests that failed, by stage; every number leaves them out.
+    failures: Mapping[str, int] = field(default_factory=dict)
     failure_reasons: Mapping[str, int] = field(default_factory=dict)  # the same by reason
     wording: tuple[CellWording, ...] = ()  # the share of the wording, where questions have samples of several
     samples: SampleCounts | None = None  # None: one answer a question

@@ -28,12 +28,18 @@ def threshold_text(found: Thresholds) -> str:
 def _sentences(cell: CellThreshold) -> Iterator[str]:
     tested, name = cell.fixed.tested, f"{cell.cell}, {cell.score}"
     if cell.checked is None:
-        unit = "questions or relations" if cell.clustered else "answers"
-        yield (
-            f"{name}: no threshold will do. That takes {cell.needed:,} tested {unit} without an error above it, "
-            f"or more; of {counted(tested.answers, 'answer')} tested, {tested.wrong:,} of the {tested.kept:,} "
-            "surest are wrong."
-        )
+        answers = counted(tested.answers, "answer")
+        surest = f"of {answers} tested, {tested.wrong:,} of the {tested.kept:,} surest are wrong"
+        if cell.clustered:
+            yield (
+                f"{name}: no threshold will do; {surest}, which of further questions or relations proves only: at most "
+                f"{_percent(tested.upper)}."
+            )
+        else:
+            yield (
+                f"{name}: no threshold will do. That takes {cell.needed:,} tested answers without an error above it, "
+                f"or more; {surest}."
+            )
         return
     side = "at least" if cell.at_least else "at most"
     yield f"{name}: answer where it is {side} {cell.threshold:.4g}. On {cell.on}: {_kept_text(cell.checked)}."
