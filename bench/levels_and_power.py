@@ -455,24 +455,29 @@ def print_checks(trials: Trials) -> None:
     print("| all |", " | ".join(cells), "|", flush=True)
 
 
-GROUP_GAPS = {  # mean confidence minus accuracy of each of eight groups, and the answers of a question, all alike
-    "no gaps": (np.zeros(8), 1),
-    "one group too sure by 0.2": (np.array([0.2, *[0.0] * 7]), 1),
-    "gaps from -0.15 to 0.15": (np.linspace(-0.15, 0.15, 8), 1),
-    "no gaps, three answers alike": (np.zeros(8), 3),
+# Mean confidence minus accuracy of each of eight groups, the range of confidence, the answers of a question, all alike,
+# and how often each group occurs.
+EVEN, UNEVEN = np.full(8, 1 / 8), np.array([1, 1, 1, 2, 2, 3, 4, 6]) / 20
+GROUP_GAPS = {
+    "no gaps": (np.zeros(8), (0.2, 0.8), 1, EVEN),
+    "one group too sure by 0.2": (np.array([0.2, *[0.0] * 7]), (0.2, 0.8), 1, EVEN),
+    "gaps from -0.15 to 0.15": (np.linspace(-0.15, 0.15, 8), (0.2, 0.8), 1, EVEN),
+    "no gaps, three answers alike": (np.zeros(8), (0.2, 0.8), 3, EVEN),
+    "no gaps, all but sure": (np.zeros(8), (0.9, 1.0), 1, EVEN),
+    "no gaps, groups of 29 to 175": (np.zeros(8), (0.2, 0.8), 1, UNEVEN),
 }
 
 
 def print_groups(trials: Trials) -> None:
     """How often the true gaps of all groups lie within their intervals, and how often the test finds a gap."""
     print_head("world", "all within the simultaneous intervals", "all within plain ones", "p < 0.05")
-    for place, (name, (gaps, alike)) in enumerate(GROUP_GAPS.items()):
+    for place, (name, (gaps, ends, alike, shares)) in enumerate(GROUP_GAPS.items()):
         rng = np.random.default_rng([50, place])
         happened = []
         for resampling in trials:
             questions = trials.instances // alike
-            group = rng.integers(8, size=questions)
-            confidence = rng.uniform(0.2, 0.8, questions)
+            group = rng.choice(8, questions, p=shares)
+            confidence = rng.uniform(*ends, questions)
             correct = rng.random(questions) < confidence - gaps[group]
             rows = [np.repeat(values, alike) for values in (confidence, correct, group)]
             clusters = np.repeat(np.arange(questions), alike) if alike > 1 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from calprobe.measures.covariates import (
 from calprobe.measures.estimates import estimates_of, mean_estimate
 from calprobe.measures.json_values import record_json
 from calprobe.measures.options import ReportOptions
+from calprobe.measures.slice_gaps import SliceGaps, slice_gaps
 from calprobe.measures.trends import Trend, covariate_json, trends
 from calprobe.metrics import Estimate, Resampling, standard_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
@@ -94,6 +95,7 @@ class RunSlices:
     trends: Mapping[str, Trend] = field(default_factory=dict)  # by estimator, of a numeric covariate
     # macro: means over the groups, each counting alike; micro: all units together. None of ranges of numbers.
     averages: Mapping[str, Slice] = field(default_factory=dict)
+    gaps: Mapping[str, SliceGaps] = field(default_factory=dict)  # by estimator of probabilities
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --by .. --json` says under `slices`: by what, and then an object for each slice."""
@@ -124,11 +126,15 @@ def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
     estimators = _chosen(run.label, options.slices.estimators, tuple(run.estimators))
     if isinstance(by, Covariate):
         values = by.of(_ids(run, by), run.label, complete=not run.facts.partial and not run.manifest.limits())
-        slices = (_slice(group, run, estimators, options) for group in groups_of(by, values))
+        groups = groups_of(by, values)
+        slices = [_slice(group, run, estimators, options) for group in groups]
         lacking = sum(value is None for value in values)
-        return covariate_slices(run.cell, estimators, slices, (by, values, lacking), options.resampling)
-    slices = (_slice(group, run, estimators, options) for group in _groups(by, run))
-    return RunSlices(by, estimators, tuple(slices))
+        found = covariate_slices(run.cell, estimators, slices, (by, values, lacking), options.resampling)
+    else:
+        groups = tuple(_groups(by, run))
+        found = RunSlices(by, estimators, tuple(_slice(group, run, estimators, options) for group in groups))
+    kept = {group.name: group.kept for group in groups}
+    return replace(found, gaps=slice_gaps(run.cell, estimators, kept, options.resampling))
 
 
 def covariate_slices(

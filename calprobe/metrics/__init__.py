@@ -25,7 +25,7 @@ from calprobe.metrics.conformal import (
 )
 from calprobe.metrics.corp import CorpDecomposition, corp_brier, corp_log
 from calprobe.metrics.cumulative import ecce_mad, ecce_range
-from calprobe.metrics.group_gaps import GroupGap, GroupGaps, group_gaps, grouping_loss
+from calprobe.metrics.group_gaps import GroupGap, GroupGaps, gaps_of, group_gaps, grouping_loss
 from calprobe.metrics.intervals import Estimate
 from calprobe.metrics.isotonic import isotonic_confidence
 from calprobe.metrics.means import bootstrap_of_means, recovered_share, spread, spread_by_chance
@@ -169,6 +169,7 @@ __all__ = [
     "ecce_range",
     "ece",
     "fix_threshold",
+    "gaps_of",
     "group_gaps",
     "grouping_loss",
     "holm",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +12,22 @@ from calprobe.arrays import Floats, Ints
 from calprobe.metrics.bins import Binning, bin_sample
 from calprobe.metrics.calibration import debiased_ece
 from calprobe.metrics.intervals import LEVEL, Estimate
-from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters, of_blocks
+from calprobe.metrics.resamples import (
+    LEAST_CLUSTERS,
+    Block,
+    ClusterLabels,
+    Clusters,
+    Resampling,
+    check_clusters,
+    of_blocks,
+)
 from calprobe.metrics.sample import sort_instances
 from calprobe.metrics.statistics import max_t
 
 LEAST_OF_GROUP = 30  # with fewer instances a group has no interval: its spread says too little
+LEAST_OF_KIND = 5  # right and wrong answers, found or expected by the confidence: fewer say too little of their spread
 BINS = 10  # of the grouping loss
+_SHARED = 4  # units' worth of the variance of all groups, in that of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,7 @@ class GroupGap:
 class GroupGaps:
     """Calibration of all groups."""
 
-    groups: tuple[GroupGap, ...]  # in the order of their sorted labels
+    groups: tuple[GroupGap, ...]
     p_value: float  # that no group has a gap; NaN without intervals
 
     @property
@@ -52,13 +63,9 @@ def group_gaps(
     resampling: Resampling = Resampling(),
     clusters: ClusterLabels | None = None,
 ) -> GroupGaps:
-    """Mean confidence minus accuracy of each group, with intervals meant to hold for all groups at once, at 95 %.
+    """Mean confidence minus accuracy of each group, with intervals that hold for all groups at once, at 95 %.
 
-    An interval is `gap +- q se`, with the bootstrap's standard error of the group and the 95 % quantile q of the
-    largest `|gap* - gap| / se` over the groups of a resample. P-values are those of the step-down max T. A group under
-    30 instances, or one whose instances are all equally far off, has neither. Source: Montiel Olea and Plagborg-Møller
-    2019, section 3; Westfall and Young 1993. Eight groups of 75 are all held in 92 percent of simulated samples, and p
-    is below 0.05 in 7 percent of those without gaps (`bench/levels_and_power.py groups`).
+    As `gaps_of`, of groups that have no instance in common.
 
     Args:
         confidence: [instances], in [0, 1].
@@ -68,7 +75,7 @@ def group_gaps(
         clusters: [instances], the label of each one's cluster; None draws single instances. Fewer than ten give no
             intervals.
     Returns:
-        Gaps in [-1, 1], positive where the model is too sure; no group without instances.
+        Gaps in [-1, 1], positive where the model is too sure; groups in the order of their sorted names.
     Raises:
         ValueError: arrays that do not fit, or values out of range.
 
@@ -76,25 +83,74 @@ def group_gaps(
     >>> [(group.name, round(group.gap.value, 3)) for group in found.groups]
     [('a', 0.4), ('b', 0.0)]
     """
-    values, right, names, of = _checked(confidence, correct, groups)
-    sizes = np.bincount(of, minlength=len(names))
-    gap = values - right
-    means = np.bincount(of, gap, len(names)) / np.maximum(sizes, 1)
-    resampled = _resampled(gap, of, len(names), resampling, clusters)
-    low, high, p_values = _at_once(means, resampled, sizes)
+    values, right = _checked(confidence, correct)
+    labels = _labels(groups, len(values))
+    return gaps_of(values, right, {str(name): labels == name for name in np.unique(labels)}, resampling, clusters)
+
+
+def gaps_of(
+    confidence: npt.ArrayLike,
+    correct: npt.ArrayLike,
+    kept: Mapping[str, npt.NDArray[np.bool_]],
+    resampling: Resampling = Resampling(),
+    clusters: ClusterLabels | None = None,
+) -> GroupGaps:
+    """Mean confidence minus accuracy of groups that may overlap, with intervals that hold for all of them at once.
+
+    An interval is `gap +- q se`, where q is the 95 % quantile of the largest `|gap* - gap| / se*` over the groups of a
+    resample. `se` is the standard error of a ratio of sums over units, which are clusters where there are any; its
+    variance of a unit's sum is `(sum of squares + 4 v) / (n + 3)` of n units, v being that of all groups together:
+    a resample without an error would have none else. P-values are those of the step-down max T. A group of under 30
+    instances or ten clusters, one without five right and five wrong answers, found or expected, or one whose instances
+    are all equally far off has neither. Sources: Montiel Olea and
+    Plagborg-Møller 2019, section 3; Hall 1988, for errors of each resample's own; Smyth 2004, for the shared variance;
+    Westfall and Young 1993. How often they hold: `bench/levels_and_power.py groups`.
+
+    Args:
+        confidence: [instances], in [0, 1].
+        correct: [instances], 0 or 1.
+        kept: by name of a group, [instances], whether each is in it.
+        resampling: number of resamples, and seed.
+        clusters: [instances], the label of each one's cluster; None draws single instances. Fewer than ten give no
+            intervals.
+    Returns:
+        Gaps in [-1, 1], positive where the model is too sure; groups in the order given, but for those without
+        instances.
+    Raises:
+        ValueError: arrays that do not fit, or values out of range.
+
+    >>> found = gaps_of([0.9, 0.9], [1, 0], {"all": np.array([True, True])}, Resampling(0))
+    >>> round(found.groups[0].gap.value, 3)
+    0.4
+    """
+    values, right = _checked(confidence, correct)
+    kept = {name: _of_group(name, mask, len(values)) for name, mask in kept.items()}
+    kept = {name: mask for name, mask in kept.items() if mask.any()}
+    checked = check_clusters(clusters, len(values))
+    units = [_units(values - right, mask, checked) for mask in kept.values()]
+    tested = [
+        place
+        for place, (mask, of_group) in enumerate(zip(kept.values(), units, strict=True))
+        if mask.sum() >= LEAST_OF_GROUP
+        and len(of_group.at) >= LEAST_CLUSTERS
+        and of_group.squares > 1e-12
+        and _least_of_kind(values[mask], right[mask]) >= LEAST_OF_KIND
+    ]
+    gaps = [float((values - right)[mask].mean()) for mask in kept.values()]
+    ends = _at_once([units[place] for place in tested], len(values), resampling, checked)
+    by_place = dict(zip(tested, zip(*ends, strict=True), strict=True))
     found = tuple(
         GroupGap(
-            str(name),
-            int(sizes[at]),
-            float(right[of == at].mean()),
-            Estimate(float(means[at]), float(low[at]), float(high[at])),
-            float(p_values[at]),
-            debiased_ece(values[of == at], right[of == at]).value,
+            name,
+            int(mask.sum()),
+            float(right[mask].mean()),
+            Estimate(gaps[place], *map(float, by_place.get(place, (np.nan,) * 3)[:2])),
+            float(by_place.get(place, (np.nan,) * 3)[2]),
+            debiased_ece(values[mask], right[mask]).value,
         )
-        for at, name in enumerate(names)
+        for place, (name, mask) in enumerate(kept.items())
     )
-    tested = p_values[~np.isnan(p_values)]
-    return GroupGaps(found, float(tested.min()) if len(tested) else float("nan"))
+    return GroupGaps(found, min((group.p_value for group in found if group.p_value <= 1), default=float("nan")))
 
 
 def grouping_loss(
@@ -122,7 +178,8 @@ def grouping_loss(
     >>> round(grouping_loss([0.5] * 40, [1] * 18 + [0] * 2 + [1] * 2 + [0] * 18, ["a"] * 20 + ["b"] * 20), 4)
     0.1576
     """
-    values, right, names, of = _checked(confidence, correct, groups)
+    values, right = _checked(confidence, correct)
+    names, of = np.unique(_labels(groups, len(values)), return_inverse=True)
     edges = bin_sample(sort_instances(values, right).sample(), Binning("width", n_bins)).edges[0]
     bins = np.searchsorted(edges[1:-1], values, side="left")
     cell = bins * max(len(names), 1) + of
@@ -143,48 +200,96 @@ def grouping_loss(
     return float((count.sum(axis=1) * between).sum() / count.sum())
 
 
-def _checked(
-    confidence: npt.ArrayLike, correct: npt.ArrayLike, groups: npt.ArrayLike
-) -> tuple[Floats, Floats, npt.NDArray[np.str_], Ints]:
-    """Confidences and correctness in the caller's order, the groups' names, and the group of each instance."""
+def _checked(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Confidences and correctness in the caller's order."""
     ordered = sort_instances(confidence, correct)
-    labels = np.asarray(groups, np.str_)
-    if labels.shape != ordered.order.shape:
-        n_instances = len(ordered.order)
-        raise ValueError(f"groups must have one label for each of {n_instances} instances; got shape {labels.shape}")
     back = np.argsort(ordered.order)
-    names, of = np.unique(labels, return_inverse=True)
-    return ordered.confidence[back], ordered.correct[back].astype(np.float64), names, of
+    return ordered.confidence[back], ordered.correct[back].astype(np.float64)
 
 
-def _resampled(gap: Floats, of: Ints, number: int, resampling: Resampling, clusters: ClusterLabels | None) -> Floats:
-    """The groups' gaps in each resample, [resamples, groups]; NaN where a resample has nothing of a group."""
+def _labels(groups: npt.ArrayLike, number: int) -> npt.NDArray[np.str_]:
+    labels = np.asarray(groups, np.str_)
+    if labels.shape != (number,):
+        raise ValueError(f"groups must have one label for each of {number} instances; got shape {labels.shape}")
+    return labels
+
+
+def _of_group(name: str, mask: npt.NDArray[np.bool_], number: int) -> npt.NDArray[np.bool_]:
+    mask = np.asarray(mask, np.bool_)
+    if mask.shape != (number,):
+        raise ValueError(f"kept[{name!r}] must say of each of {number} instances whether it is in; got {mask.shape}")
+    return mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Units:
+    """What a group has of each unit that is drawn as one: a cluster, or an instance."""
+
+    at: Ints  # [units], an instance of each: how often a resample has it is how often it has the unit
+    size: Floats  # [units], instances
+    total: Floats  # [units], sum of confidence minus correctness
+
+    @property
+    def gap(self) -> float:
+        return float(self.total.sum() / self.size.sum())
+
+    @property
+    def squares(self) -> float:
+        """Sum over units of the squared sum around the gap."""
+        return float(((self.total - self.gap * self.size) ** 2).sum())
+
+
+def _least_of_kind(confidence: Floats, correct: Floats) -> float:
+    """The smaller one of the numbers of right and wrong answers, each as found or as expected, whichever is more."""
+    return float(
+        min(
+            max(side.sum(), expected.sum()) for side, expected in ((correct, confidence), (1 - correct, 1 - confidence))
+        )
+    )
+
+
+def _units(off: Floats, mask: npt.NDArray[np.bool_], clusters: Clusters | None) -> _Units:
+    at = np.flatnonzero(mask)
+    if clusters is None or clusters.fixed:  # within a cluster that all resamples keep, instances are drawn
+        return _Units(at, np.ones(len(at)), off[at])
+    _, first, of = np.unique(clusters.of[at], return_index=True, return_inverse=True)
+    return _Units(at[first], _sums(of, np.ones(len(of))), _sums(of, off[at]))
+
+
+def _sums(of: Ints, values: Floats) -> Floats:
+    return np.bincount(of, values).astype(np.float64, copy=False)
+
+
+def _at_once(
+    units: Sequence[_Units], n_instances: int, resampling: Resampling, clusters: Clusters | None
+) -> tuple[Floats, Floats, Floats]:
+    """Lower and upper ends, and adjusted p-values, [groups] each; NaN without resamples."""
+    if not units or resampling.n_resamples < 2 or (clusters is not None and not clusters.enough):
+        none = np.full(len(units), np.nan)
+        return none, none, none
+    shared = sum(group.squares for group in units) / sum(len(group.at) for group in units)
+    gaps = np.array([group.gap for group in units])
+    errors = np.concatenate([_gap_and_error(group, np.ones((1, len(group.at))), shared)[1] for group in units])
 
     def of_block(block: Block) -> Floats:
-        means = np.full((len(block.counts), number), np.nan)
-        for at in range(number):
-            counts = block.counts[:, of == at]
-            size = counts.sum(axis=1)
-            np.divide((counts * gap[of == at]).sum(axis=1), size, out=means[:, at], where=size > 0)
-        return means
+        null = np.empty((len(block.counts), len(units)))
+        for place, group in enumerate(units):
+            gap, error = _gap_and_error(group, block.counts[:, group.at].astype(np.float64), shared)
+            null[:, place] = np.abs(gap - gaps[place]) / error
+        return null
 
-    found = of_blocks(of_block, len(gap), resampling, check_clusters(clusters, len(gap)))
-    return np.concatenate(found) if found else np.empty((0, number))
+    null = np.nan_to_num(np.concatenate(of_blocks(of_block, n_instances, resampling, clusters)))
+    reach = float(np.quantile(null.max(axis=1), LEVEL)) * errors
+    return np.maximum(gaps - reach, -1), np.minimum(gaps + reach, 1), max_t(np.abs(gaps) / errors, null.T)
 
 
-def _at_once(means: Floats, resampled: Floats, sizes: Ints) -> tuple[Floats, Floats, Floats]:
-    """Lower and upper ends, and adjusted p-values, [groups] each; NaN where a group has none."""
-    low, high, p_values = (np.full(len(means), np.nan) for _ in range(3))
-    if len(resampled) < 2:
-        return low, high, p_values
-    enough = (sizes >= LEAST_OF_GROUP) & ((~np.isnan(resampled)).sum(axis=0) > 1)
-    tested = np.flatnonzero(enough)
-    error = np.nanstd(resampled[:, tested], axis=0, ddof=1)
-    tested, error = tested[error > 1e-12], error[error > 1e-12]
-    if not len(tested):
-        return low, high, p_values
-    null = np.nan_to_num(np.abs(resampled[:, tested] - means[tested]) / error)
-    reach = float(np.quantile(null.max(axis=1), LEVEL)) * error
-    low[tested], high[tested] = np.maximum(means[tested] - reach, -1), np.minimum(means[tested] + reach, 1)
-    p_values[tested] = max_t(np.abs(means[tested]) / error, null.T)
-    return low, high, p_values
+def _gap_and_error(group: _Units, counts: Floats, shared: float) -> tuple[Floats, Floats]:
+    """The gap and its standard error where units count so often, [resamples, units]; NaN of those without any."""
+    size, total = group.size, group.total
+    number = counts.sum(axis=1)
+    n, sums, sums2, products, sizes2 = (counts @ np.stack([size, total, total**2, total * size, size**2], 1)).T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gap = sums / n
+        squares = np.maximum(sums2 - 2 * gap * products + gap**2 * sizes2, 0)
+        variance = (squares + _SHARED * shared) / (number - 1 + _SHARED)
+        return gap, np.sqrt(variance * number) / n

@@ -71,7 +71,7 @@ def asked_figures(pictures: Pictures) -> Iterator[FigureView]:
             lines = tuple(line for line in pictures.rejection.lines if line.run == name)
             yield from rejection(replace(pictures.rejection, lines=lines), f"Accuracy and rejection on {name}", None)
     for figures in pictures.figures:
-        yield from _views(figures)
+        yield from views_of(figures)
     if pictures.stated is not None:
         yield from _stated_figures(pictures.stated)
 
@@ -98,7 +98,7 @@ def asked_figures_across(report: AskedReport, pictures: Mapping[str, Pictures]) 
         }
         yield from reliability_of_runs(lines, name, "question")
     for figures in figures_of_runs(report):
-        yield from _views(figures)
+        yield from views_of(figures)
 
 
 def way_figures(pictures: WayPictures) -> dict[str, tuple[FigureView, ...]]:
@@ -119,10 +119,10 @@ def way_figures(pictures: WayPictures) -> dict[str, tuple[FigureView, ...]]:
 
 
 def _named_views(kind: str, panels: Sequence[Drawable]) -> Iterator[FigureView]:
-    return _views(Figures(kind, panels, *TEXTS[kind]))
+    return views_of(Figures(kind, panels, *TEXTS[kind]))
 
 
-def _views(figures: Figures) -> Iterator[FigureView]:
+def views_of(figures: Figures) -> Iterator[FigureView]:
     """A figure of each panel."""
     for data in figures.panels:
         capital = f"{data.title[:1].upper()}{data.title[1:]}"

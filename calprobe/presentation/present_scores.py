@@ -28,7 +28,9 @@ from calprobe.presentation.presentation import (
     named_tables,
     tables_of_kinds,
 )
+from calprobe.show.kinds.gap_figure import gap_figures
 from calprobe.show.plots import Look
+from calprobe.show.plots.paper import draw
 from calprobe.show.tables.comparison import comparison_tables, pair_tables
 from calprobe.show.tables.types import Table
 from calprobe.studies.scored.against import against
@@ -149,6 +151,8 @@ def _figures(contents: ReportContents, labels: Mapping[str, str]) -> Iterator[Na
             continue
         drawn.append(run)
         yield from (_curves(files[run.label], curves, names) for curves in curves_of_run)
+        if run.slices is not None and (gaps := gap_figures({"": run.slices.gaps}, run.slices.by)).panels:
+            yield NamedFigure(f"{files[run.label]}.{gaps.kind}", partial(draw, gaps.panels))
     if len({run.facts.questions for run in drawn}) > 1:
         yield "no figures of several runs: the runs differ in probe or instances"
     elif len(drawn) > 1:

@@ -11,7 +11,7 @@ from calprobe.confidence import Headline, headline
 from calprobe.measures.number_text import interval, number, signed, signed_interval
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.error_shown import chance_shown, with_chance
-from calprobe.presentation.asked_figure_views import asked_figures, asked_figures_across
+from calprobe.presentation.asked_figure_views import asked_figures, asked_figures_across, views_of
 from calprobe.presentation.figure_views import figures_across, run_figures
 from calprobe.presentation.page_heads import asked_head, manifests, page_title, run_head
 from calprobe.show import prose
@@ -32,9 +32,10 @@ from calprobe.show.html.views import (
     side_by_side,
     with_name,
 )
+from calprobe.show.kinds.gap_figure import gap_figures
 from calprobe.show.tables import Table
 from calprobe.show.tables.labels import TableName, table_names
-from calprobe.show.tables.slices import slices_table, trend_table
+from calprobe.show.tables.slices import gaps_table, slices_table, trend_table
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import asked_tables
 from calprobe.studies.asked.asked_tables import heading as asked_heading
@@ -241,11 +242,11 @@ def _wording(run: RunReport, *, several: bool) -> Iterator[Heading | Facts]:
         yield Facts(tuple((name.strip(), text) for name, text in facts))
 
 
-def _slices(run: RunReport, drawn: RunContents, report: Report, name: TableName) -> Iterator[Table]:
+def _slices(run: RunReport, drawn: RunContents, report: Report, name: TableName) -> Iterator[Part]:
     for slices in drawn.slices:
         yield slices_table(run.facts, slices, report.options, name)
-        if (trend := trend_table(run.facts, slices, name)) is not None:
-            yield trend
+        yield from filter(None, (gaps_table(run.facts, slices, name), trend_table(run.facts, slices, name)))
+        yield from side_by_side(views_of(gap_figures({"": slices.gaps}, slices.by)))
 
 
 def _asked_numbers(run: AskedRunReport, resampling: Resampling) -> Iterator[BigNumber]:

@@ -162,6 +162,7 @@ def test_json_has_slices_only_if_asked(run_path: str) -> None:
     assert "slices" not in plain.to_json()
     written = run.to_json()
     arts = written.pop("slices")["domain"]["Arts"]
+    assert list(written.pop("slice_gaps")["margin"]["slices"]) == list(run.to_json()["slices"]["domain"])
     assert written == plain.to_json()
     assert arts["relations"] == ["P30", "P36"]
     assert arts["instances"] == 22

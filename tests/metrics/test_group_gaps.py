@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from calprobe.metrics import Resampling
-from calprobe.metrics.group_gaps import group_gaps, grouping_loss
+from calprobe.metrics.group_gaps import gaps_of, group_gaps, grouping_loss
+from calprobe.metrics.resamples import check_clusters, resample_counts
 
 
 def two_groups(rng, n, gaps):
@@ -38,6 +39,61 @@ def test_resamples_draw_whole_clusters():
     alone = group_gaps(confidence, correct, group, Resampling(200))
     together = group_gaps(*rows, Resampling(200), np.repeat(np.arange(80), 5))
     assert together.groups[0].gap.low == pytest.approx(alone.groups[0].gap.low)
+
+
+def by_hand(confidence, correct, masks, clusters, resampling):
+    """Ends of the intervals, each resample written out unit by unit."""
+    off = confidence - correct
+    units = [[np.flatnonzero(mask & (clusters == unit)) for unit in np.unique(clusters[mask])] for mask in masks]
+    found = [off[mask].mean() for mask in masks]
+    squares = [[(off[rows] - gap).sum() ** 2 for rows in of_mask] for gap, of_mask in zip(found, units, strict=True)]
+    shared = np.concatenate(squares).mean()
+
+    def gap_and_error(of_mask, times):
+        rows = np.concatenate([np.tile(rows, n) for rows, n in zip(of_mask, times, strict=True)])
+        gap = off[rows].mean()
+        total = sum(n * (off[of] - gap).sum() ** 2 for of, n in zip(of_mask, times, strict=True))
+        return gap, np.sqrt((total + 4 * shared) / (sum(times) + 3) * sum(times)) / len(rows)
+
+    errors = [gap_and_error(of_mask, [1] * len(of_mask))[1] for of_mask in units]
+    largest = []
+    for block in resample_counts(len(off), resampling, check_clusters(clusters, len(off))):
+        for counts in block:
+            drawn = [gap_and_error(of_mask, [counts[rows[0]] for rows in of_mask]) for of_mask in units]
+            largest.append(max(abs(gap - own) / error for (gap, error), own in zip(drawn, found, strict=True)))
+    reach = np.quantile(largest, 0.95)
+    return [(gap - reach * error, gap + reach * error) for gap, error in zip(found, errors, strict=True)]
+
+
+@pytest.mark.parametrize("sizes", [(1,), (1, 2, 3)], ids=["single", "clusters"])
+def test_intervals_are_those_of_resamples_written_out(sizes):
+    rng = np.random.default_rng(5)
+    clusters = np.repeat(np.arange(60), rng.choice(sizes, 60))
+    confidence = rng.uniform(0.3, 0.7, len(clusters))
+    correct = rng.random(len(clusters)) < 0.5
+    masks = {"even": clusters % 2 == 0, "first": clusters < 40}  # which overlap
+    found = gaps_of(confidence, correct, masks, Resampling(40), clusters)
+    expected = by_hand(confidence, correct.astype(float), list(masks.values()), clusters, Resampling(40))
+    assert [(group.gap.low, group.gap.high) for group in found.groups] == [pytest.approx(ends) for ends in expected]
+
+
+def test_intervals_hold_in_all_groups_at_once():
+    held = []
+    for trial in range(150):
+        confidence, correct, group = two_groups(np.random.default_rng([6, trial]), 240, (0.1, 0.0, -0.1, 0.2))
+        found = group_gaps(confidence, correct, group, Resampling(100, trial))
+        held.append(
+            all(own.gap.low <= gap <= own.gap.high for own, gap in zip(found.groups, (0.1, 0, -0.1, 0.2), strict=True))
+        )
+    assert np.mean(held) > 0.9  # 0.95 is promised; the standard error is 0.018
+
+
+def test_a_group_with_too_few_errors_to_see_has_no_interval():
+    confidence, correct = [0.97] * 60 + [0.7] * 60, [1] * 58 + [0] * 2 + [1] * 40 + [0] * 20
+    found = group_gaps(confidence, correct, ["sure"] * 60 + ["half sure"] * 60, Resampling(50))
+    assert [np.isnan(own.gap.low) for own in found.groups] == [False, True]
+    wrong = group_gaps([0.97] * 60, [1] * 40 + [0] * 20, ["too sure"] * 60, Resampling(50))
+    assert wrong.groups[0].gap.low > 0
 
 
 def test_grouping_loss_has_the_variance_of_the_groups_as_its_mean():

@@ -25,6 +25,7 @@ from calprobe.show.prose import (
 )
 from calprobe.show.tables.labels import TableName, of_run
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells
+from calprobe.show.tables.slice_gaps import slice_gaps_table
 from calprobe.show.tables.types import Column, Row, Table
 
 OF_RELATIONS = (
@@ -105,6 +106,19 @@ def _leading(run: RunFacts, slices: RunSlices) -> Iterator[Cells[Slice]]:
 def _slug(slices: RunSlices) -> str:
     """What the slices are by, as a label can have it."""
     return re.sub(r"[^a-z0-9]+", "-", slices.by.lower()).strip("-") or "covariate"
+
+
+def gaps_table(run: RunFacts, found: RunSlices, called: TableName) -> Table | None:
+    """A row a slice in a block for each estimator: confidence minus accuracy, in all slices at once."""
+    return slice_gaps_table(
+        {"": found.gaps},
+        found.by,
+        f"Confidence minus accuracy of {called.of} on {run.manifest.probe.name}, in all slices by {found.by} at once: "
+        f"{size_and_state(run)}.",
+        f"{called.label}-gaps-{_slug(found)}",
+        found.by,
+        **of_run(run),
+    )
 
 
 def trend_table(run: RunFacts, found: RunSlices, called: TableName) -> Table | None:

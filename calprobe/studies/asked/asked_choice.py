@@ -77,7 +77,13 @@ def _slices(slices: RunSlices, choice: Choice) -> RunSlices:
     averages = {
         name: replace(part, estimators=choice.by_estimator(part.estimators)) for name, part in slices.averages.items()
     }
-    return replace(slices, slices=tuple(parts), trends=choice.by_estimator(slices.trends), averages=averages)
+    return replace(
+        slices,
+        slices=tuple(parts),
+        trends=choice.by_estimator(slices.trends),
+        averages=averages,
+        gaps=choice.by_estimator(slices.gaps),
+    )
 
 
 def _named(auroc: BudgetAuroc) -> str:

@@ -22,6 +22,7 @@ from calprobe.measures.covariates import (
 )
 from calprobe.measures.estimates import estimates_of
 from calprobe.measures.macro import macro_estimates, macro_mean
+from calprobe.measures.slice_gaps import slice_gaps
 from calprobe.measures.slices import METRICS, RunSlices, Slice, covariate_slices
 from calprobe.metrics import Metric
 from calprobe.metrics.ranking import AUROC
@@ -113,6 +114,9 @@ def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> R
     by = found.covariate, values, lacking
     probabilities = [name for name, estimator in opened.estimators.items() if estimator.scale == "probability"]
     of_cell = covariate_slices(opened.cell, probabilities, slices, by, options.resampling, clusters)
+    kept = {group.name: np.isin(np.arange(len(questions)), places) for group, places in named if places}
+    gaps = slice_gaps(opened.cell, probabilities, kept, options.resampling, opened.units.group)
+    of_cell = replace(of_cell, gaps=gaps)
     if found.covariate.numeric:
         return of_cell
     categories = [part for group, part in parts if any(found.values[name] is not None for name in _questions(part))]

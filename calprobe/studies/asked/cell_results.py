@@ -183,6 +183,7 @@ class CellReport:
                 else {
                     "slices": self.slices.to_json(),
                     "slice_averages": {name: part.to_json() for name, part in self.slices.averages.items()},
+                    "slice_gaps": value_json(self.slices.gaps),
                     "covariate": self.slices.covariate_json(),
                 }
             ),

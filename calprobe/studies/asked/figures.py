@@ -16,6 +16,7 @@ from calprobe.curves.rejection_figure import draw_accuracy_rejection
 from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.run_names import NO_STATES, last_names, states_of
 from calprobe.metrics import Estimate
+from calprobe.show.kinds.gap_figure import gap_figures
 from calprobe.show.kinds.grouped_dots import GroupedDots
 from calprobe.show.kinds.matrix_figure import Matrix
 from calprobe.show.kinds.size_figure import SizePanel, SizeSeries
@@ -92,6 +93,7 @@ def run_figures(run: AskedRunReport) -> Iterator[Figures]:
         "Accuracy of the same replies under each reader of answers, with 95 % intervals; dotted: chance.",
         "Accuracy on {0.title} under each variant, by reader of answers.",
     )
+    yield from _gaps(run)
     yield Figures("matrix", list(matrices(run)), "{0.title}", "Variants by sets; the darker, the nearer to 1.")
     yield from wording_figures(
         {f"{of_set.name}, {cell.variant}": cell for of_set in run.sets.values() for cell in of_set.cells.values()}
@@ -123,6 +125,17 @@ def figures_of_runs(report: AskedReport) -> Iterator[Figures]:
         yield from study.figures_of_runs([run.studies[key] for run in report.runs if key in run.studies], states)
     yield Figures("values", value_panels_of_runs(report.runs, states), *VALUES)
     yield Figures("lengths", length_panels_of_runs(report.runs, states), *LENGTHS)
+
+
+def _gaps(run: AskedRunReport) -> Iterator[Figures]:
+    sliced = {
+        " ".join([of_set.name] * (len(run.sets) > 1) + [name] * (len(of_set.cells) > 1)): cell.slices
+        for of_set in run.sets.values()
+        for name, cell in of_set.cells.items()
+        if cell.slices is not None
+    }
+    if sliced:
+        yield gap_figures({name: slices.gaps for name, slices in sliced.items()}, next(iter(sliced.values())).by)
 
 
 def _readers(report: SetReport) -> GroupedDots:

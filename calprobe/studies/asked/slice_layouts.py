@@ -13,6 +13,7 @@ from calprobe.measures.trends import Trend
 from calprobe.metrics.ranking import AUROC
 from calprobe.show.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, trend_note
 from calprobe.show.tables.layout import Cells, Layout, below, cells, each, where
+from calprobe.show.tables.slice_gaps import slice_gaps_table
 from calprobe.show.tables.slices import trend_columns
 from calprobe.show.tables.types import Row, Table
 from calprobe.studies.asked.results import SetReport
@@ -30,6 +31,13 @@ def slices_tables(report: SetReport, options: AskedOptions) -> Iterator[Table]:
     readers = dict.fromkeys(cell.reader for variant, cell in report.cells.items() if variant in slices)
     scales = {name: estimator.scale for cell in report.cells.values() for name, estimator in cell.estimators.items()}
     yield _slices(slices, scales, list(readers), options)
+    by = next(iter(slices.values())).by
+    gaps = {variant: of_cell.gaps for variant, of_cell in slices.items()}
+    title = f"Confidence minus accuracy, in all slices by {by} at once"
+    if (
+        table := slice_gaps_table(gaps if len(gaps) > 1 else {"": gaps[next(iter(gaps))]}, by, title, "gaps", by)
+    ) is not None:
+        yield table
     if any(of_cell.trends for of_cell in slices.values()):
         yield _trends(slices)
 

@@ -19,7 +19,7 @@ from calprobe.show.prose import (
 )
 from calprobe.show.tables.labels import TableName, of_run, table_names
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, Numbers, cells, metrics
-from calprobe.show.tables.slices import slices_table, trend_table
+from calprobe.show.tables.slices import gaps_table, slices_table, trend_table
 from calprobe.show.tables.types import Column, Row, Table
 from calprobe.studies.scored.against_table import against_table
 from calprobe.studies.scored.averages_table import averages_table, models_table
@@ -76,7 +76,8 @@ def _run_tables(run: RunReport, report: Report, name: TableName) -> Iterator[Tab
     yield from filter(None, (intervals_table(run, name), recalibration_table(run, name), maps_table(run, name)))
     if run.slices is not None:
         yield slices_table(run.facts, run.slices, report.options, name)
-        yield from filter(None, (trend_table(run.facts, run.slices, name),))
+        more = gaps_table(run.facts, run.slices, name), trend_table(run.facts, run.slices, name)
+        yield from filter(None, more)
     if run.against is not None:
         yield against_table(run.facts, run.against, name)
 

@@ -11,7 +11,7 @@ from calprobe.cells.scored import ScoredRun
 from calprobe.confidence.estimator import Scale
 from calprobe.measures.headline_intervals import DrawnBy, HeadlineIntervals
 from calprobe.measures.in_notebook import InNotebook
-from calprobe.measures.json_values import estimate_json, number_json
+from calprobe.measures.json_values import estimate_json, number_json, value_json
 from calprobe.measures.options import ReportOptions
 from calprobe.measures.recalibrated import CellRecalibration
 from calprobe.measures.sensitivity import PromptSensitivity
@@ -117,6 +117,7 @@ class RunReport:
             "intervals": None
             if self.intervals is None
             else {kind: result.to_json() for kind, result in self.intervals.items()},
+            **({} if self.slices is None else {"slice_gaps": value_json(self.slices.gaps)}),
             **({} if self.slices is None or not self.slices.covariate else {"covariate": self.slices.covariate_json()}),
             **{key: result.to_json() for key, result in extras.items() if result is not None},
         }
