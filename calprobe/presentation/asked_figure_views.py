@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from calprobe.curves.calibration_curve import Calibration
 from calprobe.presentation import charts
-from calprobe.presentation.figure_views import legend, rejection, reliability, reliability_of_runs
+from calprobe.presentation.figure_views import rejection, reliability, reliability_of_runs
+from calprobe.presentation.panel_views import views_of
 from calprobe.show.html.panels import drawn
 from calprobe.show.html.views import Choice, FigureView
-from calprobe.show.kinds.dumbbell_figure import Dumbbells
 from calprobe.show.kinds.quarters_figure import QuarterBars, Quarters
-from calprobe.show.kinds.share_figure import SharePanel
-from calprobe.show.kinds.size_figure import SizePanel, spelled_rho
-from calprobe.show.marks import Drawable, Figures, Panel
+from calprobe.show.marks import Drawable, Figures
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.figures import Pictures, figures_of_runs
 from calprobe.studies.four_ways.figures import WayPictures
@@ -120,32 +117,6 @@ def way_figures(pictures: WayPictures) -> dict[str, tuple[FigureView, ...]]:
 
 def _named_views(kind: str, panels: Sequence[Drawable]) -> Iterator[FigureView]:
     return views_of(Figures(kind, panels, *TEXTS[kind]))
-
-
-def views_of(figures: Figures) -> Iterator[FigureView]:
-    """A figure of each panel."""
-    for data in figures.panels:
-        capital = f"{data.title[:1].upper()}{data.title[1:]}"
-        below = figures.caption.format(data) + _more(data)
-        panel = replace(data.panel, label=figures.spoken.format(data) if figures.spoken else below)
-        series = panel.series if isinstance(panel, Panel) else ()
-        choices = legend([entry.name for entry in series], [entry.place for entry in series])
-        # Data without a title leave a colon.
-        heading = figures.title.format(data, capital).removesuffix(": ")
-        yield FigureView(heading, drawn(panel), below, choices, choosable=not isinstance(data, Dumbbells))
-
-
-def _more(data: Drawable) -> str:
-    """What the caption says of this panel alone."""
-    match data:
-        case SharePanel() if data.exact:
-            return " Dashed: the exact shares, of label probabilities."
-        case SizePanel(series=(first, *_)):
-            return f" {spelled_rho(first.rho, first.reader, len(data.names))}."
-        case Dumbbells() if not math.isnan(data.chance):
-            return " Dotted: chance of the answers."
-        case _:
-            return ""
 
 
 def _quarters(quarters: tuple[Quarters, ...]) -> Iterator[FigureView]:

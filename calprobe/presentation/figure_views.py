@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from calprobe.curves.exposure import Exposure
 from calprobe.curves.markers import Markers
 from calprobe.measures.number_text import signed_spelled
 from calprobe.presentation import charts
+from calprobe.presentation.panel_views import legend
 from calprobe.show.html.views import Choice, FigureView
 from calprobe.show.palette import MAX_SERIES, series_places
 from calprobe.studies.scored.contents import ReportContents, RunContents
@@ -43,18 +44,6 @@ def figures_across(contents: ReportContents) -> Iterator[FigureView]:
     curves = contents.across.get(AccuracyAce.kind)
     if isinstance(curves, AccuracyAce):
         yield from _accuracy_ace(replace(curves, points=tuple(p for p in curves.points if p.run not in empty)))
-
-
-def legend(
-    names: Iterable[str], places: Iterable[int] | None = None, shown: Sequence[str] | None = None
-) -> tuple[Choice, ...]:
-    """A choice for each series, at these places of the palette or from the first on.
-
-    Those of `shown` are shown first, all where there are none of it.
-    """
-    placed = list(enumerate(names) if places is None else zip(places, names, strict=True))
-    visible = [name for _, name in placed if shown is None or name in shown]
-    return tuple(Choice(name, place, charts.key(place), name in visible or not visible) for place, name in placed)
 
 
 def reliability(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from calprobe.messages import counted
-from calprobe.presentation.figure_views import legend
 from calprobe.presentation.forest import forest
+from calprobe.presentation.panel_views import legend
 from calprobe.presentation.report_pages import asked_page, page_wants, report_page
 from calprobe.show.html import definitions
 from calprobe.show.html.page import render

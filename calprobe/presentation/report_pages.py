@@ -11,9 +11,10 @@ from calprobe.confidence import Headline, headline
 from calprobe.measures.number_text import interval, number, signed, signed_interval
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.error_shown import chance_shown, with_chance
-from calprobe.presentation.asked_figure_views import asked_figures, asked_figures_across, views_of
+from calprobe.presentation.asked_figure_views import asked_figures, asked_figures_across
 from calprobe.presentation.figure_views import figures_across, run_figures
 from calprobe.presentation.page_heads import asked_head, manifests, page_title, run_head
+from calprobe.presentation.slice_parts import slice_parts
 from calprobe.show import prose
 from calprobe.show.html import definitions
 from calprobe.show.html.page import UNDEFINED, render
@@ -32,10 +33,8 @@ from calprobe.show.html.views import (
     side_by_side,
     with_name,
 )
-from calprobe.show.kinds.gap_figure import gap_figures
 from calprobe.show.tables import Table
 from calprobe.show.tables.labels import TableName, table_names
-from calprobe.show.tables.slices import gaps_table, slices_table, trend_table
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import asked_tables
 from calprobe.studies.asked.asked_tables import heading as asked_heading
@@ -105,7 +104,11 @@ def _report_sections(contents: ReportContents) -> tuple[Section, ...]:
     across, summaries, mark = list(figures_across(contents)), tuple(_summaries(report)), _mark(runs)
     shown_heads = with_figure(heads, views, across)
     figures = by_run({label: side_by_side(of_run) for label, of_run in views.items()})
-    slices = (table for run in runs for table in _slices(run, drawn[run.label], report, names[run.label]))
+    slices = (
+        table
+        for run in runs
+        for table in slice_parts(run.facts, drawn[run.label].slices, report.options, names[run.label])
+    )
     return (
         Section("runs", "Runs", (*(summaries if mark else ()), *shown_heads, *notes), "", mark),
         *filled(Section("across", "Across runs", (*side_by_side(across), *(() if mark else summaries)))),
@@ -240,13 +243,6 @@ def _wording(run: RunReport, *, several: bool) -> Iterator[Heading | Facts]:
         yield Heading(with_name("{}, ", run.label) + templates if several else templates)
         facts = prose.wording_facts(run.sensitivity, run.uncertainty)
         yield Facts(tuple((name.strip(), text) for name, text in facts))
-
-
-def _slices(run: RunReport, drawn: RunContents, report: Report, name: TableName) -> Iterator[Part]:
-    for slices in drawn.slices:
-        yield slices_table(run.facts, slices, report.options, name)
-        yield from filter(None, (gaps_table(run.facts, slices, name), trend_table(run.facts, slices, name)))
-        yield from side_by_side(views_of(gap_figures({"": slices.gaps}, slices.by)))
 
 
 def _asked_numbers(run: AskedRunReport, resampling: Resampling) -> Iterator[BigNumber]:

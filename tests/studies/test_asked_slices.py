@@ -207,7 +207,8 @@ def test_files_of_facts_and_of_other_things(tmp_path: Path) -> None:
 def test_tables_json_and_page(tmp_path: Path) -> None:
     by = covariate(tmp_path, {f"q{at}": at for at in range(N - 4)})
     report = report_asked([run(samples=2)], replace(QUICK, by=by))
-    table, trend = (own for own in asked_tables(report) if own.kind == "slices")
+    table, gaps, trend = (own for own in asked_tables(report) if own.kind == "slices")
+    assert "plain, label" in {row.group for row in gaps.rows}
     assert [column.title for column in table.columns[:4]] == ["n", "questions", "accuracy", "chance"]
     assert [row.label for row in table.rows] == ["0 to 14", "15 to 28", "29 to 43", "no count"] * 2
     assert "4 questions without count there: a slice of their own." in table.notes
@@ -222,8 +223,10 @@ def test_tables_json_and_page(tmp_path: Path) -> None:
     page = asked_page(report, {"run": pictures(report.runs[0], report.options)})
     assert "rho with count" in page
     chosen = choose_asked(report, ["label"], None)
-    table, trend = (own for own in asked_tables(chosen) if own.kind == "slices")
+    table, gaps, trend = (own for own in asked_tables(chosen) if own.kind == "slices")
+    assert {row.keys["estimator"] for row in gaps.rows} == {"label"}
     assert {column.heading for column in table.columns} == {"", "label"}
     assert [row.label for row in trend.rows] == ["label"] * 2
+    assert found["slice_gaps"]["label"]["slices"]["0 to 14"]["n"] == 30
     plain = report_asked([run()], QUICK).to_json()["run"]["sets"]["quiz"]["variants"]["plain"]
-    assert not {"slices", "covariate"} & set(plain)
+    assert not {"slices", "slice_gaps", "covariate"} & set(plain)
