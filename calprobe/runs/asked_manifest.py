@@ -105,13 +105,17 @@ class AskManifest(RunManifest):
             self._fixed
             | {
                 "questions": sorted([s.name, s.fingerprint] for s in self.sets),
-                "variants": sorted(_variant_texts(self.prompts).items()),
+                "variants": sorted(self._variants.items()),
                 "stated": sorted([s.name, s.text, s.scale, s.max_new_tokens] for s in self.prompts.stated),
                 "asked": sorted([*a.piece, *a.stages, str(a.samples)] for a in self.asked),
             }
             | ({} if self.paraphrases is None else {"paraphrases": self.paraphrases.fingerprint})
             | ({"p_true": self.p_true} if self.p_true else {})
         )
+
+    @cached_property
+    def _variants(self) -> dict[str, str]:
+        return _variant_texts(self.prompts)
 
     @cached_property
     def _fixed(self) -> dict[str, Any]:
@@ -142,7 +146,7 @@ class AskManifest(RunManifest):
         return [*reasons, *self._other_texts(other, words)]
 
     def _other_texts(self, other: Self, words: tuple[str, str]) -> Iterator[str]:
-        texts, other_texts = _variant_texts(self.prompts), _variant_texts(other.prompts)
+        texts, other_texts = self._variants, other._variants
         if changed := [name for name in texts if texts[name] != other_texts.get(name, texts[name])]:
             prompts, other_prompts = self.prompts, other.prompts
             how = _other_variants(prompts, other_prompts, changed, words)
@@ -214,7 +218,7 @@ class AskManifest(RunManifest):
     def stamps(self, piece: Piece) -> tuple[str, ...]:
         """SHA-256 (hex) of what all replies of the piece share; what else decides one is in its own key."""
         asked_piece = self._asked[piece]
-        return (sha256_of([self._fixed, list(piece), _variant_texts(self.prompts)[asked_piece.variant]]),)
+        return (sha256_of([self._fixed, list(piece), self._variants[asked_piece.variant]]),)
 
     def describe(self) -> str:
         """The engine, where label probabilities come from, and how replies were generated."""

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from asked_samples import make_ask_manifest, question_set
 from call_counts import python_calls
 from proofs import few_of
 from run_samples import make_manifest, make_piece, without_tokens
 
-from calprobe.runs import Manifest, PieceScores, RelationRecord, RunFolder, open_run, shards
+from calprobe.prompts.types import Variant
+from calprobe.runs import AskedPiece, Manifest, PieceScores, RelationRecord, RunFolder, open_run, shards
 from calprobe.runs.records import Piece
 from calprobe.runs.score_records import ScoreRecords
 
@@ -85,3 +87,17 @@ def test_a_piece_of_a_run_of_many_costs_no_more_than_twice_that_of_few(
     monkeypatch.setattr(shards, "write_shard", lambda *_: None)
     monkeypatch.setattr(ScoreRecords, "read", read)
     assert work(tmp_path / "many", MANY) <= 2 * work(tmp_path / "few", FEW)
+
+
+def test_stamps_of_many_variants_cost_no_more_each_than_those_of_few() -> None:
+    def stamping(n_variants: int) -> float:
+        made = make_ask_manifest(question_set())
+        variants = tuple(Variant(f"v{place}", "{input}", 8) for place in range(n_variants))
+        manifest = replace(
+            made,
+            prompts=replace(made.prompts, variants=variants),
+            asked=tuple(AskedPiece("sums", variant.name, 0, ("answer",), 1) for variant in variants),
+        )
+        return python_calls(lambda: [manifest.stamps(piece) for piece in manifest.pieces], built_in=True) / n_variants
+
+    assert stamping(300) <= 2 * stamping(30)
