@@ -20,7 +20,6 @@ from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_op
 from calprobe.cli.server_options import OF_SERVER, server_options
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
-from calprobe.messages import printable
 
 if TYPE_CHECKING:
     from calprobe.asking import AskOptions
@@ -263,7 +262,7 @@ def command(model: str, out: Path | None, dry_run: bool, as_json: bool, quiet: b
     chosen = replace(chosen, shots_by=given["shots_by"] or "any")
     if dry_run:
         found = preview(model, questions, out, options, question_options=chosen, backend_options=backend)
-        print_result(dumped(found.to_json()) if as_json else printable(ask_preview_text(found)))
+        print_result(dumped(found.to_json()) if as_json else ask_preview_text(found))
         return
     run = ask(
         model,

@@ -44,7 +44,7 @@ def command(model: str | None, as_json: bool, report_file: Path | None) -> None:
     diagnosis = examine(model)
     as_text = json.dumps(diagnosis.to_json(), indent=2)
     coloured = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
-    print_result(as_text if as_json else diagnosis_text(diagnosis, _paint if coloured else _plain))
+    print_result(as_text if as_json else diagnosis_text(diagnosis, _paint if coloured else _plain), as_is=coloured)
     if report_file is not None:
         with named_file(report_file, "name another --report") as temporary:
             temporary.write_text(as_text + "\n", encoding="utf-8")

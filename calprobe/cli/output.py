@@ -50,15 +50,14 @@ def print_tables(result: Result, tables: Tables, form: str, in_files: Tables | N
         CalprobeError: as `print_result`.
     """
     if form == "text":
-        print_result(tables_text(tables()))
+        print_result(tables_text(tables()), as_is=True)
     elif form == "json":
         print_result(printed_json(result))
     else:
         from calprobe.show.tables import WRITERS
 
         text = WRITERS[form]((in_files or tables)())
-        # A data file keeps labels unchanged; a terminal gets no escape sequences.
-        print_result(text if form == "csv" and not is_terminal(sys.stdout) else printable(text))
+        print_data(text) if form == "csv" else print_result(text)
 
 
 def write_presentation(
@@ -131,14 +130,21 @@ def printed_json(result: Result) -> str:
     return printable_json(json.dumps(result.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def print_result(text: str) -> None:
-    """Print a command's result and a line end.
+def print_data(text: str) -> None:
+    """`print_result` of what is read by programs: labels are unchanged, except on a terminal."""
+    print_result(text, as_is=not is_terminal(sys.stdout))
+
+
+def print_result(text: str, *, as_is: bool = False) -> None:
+    """Print a command's result and a line end, with no escape sequence of a label in it.
+
+    `as_is`: the text is free of these already, and may have colours of its own.
 
     If the reader closes the pipe (`calprobe report RUN | head`), ends the process quietly with exit code 128 + SIGPIPE,
     as other filters do (click would exit with 1). Raises CalprobeError if the disk is full.
     """
     try:
-        click.echo(text, color=True)  # the caller uses colours only on a terminal
+        click.echo(text if as_is else printable(text), color=True)  # the caller uses colours only on a terminal
     except BrokenPipeError:
         _drop_stdout()
         sys.exit(128 + signal.SIGPIPE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calprobe.cli.output import print_result
-from calprobe.messages import counted, listing, printable, printable_json
+from calprobe.messages import counted, listing, printable_json
 
 if TYPE_CHECKING:
     from calprobe.probes import Probe
@@ -32,7 +32,7 @@ def command(probe: str | None, as_json: bool) -> None:
     if as_json:
         print_result(printable_json(json.dumps(_content(loaded), indent=2, ensure_ascii=False)))
     else:
-        print_result(printable(_content_text(loaded)))
+        print_result(_content_text(loaded))
 
 
 def _known_probes() -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from calprobe.cli.output import print_result
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
-from calprobe.messages import counted, listing, printable, printable_json
+from calprobe.messages import counted, listing, printable_json
 
 if TYPE_CHECKING:
     from calprobe.questions import QuestionSet
@@ -73,7 +73,7 @@ def command(
         content = {**summary.to_json(), "source": _source(loaded)}
         print_result(printable_json(json.dumps(content, indent=2, ensure_ascii=False)))
     else:
-        print_result(printable(_text(loaded, summary)))
+        print_result(_text(loaded, summary))
 
 
 def _write(loaded: QuestionSet, path: Path) -> None:

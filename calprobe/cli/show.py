@@ -17,10 +17,10 @@ from calprobe.cli.common import (
 )
 from calprobe.cli.kinds import RUNS, Group, KindCommand, heading, option
 from calprobe.cli.label_option import label_option
-from calprobe.cli.output import print_result, printed_json, write_text
+from calprobe.cli.output import print_data, print_result, printed_json, write_text
 from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError
-from calprobe.messages import cleaned, printable
+from calprobe.messages import cleaned
 
 if TYPE_CHECKING:
     from calprobe.studies.asked.shown_replies import RunReplies, ShownReplies
@@ -96,7 +96,8 @@ def command(run: str, labels: tuple[str, ...], surest: bool, unsurest: bool, for
         raise click.UsageError("--surest and --unsurest contradict each other: give one of them")
     runs = open_typed([run], labels, RUNS)
     shown = _replies if runs.kind == "asked" else _answers
-    print_result(shown(runs, form, surest=not unsurest, **given))
+    text = shown(runs, form, surest=not unsurest, **given)
+    print_data(text) if form == "csv" else print_result(text)
 
 
 def _answers(runs: TypedRuns, form: str, *, surest: bool, probe: str | None, **given: Any) -> str:
@@ -162,4 +163,4 @@ def _in_format(form: str, shown: Shown) -> str:
         return printed_json(shown)
     if form == "csv":
         return answers_csv(shown)
-    return printable(WRITERS[form]([answers_table(shown, "column" if form == "markdown" else None)]))
+    return WRITERS[form]([answers_table(shown, "column" if form == "markdown" else None)])

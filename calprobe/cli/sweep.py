@@ -171,7 +171,7 @@ def _show_result(result: SweepResult) -> None:
     if result.overview is not None:
         from calprobe.studies.overview.overview_tables import overview_tables
 
-        print_result(tables_text(overview_tables(result.overview)))
+        print_result(tables_text(overview_tables(result.overview)), as_is=True)
     n_complete, n_failed = len(result.complete), len(result.failed)
     runs = f"{counted(n_complete, 'run')} of {n_complete + n_failed:,}"
     say(f"{result.out}: {runs} complete; next: calprobe runs {shlex.quote(str(result.out))}")

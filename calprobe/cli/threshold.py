@@ -109,7 +109,7 @@ def _groups(cell: GroupedCell, by: str, where: str) -> dict[str, npt.NDArray[np.
 
 def _apply(applied: str, path: str | None, score: str | None, out: Path | None) -> None:
     """Print the table, or write it, with a column that says answer or abstain."""
-    from calprobe.cli.output import print_result, write_text
+    from calprobe.cli.output import print_data, write_text
     from calprobe.probes.csv_files import read_csv
     from calprobe.studies.threshold.threshold_file import Threshold
 
@@ -131,6 +131,6 @@ def _apply(applied: str, path: str | None, score: str | None, out: Path | None) 
     for row, answers in zip(table.rows, threshold.answers(values), strict=True):
         writer.writerow([*row, "answer" if answers else "abstain"])
     if out is None:
-        print_result(text.getvalue().removesuffix("\n"))
+        print_data(text.getvalue().removesuffix("\n"))
     else:
         write_text(text.getvalue(), out, "--out")

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import labelled_runs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,7 +74,9 @@ def test_very_long_lines_keep_both_ends() -> None:
 
 
 @pytest.fixture(params=[False, True], ids=["piped", "terminal"])
-def on_terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+def on_terminal(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> bool:
     if request.param:
         monkeypatch.setenv("TERM", "xterm-256color")
         monkeypatch.setattr(output.sys.stdout.__class__, "isatty", lambda self: True, raising=False)
@@ -89,6 +92,33 @@ def test_reports_pass_no_escape_sequence_of_a_label(
     assert "P36" in printed
     assert "31m" in printed.replace("{", "").replace("}", "")
     assert not OBEYED.search(printed)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["show", "--format", form] for form in ("text", "csv", "markdown", "json")),
+        ["sets", "--coverage", "0.5"],
+        ["threshold", "--risk", "0.2"],
+        ["stakes"],
+    ],
+    ids=" ".join,
+)
+def test_other_commands_pass_none_either(
+    tmp_path: Path,
+    on_terminal: bool,
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command, *options = arguments
+    monkeypatch.setattr(labelled_runs, "WORDINGS", [f"{EVIL} [X] is called [Y]."] * 3)
+    evil = labelled_runs.named_run(tmp_path / EVIL.replace("/", ""))
+    main([command, str(evil), *options])
+    printed = OWN.sub("", capsys.readouterr().out)
+    assert "31m" in printed
+    # What goes into a file is data, and stays as it was.
+    assert not OBEYED.search(printed) or ("csv" in options and not on_terminal)
 
 
 def test_what_the_label_itself_colours_is_not_passed(
