@@ -166,6 +166,7 @@ def test_files_that_take_no_more(forge: Forge, complete: Complete, tmp_path: Pat
         "scores.jsonl": ("export", run, "--what", "tokens", "--out"),
         "curve.csv": ("curve", run, "--kind", "accuracy-rejection", *quick, "--out"),
         "curve.svg": ("curve", run, "--kind", "accuracy-rejection", *quick, "--out"),
+        "curve.pdf": ("curve", run, "--kind", "accuracy-rejection", *quick, "--out"),
         "page.html": ("report", run, *quick, "--html"),
     }.items():
         file = tmp_path / name
@@ -176,7 +177,8 @@ def test_files_that_take_no_more(forge: Forge, complete: Complete, tmp_path: Pat
         assert f"calprobe: {file}: " in ended.stderr
         assert "cannot be written: File too large" in ended.stderr
         assert file.read_text() == "old"
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".csv", ".html", ".jsonl", ".parquet", ".svg"]
+    suffixes = [".csv", ".csv", ".html", ".jsonl", ".parquet", ".pdf", ".svg"]
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == suffixes
 
 
 def test_a_stderr_that_takes_no_more_stops_no_run(forge: Forge, complete: Complete, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,5 +42,8 @@ def save(figure: Figure, path: Path, style: Path | None = None) -> None:
         UsageError: another suffix. CalprobeError: the file cannot be written.
     """
     check_figure_path(path)
-    with named_file(path, "name another place") as temporary, drawing(style):
-        figure.savefig(temporary, **_OPTIONS[path.suffix.lower()])
+    made = io.BytesIO()  # where a disk fills up, matplotlib hides the error of a PDF behind another
+    with drawing(style):
+        figure.savefig(made, **_OPTIONS[path.suffix.lower()])
+    with named_file(path, "name another place") as temporary:
+        temporary.write_bytes(made.getvalue())
