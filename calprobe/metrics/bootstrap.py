@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_confidence
-from calprobe.metrics.intervals import Draws, Estimate, interval, reference
+from calprobe.metrics.intervals import Draws, Estimate, interval, less_accuracy, reference
 from calprobe.metrics.metric import ClosedFormMetric, Metric, ReferenceMetric, evaluate, is_resampled
 from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters, of_blocks
 from calprobe.metrics.sample import SortedInstances, row_sums, sort_instances
@@ -53,7 +53,8 @@ def bootstrap(
         clusters: [instances], the label of each one's cluster, such as its relation; None draws single instances.
     Returns:
         An estimate by metric name. Resamples in which a metric is undefined (AUROC of one class) are left out. Where
-        all resamples agree, an accuracy of 0 or 1 has the interval of Clopper and Pearson, and nothing else has one.
+        all resamples agree, an accuracy of 0 or 1 has the interval of Clopper and Pearson, and nothing else has one;
+        mean confidence minus such an accuracy counts it by the ends of that interval.
         Interval NaN where the value is NaN, no resamples are asked for, or there are fewer than ten clusters.
     Raises:
         ValueError: shapes differ, NaN, or a value out of range.
@@ -106,15 +107,17 @@ def bootstrap_many(
         estimates[name] = {
             metric.name: _closed_form(metric, instances, units, resampling)
             if isinstance(metric, ClosedFormMetric)
-            else _estimate(metric, drawn[name], n_units)
+            else _estimate(metric, drawn[name], n_units, instances)
             for metric in chosen
         }
     return estimates
 
 
-def _estimate(metric: Metric, drawn: Mapping[str, Draws], n_units: int) -> Estimate:
+def _estimate(metric: Metric, drawn: Mapping[str, Draws], n_units: int, instances: SortedInstances) -> Estimate:
     if isinstance(metric, ReferenceMetric):
         return reference(drawn.get(metric.of), metric)
+    if metric.less_accuracy:
+        return less_accuracy(drawn[metric.name], float(instances.sample().accuracy[0]), n_units)
     return interval(drawn[metric.name], metric, n_units if metric.proportion else 0)
 
 

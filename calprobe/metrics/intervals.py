@@ -96,6 +96,20 @@ def reference(draws: Draws | None, metric: ReferenceMetric) -> Estimate:
     return Estimate(*metric.compute(draws.value, draws.by_chance))
 
 
+def less_accuracy(draws: Draws, accuracy: float, trials: int) -> Estimate:
+    """The interval of what an accuracy is taken away from.
+
+    Where all answers are right, or all wrong, so are those of each resample: the accuracy seems to be known. It then
+    counts with the ends of its exact interval, that of so many trials.
+    """
+    found = interval(draws)
+    known = _without_spread(accuracy, trials)
+    if np.isnan(known.low) or len(defined(draws.resampled)) < 2:
+        return found
+    low, high = (found.value, found.value) if np.isnan(found.low) else (found.low, found.high)
+    return Estimate(found.value, low + accuracy - known.high, high + accuracy - known.low)
+
+
 def _without_spread(value: float, trials: int) -> Estimate:
     """The interval of a value that no resample moves."""
     if not trials or value not in (0.0, 1.0):

@@ -30,6 +30,7 @@ class Metric:
     overfit: bool = field(default=False, kw_only=True)  # biased upwards because something is fitted to the sample
     bounds: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)  # the least and the largest possible value
     proportion: bool = field(default=False, kw_only=True)  # a share of the instances: k of n
+    less_accuracy: bool = field(default=False, kw_only=True)  # something from which the accuracy is taken away
     source: str = field(default="", kw_only=True)  # who defined it; empty for what needs no source
     printed: bool = field(default=False, kw_only=True)  # a column of tables for a page; files have every metric
     # Where there is no room for all columns, those of small numbers get it first; None: after all that have one.

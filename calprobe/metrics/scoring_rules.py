@@ -85,6 +85,7 @@ CONFIDENCE_GAP = SampleMetric(
     None,
     _confidence_gap,
     bounds=(-1.0, 1.0),
+    less_accuracy=True,
     source="calibration in the large",
     priority=13,
 )

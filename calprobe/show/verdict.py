@@ -38,15 +38,16 @@ class Judged:
 
     @property
     def verdict(self) -> str:
-        """In words; of several cells how many of them it holds for."""
-        if len(self.cells) < 2:
-            return _word(self.metrics, self.error)
-        words = Counter(_word(cell, self.error) for cell in self.cells)
+        """In words; of several cells how many of them it holds for, those without such a confidence left out."""
+        cells = [cell for cell in self.cells if _defined(cell, "confidence_gap")]
+        if len(cells) < 2:
+            return _word(cells[0] if cells else self.metrics, self.error)
+        words = Counter(_word(cell, self.error) for cell in cells)
         if len(words) == 1:
-            return f"{next(iter(words))} under each of {len(self.cells)} {self.of}"
+            return f"{next(iter(words))} under each of {len(cells)} {self.of}"
         (first, number), *others = words.most_common()
         counts = [
-            f"{first} under {number} of {len(self.cells)} {self.of}",
+            f"{first} under {number} of {len(cells)} {self.of}",
             *(f"{word} under {n}" for word, n in others),
         ]
         return ", ".join(counts)

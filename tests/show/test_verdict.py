@@ -57,3 +57,9 @@ def test_a_confidence_of_few_answers_says_of_how_many() -> None:
         Judged("stated", metrics, 1, "ece", answered=(1, 30)), 0.5
     )
     assert "answers" not in sentence_on(Judged("stated", metrics, 60, "ece", answered=(57, 60)), 0.5)
+
+
+def test_cells_without_the_confidence_are_not_counted() -> None:
+    over, nobody = numbers(Estimate(0.1, 0.04, 0.16)), numbers(Estimate(math.nan))
+    assert Judged("stated", over, 60, "ece", [over, nobody]).verdict == "overconfident"
+    assert Judged("stated", over, 60, "ece", [over, nobody, over]).verdict == "overconfident under each of 2 variants"
