@@ -10,6 +10,9 @@ from pathlib import Path
 from calprobe.errors import ProbeFormatError
 from calprobe.probes.json_files import read_text
 
+_LONGEST = 2**31 - 1  # characters of a field; the library's own limit is shorter than a long context
+_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs"}
+
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
@@ -26,14 +29,26 @@ def read_csv(path: Path, delimiter: str = ",") -> CsvFile:
 
     Raises:
         ProbeFormatError: the file cannot be read, is not UTF-8 or not CSV, or a row has more or fewer fields than the
-            header.
+            header, or the header has another delimiter.
     """
+    usual = csv.field_size_limit(_LONGEST)
+    try:
+        return _read(path, delimiter)
+    finally:
+        csv.field_size_limit(usual)
+
+
+def _read(path: Path, delimiter: str) -> CsvFile:
     reader = csv.reader(io.StringIO(read_text(path), newline=""), delimiter=delimiter, strict=True)
     lines: list[int] = []
     rows: list[tuple[str, ...]] = []
     begins = 1
     try:
         header = tuple(next(reader, ()))
+        for other in _NAMES.keys() - {delimiter}:
+            if len(header) == 1 and other in header[0]:
+                has, wanted = _NAMES[other], _NAMES[delimiter]
+                raise ProbeFormatError(f"{path}:1: the columns are separated by {has}; save the file with {wanted}")
         begins = reader.line_num + 1
         for row in reader:
             if row:

@@ -247,6 +247,9 @@ def _file(name: str, path: Path, options: QuestionOptions) -> FoundSet:
     if layout is not None:
         split = split_of_name(path)
         pool = _public({path.name: path}, layout, name, split, options)
+        if name != layout.name:
+            note = f"Read in the layout of {layout.name}, which its columns have; --columns says it otherwise."
+            pool = replace(pool, notes=(note, *pool.notes))
         return FoundSet(name, pool, replace(_file_source(path, split, None), quotable=_is_quotable(layout)))
     if _is_reply(first):
         raise UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,13 +68,15 @@ def read_rows(paths: Sequence[Path]) -> Iterator[Row]:
     """The rows of the files, one file after the other.
 
     Raises:
-        ProbeFormatError: a file cannot be read as what its name says.
+        ProbeFormatError: a file cannot be read as what its name says, or there is no row.
     """
     number = 0
     for path in paths:
         for where, content in _contents(path):
             yield Row(content, where, number)
             number += 1
+    if paths and not number:
+        raise ProbeFormatError(f"{paths[0]}: no rows; add questions, one a row")
 
 
 def _contents(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -86,6 +89,8 @@ def _contents(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{path}:{line}", content
     elif kind in DELIMITERS:
         file = read_csv(path, DELIMITERS[kind])
+        if twice := [name for name, count in Counter(file.header).items() if name and count > 1]:
+            raise ProbeFormatError(f"{path}:1: column {twice[0]!r} is there twice; rename one")
         for line, row in zip(file.lines, file.rows, strict=True):
             yield f"{path}:{line}", dict(zip(file.header, row, strict=True))
     elif kind:

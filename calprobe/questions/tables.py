@@ -127,7 +127,7 @@ def _columns_of(header: Sequence[str], columns: Mapping[str, str], name: str) ->
 
 
 def _has(header: Sequence[str]) -> str:
-    return f"it has the columns {_few(header)}"
+    return f"it has the columns {_few(header)}" if header else "it has no columns"
 
 
 def _few(names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -288,3 +289,32 @@ def test_files_of_a_known_set_side_by_side(tmp_path: Path) -> None:
     found = loaded(f"mmlu={tmp_path}", shots=1)
     assert [question.text for question in (*found.questions, *found.shots)] == list(rows.values())
     assert found.source.shots_split == "dev"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("quiz.csv", "", "quiz.csv: no rows; add questions, one a row"),
+        ("quiz.csv", "question,answer\n", "quiz.csv: no rows; add questions, one a row"),
+        ("quiz.json", "[]", "quiz.json: no rows; add questions, one a row"),
+        ("quiz.csv", "question,answer,question\nRed?,blood,Blue?\n", "quiz.csv:1: column 'question' is there twice"),
+        ("quiz.csv", 'question;answer\n"Red, or?";"blood"\n', "separated by semicolons; save the file with commas"),
+        ("quiz.tsv", "question,answer\nRed?,blood\n", "separated by commas; save the file with tabs"),
+    ],
+)
+def test_files_that_are_no_tables(tmp_path: Path, name: str, text: str, said: str) -> None:
+    with pytest.raises(ProbeFormatError, match=re.escape(said)):
+        loaded(table(tmp_path / name, text))
+
+
+def test_a_long_context_and_columns_without_a_name(tmp_path: Path) -> None:
+    text = "word " * 40_000
+    found = loaded(table(tmp_path / "quiz.csv", f"question,context,answer,,\nRed?,{text},blood,,\n"))
+    assert found.questions[0].context.strip() == text.strip()
+
+
+def test_a_file_that_is_read_as_a_known_set_says_so(tmp_path: Path) -> None:
+    file = table(tmp_path / "mine.csv", "sentence,label\nA fine film.,1\n")
+    (note,) = loaded(file).notes
+    assert note == "Read in the layout of sst2, which its columns have; --columns says it otherwise."
+    assert loaded(file, {"question": "sentence", "answer": "label"}).questions[0].kind == "number"
