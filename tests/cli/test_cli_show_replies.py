@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from commands import calprobe
 from sources import ROOT
 
 from calprobe import asked_confidences, replies
-from calprobe.studies.asked.reply_text import marked, replies_text
+from calprobe.studies.asked.reply_text import marked, replies_text, verdict_of
 from calprobe.studies.asked.shown_replies import ReplyChoice, choose_replies, shown_replies
 
 RUN, OTHER = (ROOT / "tests" / "golden" / "runs" / name for name in ("audit", "audit-overconfident"))
@@ -48,6 +49,20 @@ def test_choices_join_and_narrow() -> None:
     assert {one["variant"] for one in some["replies"]} == {"fewshot_3"}
     assert all("currency" in f"{one['text']} {one['reply']} {one['gold']}".casefold() for one in some["replies"])
     assert 0 < some["kept"] < 12
+
+
+def test_the_headline_says_which_replies_were_looked_at() -> None:
+    done = calprobe("show", RUN, "--where", "(no such text)", "--variants", "fewshot_3", "--group", "currency")
+    said = "0 of 60 replies wrong among those under fewshot_3 of group currency with '(no such text)'."
+    assert said in " ".join(done.stdout.split())
+
+
+def test_long_answers_are_short_in_lines() -> None:
+    question = replace(choice("q0"), kind="open", options=(), labels=(), answer=None, accepted=("x",))
+    (one,) = choose_replies(shown_replies(asked([question], [reply("q0", "word " * 5_000)])), ReplyChoice()).replies
+    assert len(str(one.answer)) > 1_000
+    assert len(verdict_of(one)) < 200
+    assert len(marked(one)) < 2_000
 
 
 def test_two_runs_that_disagree_stand_side_by_side() -> None:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from calprobe.measures.number_text import short
 from calprobe.messages import shortened
-from calprobe.studies.asked.shown_replies import ShownReplies, ShownReply, place_of
+from calprobe.studies.asked.shown_replies import ReplyChoice, ShownReplies, ShownReply, place_of
 
 LONGEST = 600  # characters of a question or reply in lines of text; --json has all
+LONGEST_ANSWER = 80  # of the answer in a verdict; all of it is marked in the reply
 LONGEST_OPTION = 40  # of the right option in a verdict; all of it stands among the options
 SPAN = (">>", "<<")  # around what the reader took
 
@@ -29,7 +30,16 @@ def _headline(shown: ShownReplies) -> str:
     some = "" if len(shown.replies) == shown.kept else f" {len(shown.replies):,} of these,"
     sure = "surest" if shown.choice.surest else "least sure"
     order = f";{some} the {sure} by {shown.estimator} first" if shown.estimator is not None else some
-    return f"{shown.run}: {shown.kept:,} of {shown.of:,} replies {kinds}{order if shown.replies else ''}."
+    chosen = f"{kinds}{_among(shown.choice)}"
+    return f"{shown.run}: {shown.kept:,} of {shown.of:,} replies {chosen}{order if shown.replies else ''}."
+
+
+def _among(choice: ReplyChoice) -> str:
+    """Which replies were looked at, where these are not all."""
+    named = (("under", choice.variants), ("to", choice.sets), ("of group", choice.groups))
+    parts = [f"{word} {', '.join(names)}" for word, names in named if names is not None]
+    parts += [f"with {shortened(choice.where)!r}"] if choice.where else []
+    return f" among those {' '.join(parts)}" if parts else ""
 
 
 def _block(mark: str, reply: ShownReply, shown: ShownReplies, width: int, *, prompts: bool) -> Iterator[str]:
@@ -64,9 +74,11 @@ def verdict_of(reply: ShownReply) -> str:
     )
     if reply.correct is None:
         return f"no reply; right is {right}"
-    parts = [f"right, {reply.answer}" if reply.correct else f"wrong, {reply.answer} where {right} is right"]
     if reply.answer is None:
         parts = [f"no answer read ({reply.status}); right is {right}"]
+    else:
+        answer = shortened(reply.answer, LONGEST_ANSWER)  # an open one may be a paragraph
+        parts = [f"right, {answer}" if reply.correct else f"wrong, {answer} where {right} is right"]
     parts += [word for word, holds in (("cut", reply.cut), ("abstained", reply.abstained)) if holds]
     parts += [reply.status] if reply.status not in ("ok", "cut") and reply.answer is not None else []
     if not math.isnan(reply.confidence):
@@ -82,11 +94,12 @@ def marked(reply: ShownReply) -> str:
     text, (start, end) = reply.reply, (reply.start, reply.end)
     if start < 0:
         return _shortened(text) or "(empty)"
-    before, after = text[:start], text[end:]
+    before, taken, after = text[:start], text[start:end], text[end:]
     half = LONGEST // 2
+    taken = f"{taken[:half]}..{taken[-half:]}" if len(taken) > LONGEST else taken
     before = f"..{before[-half:]}" if len(before) > half else before
     after = f"{after[:half]}.." if len(after) > half else after
-    return f"{before}{SPAN[0]}{text[start:end]}{SPAN[1]}{after}"
+    return f"{before}{SPAN[0]}{taken}{SPAN[1]}{after}"
 
 
 def _samples(reply: ShownReply) -> str:

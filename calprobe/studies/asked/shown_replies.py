@@ -159,7 +159,7 @@ def choose_replies(every: RunReplies, choice: ReplyChoice, other: RunReplies | N
     ):
         for name in wanted or ():
             if name not in of:
-                raise UsageError(f"{option}: {no_such(name, dict.fromkeys(of), f'in {every.run}')}")
+                raise UsageError(f"{option}: {no_such(name, filter(None, dict.fromkeys(of)), f'in {every.run}')}")
     kept = [reply for reply in every.replies if _fits(reply, choice)]
     others: dict[tuple[Any, ...], ShownReply] = {}
     if other is not None:
