@@ -54,7 +54,7 @@ def test_answers_of_a_run_are_worth_what_loops_say() -> None:
             assert at.answered == (rows["confidence"] >= stakes).mean()
             right = rows["correct"].mean()
             assert at.always.value == pytest.approx(right - (1 - right) * cost)
-            assert at.utility.low <= at.utility.value <= at.utility.high
+            assert at.utility.low <= at.utility.value <= at.utility.high or not at.answered
         assert decided.mean.value <= decided.accuracy.value
 
 
@@ -77,6 +77,15 @@ def test_prompts_that_name_stakes_by_hand() -> None:
     assert dear.accuracy.value == pytest.approx(1 / 3)
     assert stakes_tables(found)[0].rows[0].label == "free"
     assert "told that a wrong answer costs 3: abstains in 25 % of 4 replies" in " ".join(stakes_sentences(found))
+
+
+def test_all_wrong_has_the_exact_interval_of_its_accuracy_and_none_of_its_utility(tmp_path: Path) -> None:
+    table = tmp_path / "answers.csv"
+    table.write_text("p,right\n" + "0.9,0\n" * 4)
+    found = json.loads(run(table, "--score", "p", "--correct", "right", "--at", "0.5", "--json"))
+    (decided,) = found["decided"]
+    assert decided["accuracy"]["ci95"] == [0.0, pytest.approx(1 - 0.025**0.25)]
+    assert decided["at"][0]["always"] == {"value": -1.0, "ci95": None}
 
 
 def test_free_answers_abstain_in_words() -> None:

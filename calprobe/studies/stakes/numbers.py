@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from calprobe.answers import abstains
 from calprobe.arrays import Floats
@@ -17,6 +16,7 @@ from calprobe.cells.opening import RunLike, open_runs
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import DEFAULT_ASKED
 from calprobe.measures.chosen import known_estimators
+from calprobe.measures.estimates import mean_estimate
 from calprobe.measures.halves import with_answers
 from calprobe.measures.options import DEFAULT_OPTIONS
 from calprobe.metrics import Estimate, Resampling, cost_of_error, mean_draws, mean_utilities, utilities
@@ -86,7 +86,7 @@ def _decided(cell: GroupedCell, name: str, options: StakesOptions) -> Decided:
     certain = np.ones_like(sure)
 
     def mean(values: Floats) -> Estimate:
-        return mean_estimate(values, resampling, clusters)
+        return _mean_utility(values, resampling, clusters)
 
     at = tuple(
         AtStakes(
@@ -101,7 +101,7 @@ def _decided(cell: GroupedCell, name: str, options: StakesOptions) -> Decided:
         cell=cell.name,
         score=name,
         units=len(sure),
-        accuracy=mean(correct.astype(np.float64)),
+        accuracy=mean_estimate(correct, None, resampling, clusters),
         at=at,
         mean=mean(mean_utilities(sure, correct)),
         mean_always=mean(mean_utilities(certain, correct)),
@@ -119,25 +119,21 @@ def _told(cell: GroupedCell, stakes: float, source: AskedCell, options: StakesOp
     worth = np.where(abstained, 0.0, correct - ~correct * cost_of_error(stakes))
     answered = ~abstained
 
-    def mean(values: Floats, where: npt.NDArray[np.bool_] | None = None) -> Estimate:
-        kept = np.ones(len(values), np.bool_) if where is None else where
-        return mean_estimate(values[kept], options.resampling, None if clusters is None else clusters[kept])
-
     return Told(
         cell=" ".join(filter(None, (cell.cell.run, cell.cell.set))),
         variant=cell.cell.variant,
         stakes=stakes,
         units=len(rows),
-        abstained=mean(abstained.astype(np.float64)),
+        abstained=mean_estimate(abstained, None, options.resampling, clusters),
         unread=float((answered & ~extracted).mean()) if len(rows) else math.nan,
-        accuracy=mean(correct.astype(np.float64), answered),
-        utility=mean(worth.astype(np.float64)),
+        accuracy=mean_estimate(correct, answered, options.resampling, clusters),
+        utility=_mean_utility(worth.astype(np.float64), options.resampling, clusters),
     )
 
 
-def mean_estimate(values: Floats, resampling: Resampling, clusters: Labels | None) -> Estimate:
-    """The mean of any numbers with its percentile interval; NaN without numbers."""
+def _mean_utility(values: Floats, resampling: Resampling, clusters: Labels | None) -> Estimate:
+    """The mean of any numbers with its percentile interval; NaN without numbers, no interval where all are equal."""
     if not len(values):
         return Estimate(math.nan)
     found = mean_draws(values, resampling, clusters).difference()
-    return Estimate(found.value, found.low, found.high)
+    return Estimate(found.value) if found.low == found.high else Estimate(found.value, found.low, found.high)

@@ -30,6 +30,8 @@ def _sentences(cell: CellThreshold) -> Iterator[str]:
     if cell.checked is None:
         answers = counted(tested.answers, "answer")
         surest = f"of {answers} tested, {tested.wrong:,} of the {tested.kept:,} surest are wrong"
+        if not tested.kept and not cell.clustered:
+            surest = f"here are {tested.answers:,}"
         if cell.clustered:
             yield (
                 f"{name}: no threshold will do; {surest}, which of further questions or relations proves only: at most "
