@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -179,6 +180,39 @@ def test_files_that_take_no_more(forge: Forge, complete: Complete, tmp_path: Pat
         assert file.read_text() == "old"
     suffixes = [".csv", ".csv", ".html", ".jsonl", ".parquet", ".pdf", ".svg"]
     assert sorted(path.suffix for path in tmp_path.iterdir()) == suffixes
+
+
+@pytest.mark.parametrize(
+    ("number", "command"),
+    few_of(
+        [
+            (number, command)
+            for number in (signal.SIGKILL, signal.SIGINT)
+            for command in (
+                ("report", "--bootstrap", "0", "--html"),
+                ("export", "--what", "candidates", "--out"),
+                ("curve", "--kind", "accuracy-rejection", "--bootstrap", "0", "--out"),
+            )
+        ],
+        lambda number, command: command[0] == "export",
+    ),
+)
+def test_files_of_commands_that_are_stopped(
+    forge: Forge, complete: Complete, tmp_path: Path, number: signal.Signals, command: tuple[str, ...]
+) -> None:
+    """Before each of their changes of a folder: what was there stays, whole, until the new file is."""
+    name, *options = command
+    file = tmp_path / f"file.{ {'report': 'html', 'export': 'csv', 'curve': 'png'}[name] }"
+    for at in (1, 2, 3):
+        file.write_text("old")
+        ended = forge.run(name, complete.path, *options, file, watch=tmp_path, at=at, send=number)
+        if file.read_bytes() == b"old":
+            assert ended.code == (-number if number == signal.SIGKILL else 130)
+        else:
+            assert file.stat().st_size > 1000
+        assert "Traceback" not in ended.stderr
+        if number == signal.SIGINT:
+            assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
 def test_a_stderr_that_takes_no_more_stops_no_run(forge: Forge, complete: Complete, tmp_path: Path) -> None:
