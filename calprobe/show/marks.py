@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from calprobe.measures.number_text import spelled
+from calprobe.messages import cleaned, shortened
 from calprobe.metrics import Estimate
+
+LONGEST, MOST_LINES = 22, 6  # letters of a line of a name below an axis, and its lines
 
 Numbers = tuple[float, ...]
 # How lines look: as their series, at a value that is known apart from it, at what all is held against, smoothed,
@@ -148,7 +151,8 @@ class Scale:
     @property
     def lines(self) -> list[list[str]]:
         """The names, broken into lines that fit below an axis."""
-        return [name.replace("counterfactual", "counter-_factual").split("_") for name in self.names]
+        broken = (name.replace("counterfactual", "counter-_factual").split("_") for name in self.names)
+        return [[shortened(cleaned(line), LONGEST) for line in lines[:MOST_LINES]] for lines in broken]
 
 
 @dataclass(frozen=True, slots=True)

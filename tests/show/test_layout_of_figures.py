@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from curve_samples import MANY, RUN, SAMPLES, markers, rejection
@@ -13,8 +15,11 @@ from matplotlib.transforms import Bbox
 from proofs import few_of
 
 from calprobe.curves import plot
+from calprobe.show.marks import Scale
 from calprobe.show.plots import COLUMN_INCHES, PAGE_INCHES
 from calprobe.show.plots.frame import MOST_INCHES
+from calprobe.show.plots.saving import save
+from calprobe.show.plots.style import _say_that_letters_are_missing, drawing
 
 BOTH = ("rejection", "calibration", "options", "accuracy-ace", "markers", "exposure")
 PAGE = ("rejection of many runs", "calibration of runs", "options of many runs", "accuracy-ace of many")
@@ -76,3 +81,24 @@ def test_long_names_of_runs_are_shortened_in_the_middle_and_stay_apart() -> None
     names = [text.get_text() for text in legend.get_texts()]
     assert len(set(names)) == len(MANY) + 1  # and what the points are
     assert plot(markers((RUN,))).get_suptitle() == "a-model-of-135m-parameters-mini"
+
+
+def test_names_below_an_axis_are_short_lines() -> None:
+    (lines, plain) = Scale.of_names("variant", ["x" * 500 + "_\x1b[31m" + "_y" * 50, "few_shot"]).lines
+    assert plain == ["few", "shot"]
+    assert len(lines) <= 6
+    assert max(map(len, lines)) <= 22
+    assert "\x1b" not in "".join(lines)
+
+
+def test_letters_that_a_font_lacks_are_one_line_of_the_log(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    _say_that_letters_are_missing.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            with drawing():
+                figure = Figure()
+                figure.suptitle("\u65e5\u672c\x1b")
+            save(figure, tmp_path / "a.png")
+    (message,) = caplog.messages
+    assert message.startswith("figures: their font lacks some letters of names")

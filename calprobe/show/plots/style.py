@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +134,23 @@ def drawing(style: Path | None = None) -> Iterator[None]:
     settings: list[Any] = [dict(_RC)]
     if style is not None:
         settings.append(read_style(style))
-    with matplotlib.style.context(settings, after_reset=True):
+    with warnings.catch_warnings(record=True) as heard, matplotlib.style.context(settings, after_reset=True):
+        warnings.filterwarnings("always", "Glyph ")
         yield
+    for warning in heard:
+        if str(warning.message).startswith("Glyph "):
+            _say_that_letters_are_missing()
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+@cache
+def _say_that_letters_are_missing() -> None:
+    """Once: a figure says it of each letter, each time it is laid out."""
+    logging.getLogger(__name__).warning(
+        "figures: their font lacks some letters of names, which become boxes; name another as font.family in a style "
+        "file: --look style=FILE"
+    )
 
 
 def read_style(path: Path) -> dict[str, Any]:
