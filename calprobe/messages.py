@@ -11,6 +11,8 @@ from pathlib import Path
 # Control characters other than tab and line feed (escape sequences begin with one), characters that change the
 # writing direction, and surrogates, which cannot be encoded.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Those that a page cannot show, or that turn around what follows. Marks of direction belong to Arabic and Hebrew.
+_NOT_IN_PAGES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+(?=@)")  # https://USER:TOKEN@HOST; up to the last @
 _TOKEN = re.compile(r"\bhf_\w{8,}")
 _BEARER = re.compile(r"((?i:bearer)\s+)(?!hf_)\S+")
@@ -127,6 +129,15 @@ def cleaned(text: str) -> str:
     True
     """
     return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def in_page(text: str) -> str:
+    r"""The text of a page with `\ufffd` for control characters, and for what turns the rest of a sentence around.
+
+    >>> in_page("a\u202eb\u200f") == "a\ufffdb\u200f"
+    True
+    """
+    return _NOT_IN_PAGES.sub("\ufffd", text)
 
 
 def printable_json(text: str) -> str:

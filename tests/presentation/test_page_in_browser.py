@@ -3,6 +3,7 @@ script."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -210,6 +211,18 @@ def test_a_script_in_a_name_stays_text(browser: Browser, contents: ReportContent
         assert page.locator("h2", has_text=SCRIPT).first.is_visible()
         assert page.locator("script").count() == 1
         assert opened.wrong == []
+
+
+def test_names_turn_no_text_around_and_reach_no_terminal(
+    browser: Browser, contents: ReportContents, tmp_path: Path
+) -> None:
+    name = "R\x1b[31m\x9b2J\u202eexe\u2066\x07" + "W" * 60
+    written = tmp_path / "evil.html"
+    written.write_text(report_page(with_names(contents, name)), "utf-8")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", written.read_text("utf-8"))
+    with Opened(browser, written, viewport={"width": 390, "height": 700}) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert "\ufffdexe\ufffd" in page.title()
 
 
 @pytest.mark.proof

@@ -57,6 +57,16 @@ def test_replies_stay_text(opened: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_reply_turns_no_text_of_the_page_around(opened: Any) -> None:
+    page = opened(page_of(("\u202eA",)))
+    page.select_option("#kind", "all")
+    isolated = "nodes => nodes.map(node => getComputedStyle(node).unicodeBidi)"
+    for part in ("article a", "article bdi", "article strong"):
+        kinds = page.locator(part).evaluate_all(isolated)
+        assert kinds
+        assert set(kinds) == {"isolate"}
+
+
 def test_search_filters_and_marks(opened: Any) -> None:
     page = opened(page_of(("It is A.", "It is B."), copies=30))
     page.select_option("#kind", "all")
@@ -92,7 +102,8 @@ def test_a_link_leads_to_its_reply(opened: Any) -> None:
 def test_a_report_links_to_replies_of_a_kind(opened: Any) -> None:
     html = page_of(("It is A.",), copies=5)
     assert opened(html, "#show=right").locator("#count").text_content() == "3 of 5 replies"
-    assert opened(html, "#show=nothing").locator("#kind").input_value() == "wrong"
+    for unknown in ("nothing", "constructor"):
+        assert opened(html, f"#show={unknown}").locator("#kind").input_value() == "wrong"
 
 
 def test_a_phone_has_no_sideways_scroll(opened: Any) -> None:

@@ -16,6 +16,7 @@ from run_samples import write_run
 from calprobe.analysis import ReportOptions, SliceOptions, report
 from calprobe.curves.accuracy_ace import AccuracyAce
 from calprobe.measures.number_text import number
+from calprobe.messages import in_page
 from calprobe.metrics import Resampling
 from calprobe.presentation.report_pages import report_page
 from calprobe.studies.scored.contents import ReportContents
@@ -115,7 +116,7 @@ def test_equal_runs_give_equal_bytes(contents: ReportContents, html: str, tmp_pa
 def test_names_stay_text(contents: ReportContents, page: Page, name: str) -> None:
     html = report_page(with_names(contents, name))
     found = Page(html)
-    shown = name.encode("utf-8", "backslashreplace").decode()
+    shown = in_page(name).encode("utf-8", "backslashreplace").decode()
     assert found.text.count(shown) >= 6
     assert [tag for tag, _ in found.elements].count("script") == 1
     assert not {"img", "b"} & {tag for tag, _ in found.elements}

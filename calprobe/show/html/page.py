@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from calprobe.messages import in_page
 from calprobe.show.html.definitions import definition_key
 from calprobe.show.html.views import Page
 from calprobe.show.palette import COLOURS, DARK_COLOURS, MAX_SERIES
@@ -31,13 +32,13 @@ def render(page: Page) -> str:
 
 
 def filled(template: str, script: str, **values: Any) -> str:
-    """A template of this package with its script and the style sheet inside. Values are escaped."""
+    """A template of this package with its script and the style sheet inside. Values are escaped, and `in_page`."""
     from calprobe.version import __version__
 
     # Neither of the two is escaped: nothing that anyone else wrote may be in them.
     inside = {"style": Markup(stylesheet()), "script": Markup(_packaged(script)), "version": __version__}
     html = _environment().get_template(template).render(**inside, **values)
-    return html.encode("utf-8", "backslashreplace").decode("utf-8")
+    return in_page(html.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def stylesheet() -> str:

@@ -63,12 +63,14 @@
     const node = made("article", undefined, of(row, "correct") === null ? "failed" : of(row, "correct") ? "right" : "wrong");
     const head = made("p", undefined, "quiet"), link = made("a", `${set} ${id}`);
     link.href = `#${encodeURIComponent(key(row))}`;
-    head.append(link, `, ${data.variants[of(row, "variant")]}`);
+    head.append(link, ", ", made("bdi", data.variants[of(row, "variant")]));
     for (const [name, value] of [["wording", of(row, "wording")], ["sample", of(row, "sample")]]) if (value) head.append(`, ${name} ${value}`);
-    if (group) head.append(`, ${group}`);
+    if (group) head.append(", ", made("bdi", group));
     const answer = of(row, "answer") === null ? `no answer read (${of(row, "status")})` : of(row, "answer");
     const verdict = made("p", undefined, "verdict");
-    verdict.append(made("strong", node.className === "failed" ? "no reply" : answer), node.className === "right" ? " is right" : `; right is ${gold}`);
+    verdict.append(made("strong", node.className === "failed" ? "no reply" : answer));
+    if (node.className === "right") verdict.append(" is right");
+    else verdict.append("; right is ", made("bdi", gold));
     for (const name of ["cut", "abstained"]) if (of(row, name)) verdict.append(`, ${name}`);
     if (of(row, "confidence") !== null) verdict.append(`; ${of(row, "confidence").toFixed(2)} sure`);
     node.append(head, made("p", text, "question"));
@@ -76,7 +78,8 @@
       const list = made("ul");
       const labels = of(row, "labels");
       options.forEach(([label, option], at) => {
-        const item = made("li", `${label} ${option}`, label === gold ? "gold" : "");
+        const item = made("li", `${label} `, label === gold ? "gold" : "");
+        item.append(made("bdi", option));
         if (labels.length) item.append(made("small", ` ${labels[at].toFixed(3)}`));
         list.append(item);
       });
@@ -141,7 +144,7 @@
   }
   function linked() {
     const wanted = decodeURIComponent(location.hash.slice(1));
-    if (wanted.startsWith("show=") && wanted.slice(5) in KINDS) { // a report links to replies of a kind
+    if (wanted.startsWith("show=") && Object.hasOwn(KINDS, wanted.slice(5))) { // a report links to replies of a kind
       $("kind").value = wanted.slice(5);
       search();
       return true;
