@@ -36,18 +36,19 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
     stubs = {table.stub: _stub_width([sibling for sibling in tables if sibling.stub == table.stub]) for table in tables}
     several, printed = len(tables) > 1, set[str]()
     closing: dict[str, None] = {}
-    for table in tables:
+    for place, table in enumerate(tables):
         columns, hidden = _fitting(table, console.width - stubs[table.stub], mark)
         if lines := [line for line in table.heading if line not in printed]:
             _print_lines([Text()] if printed else [], console)
             for line in lines:
                 _print_heading(line, table, console)
             printed.update(lines)
-        elif table.lead:
+        elif table.lead and place:
             console.print()
         _print_notes(table.lead, console)
         if table.rows:
-            console.print()
+            if place or lines or table.lead:
+                console.print()
             if several and table.caption not in printed:
                 _print_notes([table.caption], console, "bold")
             _print_lines(_grid(table, columns, stubs[table.stub]), console)

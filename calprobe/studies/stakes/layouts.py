@@ -53,7 +53,10 @@ def _keys(decided: Decided) -> dict[str, str]:
 
 
 def _decided_layout(at: tuple[float, ...]) -> Layout[Decided]:
-    columns = [cell for stakes in at for cell in _at(stakes)]
+    # A narrow terminal shows the largest stakes, which the sentence is of.
+    first = sorted(at, reverse=True)
+    columns = [cell for stakes in at for cell in _at(stakes, 1 + first.index(stakes))]
+    last = 1 + len(at)
     mean = f"mean to {MOST_STAKES:g}"
     return Layout[Decided].given(
         "What answers are worth at stakes, given where the confidence is at least the stakes",
@@ -62,8 +65,8 @@ def _decided_layout(at: tuple[float, ...]) -> Layout[Decided]:
         quantity("n", lambda decided: decided.units),
         cells("accuracy", "accuracy", lambda decided: decided.accuracy),
         *columns,
-        cells("utility", "mean_utility", lambda decided: decided.mean, heading=mean),
-        cells("always", "mean_always", lambda decided: decided.mean_always, heading=mean),
+        cells("utility", "mean_utility", lambda decided: decided.mean, heading=mean, priority=last),
+        cells("always", "mean_always", lambda decided: decided.mean_always, heading=mean, priority=last),
         notes=(
             "A right answer is worth 1, a wrong one -t / (1 - t), none 0. Always: all answers are given; giving none "
             "is worth 0, and the right ones alone the accuracy.",
@@ -73,11 +76,11 @@ def _decided_layout(at: tuple[float, ...]) -> Layout[Decided]:
     )
 
 
-def _at(stakes: float) -> Iterator[Cells[Decided]]:
+def _at(stakes: float, priority: int) -> Iterator[Cells[Decided]]:
     def of(value: Callable[[AtStakes], Cell]) -> Callable[[Decided], Cell]:
         return lambda decided: value(decided.of(stakes))
 
-    where: dict[str, Any] = {"heading": f"t = {stakes:g}", "keys": {"stakes": f"{stakes:g}"}}
+    where: dict[str, Any] = {"heading": f"t = {stakes:g}", "keys": {"stakes": f"{stakes:g}"}, "priority": priority}
     yield cells("answered", "answered", of(lambda found: found.answered), **where)
     yield cells("utility", "utility", of(lambda found: found.utility), **where)
     yield cells("always", "utility_always", of(lambda found: found.always), **where)
