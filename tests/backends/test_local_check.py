@@ -47,6 +47,21 @@ def test_an_engine_with_an_error_is_refused(error: Callable[[Patch], None], dtyp
     assert "differ from the model's own" in reason
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("by", "word"), [(1, "large"), (-1, "small")])
+def test_positions_are_told_where_no_tolerance_tells_them(by: int, word: str, dtype: str, monkeypatch: Patch) -> None:
+    """Some models hear positions so little that the floors of bfloat16 hide an error of one."""
+    model, right = model_in(dtype), Engine._hidden
+    monkeypatch.setattr(check, "disagreement", lambda *_: None)
+    assert not isinstance(ragged_engine(model), str)
+
+    def shifted(self: Engine, cache: Any, tokens: Any, positions: torch.Tensor, masks: Any) -> torch.Tensor:
+        return right(self, cache, tokens, positions + by * (positions > 6), masks)
+
+    monkeypatch.setattr(Engine, "_hidden", shifted)
+    assert ragged_engine(model) == f"its probabilities are those of positions one too {word} from 7 on"
+
+
 RAGGED = [name for name in CAUSAL_CONFIGS if name not in TAKES_NO_TREE]
 
 
