@@ -1,6 +1,7 @@
 """`calprobe report`: accuracy and calibration of runs.
 
-Its options for runs of replies alone are those of `reply_options.py`.
+An option that sets a field of `AskedOptions` is in `reply_options.py`; add one there. Those of how a report is shown
+(`--replies`) stand here.
 """
 
 from __future__ import annotations

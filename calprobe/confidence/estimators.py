@@ -1,6 +1,7 @@
-"""The table of estimators: what each is, where it comes from, what it needs, and how early it is shown.
+"""The table of estimators of scores: what each is, where it comes from, what it needs, and how early it is shown.
 
-Add an estimator as an entry of `ENTRIES`; reports, tables, curves, pages and exports take it from there.
+Add an estimator as an entry of `ENTRIES`; reports, tables, curves, pages and exports take it from there. Those
+of replies are in `asked/reply_estimators.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A variant in a prompt file: a text, an object with turns, or texts and objects by form of question."""
+"""Reads a variant of a prompt file: a text, an object with turns, or texts and objects by form of question.
+
+The variants themselves are in `templates/prompts/*.json`; add one there.
+"""
 
 from __future__ import annotations
 

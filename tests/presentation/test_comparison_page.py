@@ -10,6 +10,7 @@ from page_samples import EVIL, Page
 
 from calprobe.analysis import CompareOptions, Comparison, ReportOptions, compare
 from calprobe.measures.number_text import number, signed
+from calprobe.messages import in_page
 from calprobe.metrics import Resampling
 from calprobe.presentation.comparison_pages import comparison_page
 
@@ -73,7 +74,7 @@ def test_names_stay_text(comparison: Comparison, name: str) -> None:
         unpaired={name: name},
     )
     page = Page(comparison_page(named))
-    assert page.text.count(name.encode("utf-8", "backslashreplace").decode()) >= 6
+    assert page.text.count(in_page(name.encode("utf-8", "backslashreplace").decode())) >= 6
     assert [tag for tag, _ in page.elements].count("script") == 1
     assert not {"img", "b"} & {tag for tag, _ in page.elements}
     assert not any(attribute.startswith("on") for _, attributes in page.elements for attribute in attributes)

@@ -1,8 +1,8 @@
 """The table of estimators of replies: what each is, where it comes from and what a cell must have for it.
 
-Add an estimator as an entry of `ENTRIES`, of samples as one of `MEASURES`, of an answer beside the
-others as one of `BESIDE`; reports, tables, figures and exports take it
-from there.
+Add an estimator as an entry of `ENTRIES`; an uncertainty of all samples of a question is one of `MEASURES`
+(`question_measures.py`), one of an answer beside the others one of `BESIDE` (`beside_samples.py`). Reports, tables,
+figures and exports take it from there.
 """
 
 from __future__ import annotations

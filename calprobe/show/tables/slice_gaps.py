@@ -11,7 +11,7 @@ from calprobe.measures.slice_gaps import LEAST_TO_MAP, OwnMaps, SliceGaps
 from calprobe.messages import counted
 from calprobe.metrics import Difference, Estimate, GroupGap
 from calprobe.metrics.group_gaps import LEAST_OF_GROUP, LEAST_OF_KIND
-from calprobe.show.tables.layout import Layout, cells
+from calprobe.show.tables.layout import UNRANKED, Layout, cells
 from calprobe.show.tables.types import Row, Table
 
 BELOW = 0.05
@@ -53,6 +53,7 @@ def slice_gaps_table(
         cells("p", "gap_p", lambda group: group.p_value if group.p_value <= 1 else None),
         cells("debiased ECE", "debiased_ece", lambda group: group.debiased_ece),
         kind="slices",
+        more=UNRANKED,
     )
     rows = [
         (_row(block, whole if several else "", name, by, group), group)

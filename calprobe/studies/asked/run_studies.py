@@ -48,7 +48,7 @@ class Study:
 
 
 STUDIES: Mapping[str, Study] = {  # by their keys in `report --json`
-    # Stated confidence by several prompts is what its runs are asked for: it takes the place of tables and figures.
+    # Its tables and figures replace others, so asked_tables.py and figures.py call them: no entry to copy.
     "stated": Study(numbers=stated_run, chosen=choose_stated, at_a_glance=("consistency", "fidelity")),
     "label_study": Study(
         numbers=label_study,
