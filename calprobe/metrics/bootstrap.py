@@ -6,7 +6,7 @@ estimators of one run see the same resamples.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -188,6 +188,32 @@ def draw_mean(values: Floats, resampling: Resampling, clusters: ClusterLabels | 
         subject = _Mean(sums, np.bincount(drawn.of, minlength=drawn.number).astype(np.int64))
         drawn = Clusters(np.arange(drawn.number), drawn.number)
     return draw({"": subject}, len(subject.sizes), resampling, drawn, biased=False)[""]["mean"]
+
+
+def joint_draws(
+    statistics: Callable[[Ints], Floats],
+    n_instances: int,
+    resampling: Resampling = Resampling(),
+    clusters: ClusterLabels | None = None,
+) -> tuple[Draws, ...]:
+    """The draws of several numbers of the same instances, on the resamples of `bootstrap`.
+
+    Args:
+        statistics: from counts [resamples, instances], how often each resample holds each instance, to
+            [numbers, resamples]; NaN where undefined.
+        n_instances: at least 1.
+        resampling: number of resamples, and seed.
+        clusters: [instances], the label of each one's cluster; None draws single instances.
+
+    >>> values = np.array([0.0, 1.0, 5.0])
+    >>> [draws.value for draws in joint_draws(lambda counts: np.array([counts @ values, counts.sum(axis=1)]), 3)]
+    [6.0, 3.0]
+    """
+    once = statistics(np.ones((1, n_instances), np.int64))
+    checked = check_clusters(clusters, n_instances)
+    drawn = of_blocks(lambda block: statistics(block.counts), n_instances, resampling, checked)
+    resampled = np.concatenate(drawn, axis=1) if drawn else np.empty((len(once), 0))
+    return tuple(Draws(float(value[0]), row) for value, row in zip(once, resampled, strict=True))
 
 
 def _units(n_instances: int, clusters: ClusterLabels | None) -> int:

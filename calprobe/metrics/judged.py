@@ -1,4 +1,4 @@
-"""Accuracy corrected for the errors of whoever graded the answers, known from a part that was graded by hand too."""
+"""What a fallible grader makes of accuracy and of confidences, known from a part that was graded by hand too."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, check_correct
-from calprobe.metrics.intervals import Estimate
+from calprobe.arrays import Floats, Ints, check_confidence, check_correct
+from calprobe.metrics.bootstrap import joint_draws
+from calprobe.metrics.intervals import Estimate, interval
 from calprobe.metrics.means import bootstrap_of_means
+from calprobe.metrics.ranking import AUROC
+from calprobe.metrics.ranks import RankedPart
 from calprobe.metrics.resamples import ClusterLabels, Resampling
+from calprobe.metrics.sample import row_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,7 @@ def judged_accuracy(
     >>> found.judged.value, found.sensitivity.value, round(found.specificity.value, 3), round(found.accuracy.value, 3)
     (0.5, 1.0, 0.667, 0.25)
     """
-    hand = np.asarray(by_hand, np.float64)
-    says = check_correct(judged, hand.size).astype(np.float64)
-    if hand.shape != says.shape or not np.isin(hand[~np.isnan(hand)], (0.0, 1.0)).all():
-        raise ValueError(f"by_hand must have {len(says)} values of 0, 1 or NaN, one for each answer")
+    says, hand = _grades(judged, by_hand)
     right, wrong = hand == 1, hand == 0
     quantities = np.array([says, right, says * right, wrong, (1 - says) * wrong])
 
@@ -82,3 +83,106 @@ def _rates(means: Floats) -> dict[str, Floats]:
         better = sensitivity + specificity - 1
         accuracy = np.where(better > 1e-12, np.clip((judged + specificity - 1) / better, 0.0, 1.0), np.nan)
     return {"judged": judged, "sensitivity": sensitivity, "specificity": specificity, "accuracy": accuracy}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedConfidence:
+    """How good a confidence is by a judge, without the judge's errors, and by hand; NaN where undefined."""
+
+    auroc: Estimate  # by what the judge says, over all answers
+    auroc_corrected: Estimate
+    auroc_by_hand: Estimate  # over the answers graded by hand alone
+    brier: Estimate
+    brier_corrected: Estimate
+    brier_by_hand: Estimate
+    # Of two answers that are right by hand, of which the judge finds one alone, how often that is the surer one; of two
+    # wrong ones likewise. Both corrections assume 0.5.
+    sure_where_right: Estimate
+    sure_where_wrong: Estimate
+
+
+def judged_confidence(
+    confidence: npt.ArrayLike,
+    judged: npt.ArrayLike,
+    by_hand: npt.ArrayLike,
+    resampling: Resampling = Resampling(),
+    clusters: ClusterLabels | None = None,
+) -> JudgedConfidence:
+    """AUROC and Brier score of a confidence in answers that a fallible judge graded, without the judge's errors.
+
+    With s the judge's sensitivity, t its specificity, m the share that it calls right and a the accuracy of
+    `judged_accuracy`,
+
+        AUROC = 1/2 + (AUROC by the judge - 1/2) m (1 - m) / (a (1 - a) (s + t - 1))
+        Brier = mean(confidence^2 + y (1 - 2 confidence)), y = (judged + t - 1) / (s + t - 1)
+
+    Both take the judge's errors as independent of the confidence among right answers, and among wrong ones. Where the
+    judge calls right what the model is sure of, they correct too little: `sure_where_right` and `sure_where_wrong` are
+    then above 1/2. Sources: Menon et al. 2015, "Learning from Corrupted Binary Labels via Class-Probability
+    Estimation", of the AUROC of mixtures; Natarajan et al. 2013, "Learning with Noisy Labels", of unbiased losses.
+    Answers graded by hand are taken as drawn at random from all; the bootstrap draws all answers with both grades.
+
+    Args:
+        confidence: [answers], in [0, 1].
+        judged: [answers], what the judge says of each, 0 or 1.
+        by_hand: [answers], 0 or 1, and NaN of those not graded by hand.
+        resampling: number of resamples, and seed.
+        clusters: [answers], the label of each one's cluster; None draws single answers.
+    Returns:
+        AUROC in [0, 1], larger is better; Brier in [0, 1], smaller is better; corrected ones are kept within. NaN
+        without a right or a wrong answer by hand, and corrected where s + t <= 1 or a is not within 0 and 1.
+    Raises:
+        ValueError: other values than these, or arguments of different lengths.
+
+    >>> hand = [1, 1, 1, 1, 0, 0, 0, 0]
+    >>> sure, judged = [0.9, 0.6, 0.9, 0.6, 0.8, 0.2, 0.8, 0.2], [1, 1, 1, 1, 1, 1, 0, 0]
+    >>> found = judged_confidence(sure, judged, hand, Resampling(0))
+    >>> [round(value.value, 3) for value in (found.auroc, found.auroc_corrected, found.auroc_by_hand)]
+    [0.667, 0.75, 0.75]
+    """
+    values = check_confidence(confidence)
+    says, hand = _grades(judged, by_hand)
+    if len(says) != len(values):
+        raise ValueError(f"judged must have as many entries as confidence, {len(values)}; got {len(says)}")
+    if not len(values):
+        return JudgedConfidence(*[Estimate(float("nan"))] * 8)
+    known, right, wrong = ~np.isnan(hand), hand == 1, hand == 0
+    every = np.ones(len(values), np.bool_)
+    parts = [
+        RankedPart.of(values, truth, kept)
+        for truth, kept in ((says, every), (hand, known), (says, right), (says, wrong))
+    ]
+    # Means of: grades of both kinds, as `_rates` takes them; squares of the confidence, and what a right answer adds.
+    gain = 1 - 2 * values
+    columns = (
+        *(says, right, says * right, wrong, (1 - says) * wrong),
+        *(values**2, gain, says * gain, known, known * values**2 + right * gain),
+    )
+
+    def statistics(counts: Ints) -> Floats:
+        means = np.stack([row_sums(counts, column) for column in columns]) / counts.sum(axis=1)
+        auroc, hand_auroc, *errors = (AUROC.compute(part.ranks(counts)) for part in parts)
+        squares, gains, judged_gains, n_hand, hand_brier = means[5:]
+        rates = _rates(means[:5].T)
+        m, a, better = rates["judged"], rates["accuracy"], rates["sensitivity"] + rates["specificity"] - 1
+        with np.errstate(invalid="ignore", divide="ignore"):
+            corrected = 0.5 + (auroc - 0.5) * m * (1 - m) / (a * (1 - a) * better)
+            brier = squares + (judged_gains + (rates["specificity"] - 1) * gains) / better
+            usable = (better > 1e-12) & (a > 0) & (a < 1)
+            rows = (
+                *(auroc, np.where(usable, np.clip(corrected, 0, 1), np.nan), hand_auroc),
+                *(squares + judged_gains, np.where(usable, np.clip(brier, 0, 1), np.nan), hand_brier / n_hand),
+            )
+        return np.stack([*rows, *errors])
+
+    draws = joint_draws(statistics, len(values), resampling, clusters)
+    return JudgedConfidence(*(interval(number) for number in draws))
+
+
+def _grades(judged: npt.ArrayLike, by_hand: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """What the judge says and what hands do, as checked numbers [answers]."""
+    hand = np.asarray(by_hand, np.float64)
+    says = check_correct(judged, hand.size).astype(np.float64)
+    if hand.shape != says.shape or not np.isin(hand[~np.isnan(hand)], (0.0, 1.0)).all():
+        raise ValueError(f"by_hand must have {len(says)} values of 0, 1 or NaN, one for each answer")
+    return says, hand

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
-from calprobe.metrics.sample import Sample
+from calprobe.metrics.sample import Sample, SortedInstances, sort_instances
 
 EXACT_SUMS = 64  # harmonic numbers that are summed up
 
@@ -58,6 +58,24 @@ def rank_sample(sample: Sample) -> Ranks:
     halves = _from_half(ends, size[:, None], harmonic)
     half_risk_sum = n_wrong * harmonic[size] + (share * np.diff(halves, axis=1)).sum(axis=1)
     return Ranks(n_right, n_wrong, ordered, risk_sum, half_risk_sum)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPart:
+    """Some of several instances, to be ranked in resamples of all."""
+
+    places: npt.NDArray[np.intp]  # [of the part], among all
+    instances: SortedInstances
+
+    @classmethod
+    def of(cls, confidence: Floats, correct: Floats | Ints, kept: npt.NDArray[np.bool_]) -> RankedPart:
+        """Those kept, of arrays [instances] that need a meaning only there. Raises as every metric."""
+        places = np.flatnonzero(kept)
+        return cls(places, sort_instances(confidence[places], correct[places]))
+
+    def ranks(self, counts: Ints) -> Ranks:
+        """In resamples that hold each of all instances so often, [resamples, instances]."""
+        return rank_sample(self.instances.resampled(counts.take(self.places, axis=1)))
 
 
 def best_risk_sum(ranks: Ranks) -> Floats:
