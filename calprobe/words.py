@@ -80,6 +80,7 @@ AskedTable = Literal[
     "labels",
     "hides",
     "sampled",
+    "graders",
     "consistency",
     "correlation",
     "fidelity",

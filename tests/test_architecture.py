@@ -145,7 +145,7 @@ def test_nothing_above_cells_opens_a_run() -> None:
 # A study is complete in its folder: what its numbers, tables and figures need of another is in `measures` or `show`.
 # These join studies: asked runs have a part for each of four, and the others set such reports beside one another.
 JOINS: dict[str, set[str]] = {
-    "asked": {"answers", "labels", "stated", "wording"},
+    "asked": {"answers", "graders", "labels", "stated", "wording"},
     "four_ways": {"asked"},
     "overview": {"asked", "scored"},
     "published": {"asked", "labels", "stated", "wording"},

@@ -77,6 +77,15 @@ original_option = option(
     help="Count the question's own text among its wordings, in --budget and in the share of uncertainty that is"
     " due to the wording.  [default: its paraphrases alone]",
 )
+graders_option = list_option(
+    "--graders",
+    kinds=("asked",),
+    group=Group.WHAT,
+    metavar="all|NAME,..",
+    help="Compare what graders make of the same answers: whether confidences keep their order, what of it is length, "
+    "and what errors of grading hide. Some of exact, contains, includes, rouge, judge and imported; of numbers of "
+    "rounded, equal, scibench and imported.",
+)
 window_option = option(
     "--window",
     kinds=("asked", "facts", *OF_CONFIDENCES),
@@ -88,7 +97,7 @@ window_option = option(
 )
 
 OF_REPORTS = (
-    *(calibrate_option, budget_option, draws_option),
+    *(calibrate_option, budget_option, draws_option, graders_option),
     *(readers_option, variants_option, threshold_option, window_option, original_option),
 )
 

@@ -252,6 +252,7 @@ def _choice(arguments: Typed, runs: TypedRuns) -> ReportChoice:
             ("recalibrated", arguments.recalibrate),
             ("budget", arguments.of_replies.get("budget")),
             ("confidence", arguments.of_replies.get("calibrate")),
+            ("graders", arguments.of_replies.get("graders")),
         )
         if option is not None
     ]

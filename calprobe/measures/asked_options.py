@@ -38,6 +38,7 @@ class AskedOptions:
     by: Covariate | None = None  # a column of a file that questions are sliced by; None: no slices
     slice_bins: int | None = None  # `ace_bins` of slices, which have few rows
     recalibrate: Recalibration | None = None  # a map of confidences, fitted on other questions
+    graders: tuple[str, ...] = ()  # whose grades of the same answers are compared; "all": all that a cell has
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:

@@ -107,7 +107,7 @@ def _shared(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> tupl
     columns = [check_vector("a score or a grade", column, "answers") for side in (first, second) for column in side]
     if len({len(column) for column in columns}) > 1:
         raise ValueError("scores and grades must be of one length")
-    kept = ~np.isnan(np.array(columns)).any(axis=0)
+    kept = np.asarray(~np.isnan(np.array(columns)).any(axis=0))
     return RankedPart.of(columns[0], columns[1], kept), RankedPart.of(columns[2], columns[3], kept)
 
 
@@ -121,7 +121,7 @@ def _side(pairs: Mapping[str, tuple[RankedPart, RankedPart]], side: int) -> Sequ
 
 def _order_numbers(aurocs: Floats) -> dict[str, Floats]:
     """Of AUROCs [graders, scores, resamples] each number, [resamples], of the scores that are defined there."""
-    defined = ~np.isnan(aurocs).any(axis=0)
+    defined = np.asarray(~np.isnan(aurocs).any(axis=0))
     signs = np.sign(aurocs[:, :, None] - aurocs[:, None])  # [graders, scores, scores, resamples]
     signs = np.where(defined[:, None] & defined[None], signs, 0.0)
     apart = (signs**2).sum(axis=(1, 2))
@@ -180,7 +180,7 @@ def auroc_within(
     right = np.asarray(correct)
     every = RankedPart.of(values, right, np.ones(len(values), np.bool_))
     if not len(values):
-        return StratifiedAuroc(*[Estimate(float("nan"))] * 2, Difference(float("nan")))
+        return StratifiedAuroc(Estimate(float("nan")), Estimate(float("nan")), Difference(float("nan")))
     parts = [RankedPart.of(values, right, labels == label) for label in np.unique(labels)]
     parts = [part for part in parts if _has_both(part)]
 

@@ -160,7 +160,8 @@ def judged_confidence(
     )
 
     def statistics(counts: Ints) -> Floats:
-        means = np.stack([row_sums(counts, column) for column in columns]) / counts.sum(axis=1)
+        weights = counts.astype(np.float64)
+        means = np.stack([row_sums(weights, column) for column in columns]) / counts.sum(axis=1)
         auroc, hand_auroc, *errors = (AUROC.compute(part.ranks(counts)) for part in parts)
         squares, gains, judged_gains, n_hand, hand_brier = means[5:]
         rates = _rates(means[:5].T)

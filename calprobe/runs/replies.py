@@ -91,6 +91,18 @@ class Reply:
         return TOO_LONG if error.startswith(TOO_LONG) else error
 
     @property
+    def tokens(self) -> int | None:
+        """Tokens behind the thought; None where they are not known."""
+        thought = self.thought_tokens or self.reasoning_tokens
+        if self.reasoning and not thought:
+            return None
+        if self.reasoning_tokens and not self.thought_tokens:  # a thought that is counted apart from the tokens shown
+            return max(self.tokens_out - self.reasoning_tokens, 0)
+        known = self.token_ids if self.token_ids is not None else self.logprobs
+        total = self.tokens_out if known is None else len(known)
+        return total - self.thought_tokens if total or known is not None else None
+
+    @property
     def begins_with_labels(self) -> bool:
         """Whether the first label probabilities are those of the reply's beginning, behind a thought if it has one."""
         scores = self.label_scores

@@ -27,7 +27,7 @@ ARGMAX = "label_argmax"  # of runs that have label probabilities alone: the most
 DEFAULT = "default"  # of sets with questions of several kinds: each by the reader of its kind
 CONCLUDED = "conclusion"  # the same of conclusions behind replies
 # The readers of answers that `calprobe grade` grades.
-_GRADED = frozenset((DEFAULT, CONCLUDED, "short", "number", "concluded", "extracted"))
+GRADED = frozenset((DEFAULT, CONCLUDED, "short", "number", "concluded", "extracted"))
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def greedy_is_right(row: Row, reader: str) -> bool | None:
         return None
     if reply.correct is not None:
         return reply.correct
-    if stored is not None and reader in _GRADED:
+    if stored is not None and reader in GRADED:
         return stored.correct
     return grade(_greedy_reading(row, reader), row.question).correct
 
@@ -197,7 +197,7 @@ def _grade(row: Row, reading: Reading, reader: str, rules: GradeRules | None) ->
     """As the import says, else as stored, else by the default grader of the kind of question."""
     if row.first.correct is not None:
         return Grade(row.first.correct, IMPORTED, abstained=_abstains(row))
-    stored = row.grades.get(stage_of(reader)) if reader in _GRADED else None
+    stored = row.grades.get(stage_of(reader)) if reader in GRADED else None
     if stored is None:
         return grade(reading, row.question, rules=rules)
     return with_contained(_as_stored(stored), reading, row.question)

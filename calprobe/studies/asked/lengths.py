@@ -50,7 +50,7 @@ def cell_lengths(cell: ReplyTable) -> tuple[StageLengths, ...]:
 
 def _stage(stage: str, replies: Sequence[Reply]) -> StageLengths | None:
     """None where no reply has its tokens counted."""
-    counts = [count for reply in replies if (count := _tokens(reply)) is not None]
+    counts = [count for reply in replies if (count := reply.tokens) is not None]
     thoughts = [count for reply in replies if (count := _thought(reply))]
     if not counts and not thoughts:
         return None
@@ -63,17 +63,6 @@ def _stage(stage: str, replies: Sequence[Reply]) -> StageLengths | None:
         float(np.mean([reply.reasoning_is_open for reply in replies])),
         float(np.mean([reply.thought_was_ended for reply in replies])),
     )
-
-
-def _tokens(reply: Reply) -> int | None:
-    """Tokens of the reply behind its thought; None where they are not known."""
-    if reply.reasoning and not _thought(reply):
-        return None
-    if reply.reasoning_tokens and not reply.thought_tokens:  # a thought that is counted apart from the tokens shown
-        return max(reply.tokens_out - reply.reasoning_tokens, 0)
-    tokens = reply.token_ids if reply.token_ids is not None else reply.logprobs
-    total = reply.tokens_out if tokens is None else len(tokens)
-    return total - reply.thought_tokens if total or tokens is not None else None
 
 
 def _thought(reply: Reply) -> int:

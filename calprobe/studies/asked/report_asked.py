@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from calprobe.cells.asked import Asked, ReadSet, format_changes, read_sets, usual_variants
 from calprobe.cells.cell_readers import check_used
+from calprobe.cells.regrading import graders_of
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions, metrics_of
 from calprobe.studies.asked.across import across_runs, shift_summaries
@@ -34,7 +35,7 @@ def report_asked(runs: Iterable[Asked], options: AskedOptions = DEFAULT_ASKED) -
     return AskedReport(reports, metrics_of(options), options, across)
 
 
-def _check_made(runs: Iterable[AskedRunReport], options: AskedOptions) -> None:
+def _check_made(runs: Sequence[AskedRunReport], options: AskedOptions) -> None:
     """Raise UsageError for what was asked for, and none of the cells has."""
     cells = [cell for run in runs for cell in run.reports()]
     if options.budget and not any(cell.budgets for cell in cells):
@@ -43,11 +44,19 @@ def _check_made(runs: Iterable[AskedRunReport], options: AskedOptions) -> None:
             f"--budget {numbers}: most questions have fewer answers; give a smaller number, or ask for more --samples "
             "or --wordings"
         )
+    if options.graders and not any("graders" in run.studies for run in runs):
+        raise UsageError(f"--graders {','.join(options.graders)}: {_graders_of(runs)}")
     if options.calibrate and not any(name.endswith(f".{options.calibrate}") for c in cells for name in c.estimators):
         raise UsageError(
             f"--calibrate {options.calibrate}: no uncertainty of several answers that could be read to one question; "
             "leave it out, ask for --samples, or look at the answers with `calprobe export --what readings`"
         )
+
+
+def _graders_of(runs: Sequence[AskedRunReport]) -> str:
+    """Why none of the graders asked for is there."""
+    names = dict.fromkeys(name for run in runs for cell in run.cells for name in graders_of(cell))
+    return f"no answers of these runs have such grades; there are {', '.join(names) or 'no answers'}"
 
 
 def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:

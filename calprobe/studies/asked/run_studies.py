@@ -16,6 +16,9 @@ from calprobe.show.marks import Figures
 from calprobe.show.tables.types import Table
 from calprobe.studies.answers.layouts import answer_study_tables
 from calprobe.studies.answers.numbers import answer_study, choose_answers
+from calprobe.studies.graders.figures import grader_figures
+from calprobe.studies.graders.layouts import grader_tables
+from calprobe.studies.graders.numbers import choose_graders, grader_study
 from calprobe.studies.labels.figures import label_figures, label_figures_of_runs
 from calprobe.studies.labels.layouts import label_study_tables, label_tables_of_runs
 from calprobe.studies.labels.numbers import label_study
@@ -64,4 +67,5 @@ STUDIES: Mapping[str, Study] = {  # by their keys in `report --json`
         at_a_glance=("hides", "sampled"),
         tables=answer_study_tables,
     ),
+    "graders": Study(numbers=grader_study, chosen=choose_graders, tables=grader_tables, figures=grader_figures),
 }

@@ -1,0 +1,1 @@
+"""The study of graders: the same answers under every grader that a run has."""

@@ -1,0 +1,237 @@
+"""Every confidence under every grader of the same answers, the order that each puts them in, and what length does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from calprobe.answers.graders import IMPORTED, JUDGE
+from calprobe.arrays import Floats
+from calprobe.cells.asked import Asked, AskedCell
+from calprobe.cells.regrading import Regraded, graders_of, regraded
+from calprobe.confidence.asked.readings import stage_of
+from calprobe.confidence.asked.reply_table import ANSWER, GREEDY
+from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, representative
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.chosen import Choice
+from calprobe.measures.estimates import estimates_of, mean_estimate
+from calprobe.metrics import Estimate, bootstrap
+from calprobe.metrics.correlation import correlation
+from calprobe.metrics.grader_order import StratifiedAuroc, auroc_within, grader_order, tenths
+from calprobe.metrics.judged import JudgedConfidence, judged_accuracy, judged_confidence
+from calprobe.metrics.registry import named_metrics
+from calprobe.runs.replies import Reply
+from calprobe.studies.graders.results import CellGraders, GraderErrors, GraderNumbers, GraderPair, GraderStudy, Metrics
+
+METRICS = named_metrics(("auroc", "prr", "brier"))
+OF_JUDGE = named_metrics(("accuracy", "mean_confidence", "ece", "brier", "auroc"))
+EVERY = ("all",)
+NONE = Estimate(float("nan"))
+
+
+def grader_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> GraderStudy | None:
+    """The study of a run; None unless `--graders` asks for it, and of a run that has none of these graders."""
+    found = []
+    for opened in cells:
+        names = [name for name in graders_of(opened) if options.graders == EVERY or name in options.graders]
+        if names and len(opened.table):
+            found.append(_cell(opened, names, options))
+    return GraderStudy(tuple(found)) if found else None
+
+
+def choose_graders(study: GraderStudy, choice: Choice) -> GraderStudy:
+    """With the numbers of the chosen estimators alone; orders are of all."""
+    return GraderStudy(
+        tuple(
+            replace(
+                cell,
+                graders={
+                    name: replace(
+                        grader,
+                        estimators=choice.by_estimator(grader.estimators),
+                        within_length=choice.by_estimator(grader.within_length),
+                    )
+                    for name, grader in cell.graders.items()
+                },
+                with_length=choice.by_estimator(cell.with_length),
+                errors={
+                    name: replace(errors, confidences=choice.by_estimator(errors.confidences))
+                    for name, errors in cell.errors.items()
+                },
+            )
+            for cell in study.cells
+        )
+    )
+
+
+def _cell(opened: AskedCell, names: Sequence[str], options: AskedOptions) -> CellGraders:
+    graders = {name: regraded(opened, name) for name in names}
+    unit, lengths = _lengths(opened)
+    by_name = {name: _numbers(opened, grader, lengths, options) for name, grader in graders.items()}
+    return CellGraders(
+        opened.table.set,
+        opened.table.variant,
+        by_name,
+        tuple(
+            _pair(opened, graders, pair, reading, options)
+            for pair in combinations(graders, 2)
+            for reading in _readings(opened)
+        ),
+        unit,
+        {
+            name: _with_length(opened, opened.confidences[name].sureness(opened.estimators[name].scale), of, options)
+            for name, of in lengths.items()
+            if name
+        },
+        _errors(opened, graders, options),
+    )
+
+
+def _numbers(
+    opened: AskedCell, grader: Regraded, lengths: Mapping[str, Floats], options: AskedOptions
+) -> GraderNumbers:
+    cell, known = grader.cell, ~np.isnan(grader.correct)
+    estimates = estimates_of(cell, METRICS, options.resampling)
+    own = lengths.get("", np.full(len(known), np.nan))
+    return GraderNumbers(
+        int(known.sum()),
+        mean_estimate(grader.correct, known, options.resampling, opened.units.clusters),
+        {name: of_name for name, of_name in estimates.items() if cell.confidences[name].read.any()},
+        _with_length(opened, grader.correct, own, options),
+        {name: _within(grader, name, of, options) for name, of in lengths.items() if name},
+    )
+
+
+def _within(grader: Regraded, name: str, lengths: Floats, options: AskedOptions) -> StratifiedAuroc:
+    cell = grader.cell
+    kept = cell.confidences[name].read & ~np.isnan(lengths)
+    sample, clusters = cell.sample(name, kept), cell.units.clusters_of(kept)
+    return auroc_within(*sample, tenths(lengths[kept]), options.resampling, clusters)
+
+
+def _with_length(opened: AskedCell, values: Floats, lengths: Floats, options: AskedOptions) -> Estimate:
+    return correlation(values, lengths, options.resampling, opened.units.clusters).of_ranks
+
+
+def _lengths(opened: AskedCell) -> tuple[str, dict[str, Floats]]:
+    """What lengths are counted in, and by estimator the length of the reply that each row speaks of, NaN where of none.
+
+    "" is each row's own. Characters stand in where the tokens of any reply are not known. None where all are equal.
+    """
+    rows = opened.table.rows
+    own = [row.replies.get(ANSWER) for row in rows]
+    counted = all(reply is None or reply.tokens is not None for reply in own)
+
+    def length(reply: Reply | None) -> float:
+        if reply is None:
+            return float("nan")
+        tokens = reply.tokens if counted else len(reply.text)
+        return float("nan") if tokens is None else float(tokens)
+
+    each = np.array([length(reply) for reply in own])
+    if len(np.unique(each[~np.isnan(each)])) < 2:
+        return "", {}
+    of_greedy = np.array([length(row.replies.get(GREEDY)) for row in rows])
+    by_reading = {"answers": each, "majority": _of_majority(opened, each), "greedy": of_greedy}
+    found = {"": each}
+    for name in opened.estimators:
+        found[name] = by_reading[_reading_of(name)]
+    return "tokens" if counted else "characters", found
+
+
+def _of_majority(opened: AskedCell, lengths: Floats) -> Floats:
+    """Lengths of the most frequent answers, each at the first row of its question, as `of_majority` has them."""
+    found = np.full(len(lengths), np.nan)
+    for question in opened.read.samples:
+        if (place := representative(question)) is not None:
+            found[question.rows[0]] = lengths[place]
+    return found
+
+
+def _reading_of(estimator: str) -> str:
+    """What an estimator speaks of: each answer, the most frequent one, a greedy one."""
+    return next((name[1:] for name in (MAJORITY, GREEDY_READING) if f"{name}." in f"{estimator}."), "answers")
+
+
+def _readings(opened: AskedCell) -> tuple[str, ...]:
+    """Estimators of one reading have an order; those of several are of different answers."""
+    return tuple(dict.fromkeys(map(_reading_of, opened.estimators))) or ("answers",)
+
+
+def _pair(
+    opened: AskedCell, graders: Mapping[str, Regraded], pair: tuple[str, str], reading: str, options: AskedOptions
+) -> GraderPair:
+    first, second = (graders[name] for name in pair)
+    both = ~np.isnan(first.correct) & ~np.isnan(second.correct)
+    clusters = opened.units.clusters
+    return GraderPair(
+        *pair,
+        reading,
+        int(both.sum()),
+        mean_estimate(first.correct == second.correct, both, options.resampling, clusters),
+        grader_order(_graded(first, reading), _graded(second, reading), options.resampling, clusters),
+    )
+
+
+def _graded(grader: Regraded, reading: str) -> dict[str, tuple[Floats, Floats]]:
+    """What `grader_order` takes of each estimator of a reading."""
+    cell, found = grader.cell, {}
+    for name in (name for name in cell.estimators if _reading_of(name) == reading):
+        read = cell.confidences[name].read
+        sure, right = np.full(len(read), np.nan), np.full(len(read), np.nan)
+        sure[read], right[read] = cell.sample(name, read)
+        found[name] = sure, right
+    return found
+
+
+def _errors(opened: AskedCell, graders: Mapping[str, Regraded], options: AskedOptions) -> dict[str, GraderErrors]:
+    if IMPORTED not in graders:
+        return {}
+    hand = graders[IMPORTED]
+    return {name: _error(opened, name, grader, hand, options) for name, grader in graders.items() if name != IMPORTED}
+
+
+def _error(opened: AskedCell, name: str, grader: Regraded, hand: Regraded, options: AskedOptions) -> GraderErrors:
+    clusters, known = opened.units.clusters, ~np.isnan(grader.correct)
+    kept = None if clusters is None else clusters[known]
+    scored, score = _score(opened, hand, options) if name == JUDGE else (0, {})
+    return GraderErrors(
+        judged_accuracy(grader.correct[known], hand.correct[known], options.resampling, kept),
+        dict(_confidence_errors(grader, hand, options)),
+        scored,
+        score,
+    )
+
+
+def _confidence_errors(
+    grader: Regraded, hand: Regraded, options: AskedOptions
+) -> Iterator[tuple[str, JudgedConfidence]]:
+    for name, estimator in grader.cell.estimators.items():
+        read = grader.cell.confidences[name].read
+        if not read.any():
+            continue
+        known, truth = hand.cell.confidences[name].read, hand.cell.confidences[name].correct
+        by_hand = np.where(known, truth.astype(np.float64), np.nan)[read]
+        clusters = grader.cell.units.clusters_of(read)
+        found = judged_confidence(*grader.cell.sample(name, read), by_hand, options.resampling, clusters)
+        if estimator.scale != "probability":  # ranks have no Brier score
+            found = replace(found, brier=NONE, brier_corrected=NONE, brier_by_hand=NONE)
+        yield name, found
+
+
+def _score(opened: AskedCell, hand: Regraded, options: AskedOptions) -> tuple[int, Metrics]:
+    """The judge's probability that an answer is right, against the imported grades of the answers that it was asked."""
+    stage = stage_of(opened.read.answers.reader)
+    scores = [
+        row.grades[stage].score if stage in row.grades and row.grades[stage].rule == JUDGE else None
+        for row in opened.table.rows
+    ]
+    values = np.array([np.nan if score is None else score for score in scores])
+    kept = ~np.isnan(values) & ~np.isnan(hand.correct)
+    if not kept.any():
+        return 0, {}
+    clusters = opened.units.clusters_of(kept)
+    return int(kept.sum()), bootstrap(OF_JUDGE, values[kept], hand.correct[kept], options.resampling, clusters)
