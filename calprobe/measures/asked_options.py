@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from calprobe.cells.cell_readers import CONSTRAINED
 from calprobe.errors import UsageError
 from calprobe.measures.covariates import Covariate
+from calprobe.measures.slice_trees import SliceTree
 from calprobe.metrics import ACE_BINS, Metric, Resampling, standard_metrics
 from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
@@ -35,7 +36,7 @@ class AskedOptions:
     with_original: bool = False  # whether the question's own text is a wording in plans and in the wording's share
     variants: tuple[str, ...] | None = None  # these alone, as if no other had been asked; None: all
     forms: tuple[str, ...] = ()  # estimators beside the usual ones, such as semantic_entropy.likelihood
-    by: Covariate | None = None  # a column of a file that questions are sliced by; None: no slices
+    by: Covariate | SliceTree | None = None  # what questions are sliced by; None: no slices
     slice_bins: int | None = None  # `ace_bins` of slices, which have few rows
     recalibrate: Recalibration | None = None  # a map of confidences, fitted on other questions
     graders: tuple[str, ...] = ()  # whose grades of the same answers are compared; "all": all that a cell has

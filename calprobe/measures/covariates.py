@@ -134,6 +134,14 @@ def read_covariate(named: str, groups: int = GROUPS) -> Covariate:
     return Covariate(name, path.name, key, cells, numeric, groups)
 
 
+def columns_of(named: str) -> tuple[Covariate, ...]:
+    """Every column of a file, but for those that say what a row is of. Raises as `read_covariate`."""
+    columns = list(dict.fromkeys(name for row in read_rows([Path(named)]) for name in row.content))
+    if not (chosen := [name for name in columns if name not in IDS]):
+        raise UsageError(f"{named}: it has no further column")
+    return tuple(read_covariate(f"{named}:{name}") for name in chosen)
+
+
 def is_covariate(named: str) -> bool:
     """Whether `--by` names a file: by its suffix, with or without a column behind it.
 

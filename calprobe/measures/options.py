@@ -8,6 +8,7 @@ from typing import Literal
 from calprobe.errors import UsageError
 from calprobe.measures.calibration_file import CalibrationFile
 from calprobe.measures.covariates import Covariate
+from calprobe.measures.slice_trees import SliceTree
 from calprobe.metrics import ACE_BINS, Resampling
 from calprobe.words import ClusterKind, Compat, Correction, Recalibration, Reduction, SliceKind, Ties
 
@@ -18,7 +19,7 @@ Pair = tuple[str, str]  # labels of two runs
 class SliceOptions:
     """What to cut a run's instances by, and which estimators to show of each slice."""
 
-    by: SliceKind | Covariate
+    by: SliceKind | Covariate | SliceTree
     estimators: tuple[str, ...] | None = None  # None: base, margin and average_min, as far as the templates give them
 
 

@@ -25,9 +25,20 @@ from calprobe.measures.covariates import (
     relation_groups,
 )
 from calprobe.measures.estimates import estimates_of, mean_estimate
+from calprobe.measures.halves import half_of
 from calprobe.measures.json_values import record_json
 from calprobe.measures.options import ReportOptions
 from calprobe.measures.slice_gaps import SliceGaps, slice_gaps
+from calprobe.measures.slice_trees import (
+    TREE,
+    SliceTree,
+    feature,
+    first_probability,
+    gap_of,
+    named_groups,
+    tree_names,
+    with_columns,
+)
 from calprobe.measures.trends import Trend, covariate_json, trends
 from calprobe.metrics import Estimate, Resampling, standard_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
@@ -131,8 +142,9 @@ def slice_run(run: ScoredRun, options: ReportOptions) -> RunSlices:
         lacking = sum(value is None for value in values)
         found = covariate_slices(run.cell, estimators, slices, (by, values, lacking), options.resampling)
     else:
-        groups = tuple(_groups(by, run))
-        found = RunSlices(by, estimators, tuple(_slice(group, run, estimators, options) for group in groups))
+        name = TREE.name if isinstance(by, SliceTree) else by
+        groups = _by_tree(by, run, estimators, options) if isinstance(by, SliceTree) else tuple(_groups(by, run))
+        found = RunSlices(name, estimators, tuple(_slice(group, run, estimators, options) for group in groups))
     kept = {group.name: group.kept for group in groups}
     return replace(found, gaps=slice_gaps(run.cell, estimators, kept, options.resampling))
 
@@ -196,6 +208,26 @@ def _groups(by: SliceKind, run: ScoredRun) -> Iterator[Group]:
     group = run.instances.group
     for name, relations in _relations(by, run.manifest, np.unique(group).tolist()):
         yield Group(name, np.isin(group, relations))
+
+
+def _by_tree(tree: SliceTree, run: ScoredRun, estimators: Sequence[str], options: ReportOptions) -> tuple[Group, ...]:
+    """The instances of each leaf, by relation, domain, cardinality, number of candidates and a file's columns."""
+    units, name = run.cell.units, first_probability(run.cell, estimators)
+    if name is None:
+        raise UsageError(f"--by tree: none of {', '.join(estimators)} is a probability; give --estimator base")
+    records = {relation: run.manifest.relation(relation) for relation in np.unique(units.group).tolist()}
+    of_each = [records[relation] for relation in units.group.tolist()]
+    features = [
+        feature("relation", units.group.tolist(), numeric=False),
+        feature("domain", [" & ".join(record.domains) for record in of_each], numeric=False),
+        feature("cardinality", [record.cardinality for record in of_each], numeric=False),
+        feature("candidates", units.n_options.tolist(), numeric=True),
+    ]
+    complete = not run.facts.partial and not run.manifest.limits()
+    values = {column.name: column.of(_ids(run, column), run.label, complete=complete) for column in tree.columns}
+    half = half_of(units, options.resampling.seed)
+    gap = gap_of(run.cell.confidences[name])
+    return named_groups(tree_names(gap, with_columns(features, tree.columns, values), half))
 
 
 def _relations(by: SliceKind, manifest: Manifest, names: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:

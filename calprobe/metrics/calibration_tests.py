@@ -156,7 +156,8 @@ def _slope(instances: SortedInstances, clusters: Clusters | None) -> Value:
 
 
 def _wald(value: float, variance: float, clusters: Clusters | None) -> Value:
-    if clusters is not None and not clusters.enough:
+    # Clusters that are each right as often as they are sure differ in nothing: their variance is 0, up to rounding.
+    if (clusters is not None and not clusters.enough) or variance <= 0:
         return value, NAN, NAN
     reach = NORMAL * math.sqrt(variance)
     return value, value - reach, value + reach

@@ -10,6 +10,7 @@ from calprobe.measures.covariates import Covariate
 from calprobe.measures.number_text import number, ranges, spelled
 from calprobe.measures.options import ReportOptions
 from calprobe.measures.sensitivity import PromptSensitivity
+from calprobe.measures.slice_trees import TREE
 from calprobe.measures.slices import RunSlices, Slice
 from calprobe.measures.uncertainty import MeanUncertainty
 from calprobe.messages import counted
@@ -230,6 +231,12 @@ def mean_candidates(part: Slice) -> str:
 SIZES_BELOW_NAMES = "Below a slice's name: its instances and the mean K of their answer spaces."
 
 
+TREE_NOTE = (
+    "By tree: cut where confidence - accuracy differs most, by all that is known. a: found in one half and measured in "
+    "the other, b: the reverse, so that the gaps owe nothing to the search."
+)
+
+
 def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
     """Notes below a table of slices."""
     if found.covariate is not None:
@@ -237,6 +244,8 @@ def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
         yield from covariate_notes(found.covariate, groups, found.lacking, "instance")
     elif found.by == "domain":
         yield "A relation of two domains counts in both."
+    elif found.by == TREE.name:
+        yield TREE_NOTE
     yield from slice_ace_notes(options.slice_bins, {part.name: part.instances for part in found.slices})
     if options.cluster == "relation" and any(len(part.relations) < LEAST_CLUSTERS for part in found.slices):
         yield f"--cluster relation: a slice of fewer than {LEAST_CLUSTERS} relations has no interval."
@@ -256,6 +265,9 @@ def slice_ace_notes(bins: int | None, sizes: Mapping[str, int]) -> Iterable[str]
 
 def covariate_notes(covariate: Covariate, groups: int, lacking: int, unit: str) -> Iterable[str]:
     """Where the values of a covariate come from, into how many groups numbers are cut, and how many units have none."""
+    if covariate is TREE:
+        yield TREE_NOTE
+        return
     kind = "categories"
     if covariate.numeric:
         kind = f"numbers, cut at quantiles of these {unit}s into {counted(groups, 'group')}, equal ones together"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calprobe.arrays import Floats
 from calprobe.cells.asked import Asked, AskedCell, ReadSet
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import AskedOptions, metrics_of
@@ -23,6 +25,7 @@ from calprobe.measures.covariates import (
 from calprobe.measures.estimates import estimates_of
 from calprobe.measures.macro import macro_estimates, macro_mean
 from calprobe.measures.slice_gaps import slice_gaps
+from calprobe.measures.slice_trees import SliceTree, feature, first_probability, gap_of, tree_names, with_columns
 from calprobe.measures.slices import METRICS, RunSlices, Slice, covariate_slices
 from calprobe.metrics import Metric
 from calprobe.metrics.ranking import AUROC
@@ -64,6 +67,46 @@ def covariate_values(asked: Asked, covariate: Covariate) -> Values:
     return dict(zip(questions, values, strict=True))
 
 
+def tree_values(asked: Asked, tree: SliceTree, read: Iterable[ReadSet], seed: int) -> Values:
+    """The leaf of every question that has an answer, by a tree for each set.
+
+    It is grown for the first confidence of the first variant that has one, in the mean over a question's answers.
+    """
+    columns = [(column, covariate_values(asked, column)) for column in tree.columns]
+    leaves: dict[tuple[str, str], Value] = {}
+    for of_set in read:
+        cells = ((cell, first_probability(cell.cell, cell.estimators)) for cell in of_set.cells.values())
+        opened, name = next(((cell, name) for cell, name in cells if name is not None), (None, None))
+        if opened is None or name is None:
+            continue
+        rows: dict[str, list[int]] = {}
+        for place, root in enumerate(_questions(opened)):
+            rows.setdefault(root, []).append(place)
+        questions = sorted(rows)  # so that halves do not go by the order of a file
+        gap, every = gap_of(opened.confidences[name]), opened.table.rows
+        first = [every[rows[question][0]].question for question in questions]
+        lengths = [[tokens for at in rows[question] if (tokens := every[at].first.tokens)] for question in questions]
+        features = [
+            feature("group", [question.group for question in first], numeric=False),
+            feature("kind", [question.kind for question in first], numeric=False),
+            feature("options", [len(question.options) for question in first], numeric=True),
+            feature("words of the question", [len(question.text.split()) or None for question in first], numeric=True),
+            feature("tokens of the reply", [_mean(tokens) for tokens in lengths], numeric=True),
+        ]
+        values = {c.name: [of[of_set.name, question] for question in questions] for c, of in columns}
+        means = np.array([_mean(gap[rows[question]][~np.isnan(gap[rows[question]])]) for question in questions], float)
+        half = np.random.default_rng([seed, 2]).permutation(len(questions)) < math.ceil(len(questions) / 2)
+        names = tree_names(means, with_columns(features, tree.columns, values), half)
+        leaves |= {(of_set.name, question): leaf for question, leaf in zip(questions, names, strict=True)}
+    if not leaves:
+        raise UsageError(f"--by tree: no confidence of {asked.label} is a probability")
+    return leaves
+
+
+def _mean(numbers: Sequence[float] | Floats) -> float | None:
+    return float(np.mean(numbers)) if len(numbers) else None
+
+
 def _groups_of_questions(run: Asked) -> Values:
     groups = {
         (question_set.name, question.root): question.group or None
@@ -96,7 +139,8 @@ def set_groups(read: ReadSet, covariate: Covariate, values: Values) -> SetGroups
     """The groups of the questions that have an answer under any variant; numbers are cut at quantiles over these."""
     rows = (row for cell in read.cells.values() for row in cell.table.rows)
     questions = list(dict.fromkeys(row.question.root for row in rows))
-    by_question = {name: values[read.name, name] for name in questions}
+    # A tree has no leaf for questions of a variant other than the one that it was grown for.
+    by_question = {name: values.get((read.name, name)) for name in questions}
     names = np.array(questions, object)
     groups = groups_of(covariate, list(by_question.values()))
     return SetGroups(covariate, by_question, tuple((group, frozenset(names[group.kept].tolist())) for group in groups))

@@ -10,9 +10,11 @@ from calprobe.cells.cell_readers import check_used
 from calprobe.cells.regrading import graders_of
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions, metrics_of
+from calprobe.measures.covariates import Covariate
+from calprobe.measures.slice_trees import TREE, SliceTree
 from calprobe.studies.asked.across import across_runs, shift_summaries
 from calprobe.studies.asked.asked_report import AskedReport
-from calprobe.studies.asked.asked_slices import Values, cell_slices, covariate_values, set_groups
+from calprobe.studies.asked.asked_slices import Values, cell_slices, covariate_values, set_groups, tree_values
 from calprobe.studies.asked.cell_report import report_cell
 from calprobe.studies.asked.disclosing import disclosure
 from calprobe.studies.asked.results import AskedRunReport, SetReport
@@ -62,7 +64,7 @@ def _graders_of(runs: Sequence[AskedRunReport]) -> str:
 def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
     """The numbers of one run."""
     read = list(read_sets(asked, options))
-    values = None if options.by is None else covariate_values(asked, options.by)
+    values = None if options.by is None else _slice_values(asked, read, options.by, options)
     sets = {of_set.name: _set(of_set, asked, options, values) for of_set in read}
     cells = [cell for of_set in sets.values() for cell in of_set.cells.values()]
     opened = tuple(cell for of_set in read for cell in of_set.cells.values())
@@ -84,10 +86,16 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
     )
 
 
+def _slice_values(asked: Asked, read: Sequence[ReadSet], by: Covariate | SliceTree, options: AskedOptions) -> Values:
+    if isinstance(by, SliceTree):
+        return tree_values(asked, by, read, options.resampling.seed)
+    return covariate_values(asked, by)
+
+
 def _set(read: ReadSet, run: Asked, options: AskedOptions, values: Values | None) -> SetReport:
     reports = {variant: report_cell(cell, options) for variant, cell in read.cells.items()}
     if options.by is not None and values is not None:
-        groups = set_groups(read, options.by, values)
+        groups = set_groups(read, TREE if isinstance(options.by, SliceTree) else options.by, values)
         slices = {variant: cell_slices(cell, groups, options) for variant, cell in read.cells.items()}
         reports = {variant: replace(report, slices=slices[variant]) for variant, report in reports.items()}
     opened = OpenedSet(read, reports, format_changes(run, read.cells), usual_variants(run, read.cells))
