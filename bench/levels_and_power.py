@@ -12,6 +12,7 @@ Prints Markdown tables (docs/methods/intervals-and-tests.md says what they show)
     python bench/levels_and_power.py sets --instances 600 --trials 2000
     python bench/levels_and_power.py checks --trials 400
     python bench/levels_and_power.py groups --instances 600 --trials 2000
+    python bench/levels_and_power.py trees --instances 600 --trials 1000
 
 tests: how often each p-value of perfect calibration is below 0.05, in a calibrated world (the level) and in others (the
 power). relations: the same where models are calibrated over all relations, but not within each one, by instances and by
@@ -26,7 +27,8 @@ trials; mean size. Half of the instances fix the threshold. naive: the most prob
 how many answers were checked by hand, in how many percent of the trials a threshold is found, and the mean coverage,
 with none counted as 0; the last row is what could be reached.
 groups: how often the gaps of eight groups all lie within their simultaneous intervals, how often within plain ones, and
-how often p is below 0.05.
+how often p is below 0.05. trees: the same of the groups that trees find on one half and measure on the other, with
+their mean number, and of trees that see the instances which they group.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.types import Mask
@@ -60,7 +63,8 @@ from calprobe.metrics import (
     set_scores,
     wilson_interval,
 )
-from calprobe.metrics.group_gaps import group_gaps
+from calprobe.metrics.gap_tree import Feature, gap_tree
+from calprobe.metrics.group_gaps import gaps_of, group_gaps
 from calprobe.metrics.risk_control import fix_threshold
 from calprobe.metrics.sample import sort_instances
 from calprobe.metrics.target_coverage import coverage_at_accuracy
@@ -68,6 +72,7 @@ from calprobe.metrics.target_coverage import coverage_at_accuracy
 sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
 from harness.trials import BELOW, Trials, named, print_head, print_shares, print_table
 
+Letters = npt.NDArray[np.str_]
 MANY = 1_000_000  # instances of the sample that the truth is taken from
 TESTS = (
     *("spiegelhalter_p", "ace_p", "ece_p", "smooth_ece_p", "ecce_mad_p", "ecce_range_p", "max_calibration_error_p"),
@@ -499,6 +504,53 @@ def print_groups(trials: Trials) -> None:
         print(f"| {name} |", " | ".join(cells), "|", flush=True)
 
 
+# By kind of world: the gap of an instance, of what is known of it: a number from 1 to 29, a letter.
+TREE_WORLDS: dict[str, Callable[[Floats, Letters], Floats]] = {
+    "no gaps": lambda number, letter: np.zeros(len(number)),
+    "too sure by 0.2 above 20": lambda number, letter: np.where(number > 20, 0.2, 0.0),
+    "0.15 in three of ten letters, else -0.05": lambda number, letter: np.where(letter < "d", 0.15, -0.05),
+}
+
+
+def print_trees(trials: Trials) -> None:
+    """How often the gaps of all groups that a tree finds lie within their intervals, and how often p finds one."""
+    print_head("world", "groups", "all within", "p < 0.05", "groups", "all within", "p < 0.05")
+    for place, (name, gap_of) in enumerate(TREE_WORLDS.items()):
+        rng = np.random.default_rng([53, place])
+        happened = []
+        for resampling in trials:
+            n = trials.instances
+            number = rng.integers(1, 30, n).astype(float)
+            letter: Letters = np.array(list("abcdefghij"))[rng.integers(10, size=n)]
+            confidence, gap = rng.uniform(0.2, 0.8, n), gap_of(number, letter)
+            correct = rng.random(n) < confidence - gap
+            noise = rng.random(n)
+            half = rng.permutation(n) < n // 2
+            row: list[float] = []
+            # A tree that sees the instances which it groups: all are there twice, once in each half.
+            once, twice = (
+                [
+                    Feature("number", np.tile(number, k)),
+                    Feature("letter", np.tile(letter, k)),
+                    Feature("noise", np.tile(noise, k)),
+                ]
+                for k in (1, 2)
+            )
+            for names in (
+                gap_tree(confidence - correct, once, half),
+                gap_tree(np.tile(confidence - correct, 2), twice, np.arange(2 * n) < n)[:n],
+            ):
+                kept = {str(of): names == of for of in np.unique(names)}
+                found = gaps_of(confidence, correct, kept, resampling)
+                tested = [own for own in found.groups if not np.isnan(own.gap.low)]
+                held = all(own.gap.low <= gap[kept[own.name]].mean() <= own.gap.high for own in tested)
+                row += [len(kept), held, found.p_value < BELOW]
+            happened.append(row)
+        means = np.mean(happened, axis=0)
+        cells = [f"{mean:.1f}" if at % 3 == 0 else f"{100 * mean:.1f}" for at, mean in enumerate(means)]
+        print(f"| {name} |", " | ".join(cells), "|", flush=True)
+
+
 def mean_error(values: Floats, group: Ints) -> Floats:
     """The standard error of each group's mean, [groups]."""
     size = np.bincount(group, minlength=8)
@@ -517,6 +569,7 @@ TABLES = {
     "sets": print_sets,
     "checks": print_checks,
     "groups": print_groups,
+    "trees": print_trees,
 }
 
 if __name__ == "__main__":

@@ -11,8 +11,7 @@ from calprobe.messages import no_such
 from calprobe.words import SliceKind
 
 if TYPE_CHECKING:
-    from calprobe.measures.covariates import Covariate
-    from calprobe.measures.slice_trees import SliceTree
+    from calprobe.measures.covariates import Covariate, SliceTree
 
 MOST_GROUPS = 100
 TREE = "tree"  # slices that are looked for
@@ -45,8 +44,7 @@ def _tree(by: str, groups: int | None) -> SliceTree | None:
     name, colon, file = by.partition(":")
     if name != TREE:
         return None
-    from calprobe.measures.covariates import columns_of
-    from calprobe.measures.slice_trees import SliceTree
+    from calprobe.measures.covariates import SliceTree, columns_of
 
     if groups is not None:
         raise UsageError("--by-groups cuts numbers of a file; --by tree finds its own cuts, leave it out")

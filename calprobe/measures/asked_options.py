@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from calprobe.cells.cell_readers import CONSTRAINED
 from calprobe.errors import UsageError
-from calprobe.measures.covariates import Covariate
-from calprobe.measures.slice_trees import SliceTree
+from calprobe.measures.covariates import Covariate, SliceTree
 from calprobe.metrics import ACE_BINS, Metric, Resampling, standard_metrics
 from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE

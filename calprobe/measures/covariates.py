@@ -74,6 +74,15 @@ class Covariate:
 QUESTION_GROUP = Covariate("group", "the questions", ("set", "question"), {}, numeric=False)
 QUESTION_KIND = Covariate("kind", "the questions", ("set", "question"), {}, numeric=False)  # choice, number, open
 
+TREE = Covariate("tree", "the questions", ("set", "question"), {}, numeric=False)  # the leaf of a tree, see `SliceTree`
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # equal to itself alone
+class SliceTree:
+    """Slices that a tree finds (`slice_trees`); `columns` of a file are known of units beside what a run knows."""
+
+    columns: tuple[Covariate, ...] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class Group:

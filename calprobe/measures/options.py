@@ -7,8 +7,7 @@ from typing import Literal
 
 from calprobe.errors import UsageError
 from calprobe.measures.calibration_file import CalibrationFile
-from calprobe.measures.covariates import Covariate
-from calprobe.measures.slice_trees import SliceTree
+from calprobe.measures.covariates import Covariate, SliceTree
 from calprobe.metrics import ACE_BINS, Resampling
 from calprobe.words import ClusterKind, Compat, Correction, Recalibration, Reduction, SliceKind, Ties
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,6 @@ from calprobe.confidence import Confidence
 from calprobe.confidence.types import Mask
 from calprobe.measures.covariates import Covariate, Group, as_numbers, natural_order
 from calprobe.metrics.gap_tree import Feature, gap_tree
-
-TREE = Covariate("tree", "the questions", ("set", "question"), {}, numeric=False)  # what slices are by
-
-
-@dataclass(frozen=True, slots=True, eq=False)  # equal to itself alone
-class SliceTree:
-    """Slices by a tree; `columns` of a user's file are known of units beside what a run knows itself."""
-
-    columns: tuple[Covariate, ...] = ()
 
 
 def feature(name: str, values: Sequence[Any], *, numeric: bool) -> Feature:

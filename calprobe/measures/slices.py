@@ -17,8 +17,10 @@ from calprobe.interop.answer_texts import texts_if_known
 from calprobe.measures.chosen import known_estimators
 from calprobe.measures.covariates import (
     OF_REPLIES,
+    TREE,
     Covariate,
     Group,
+    SliceTree,
     as_numbers,
     groups_of,
     natural_order,
@@ -30,8 +32,6 @@ from calprobe.measures.json_values import record_json
 from calprobe.measures.options import ReportOptions
 from calprobe.measures.slice_gaps import SliceGaps, slice_gaps
 from calprobe.measures.slice_trees import (
-    TREE,
-    SliceTree,
     feature,
     first_probability,
     gap_of,

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from calprobe.cells.run_facts import RunFacts
 from calprobe.measures.compare_results import Scope
-from calprobe.measures.covariates import Covariate
+from calprobe.measures.covariates import TREE, Covariate
 from calprobe.measures.number_text import number, ranges, spelled
 from calprobe.measures.options import ReportOptions
 from calprobe.measures.sensitivity import PromptSensitivity
-from calprobe.measures.slice_trees import TREE
 from calprobe.measures.slices import RunSlices, Slice
 from calprobe.measures.uncertainty import MeanUncertainty
 from calprobe.messages import counted

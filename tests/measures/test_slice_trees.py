@@ -16,7 +16,7 @@ from calprobe.cli.by_options import covariate_of, sliced_by
 from calprobe.confidence import confidences
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import AskedOptions
-from calprobe.measures.slice_trees import SliceTree
+from calprobe.measures.covariates import SliceTree
 from calprobe.metrics import Resampling
 from calprobe.runs import open_run
 from calprobe.studies.asked.asked_tables import asked_tables

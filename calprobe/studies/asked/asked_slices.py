@@ -20,12 +20,13 @@ from calprobe.measures.covariates import (
     Covariate,
     Group,
     Key,
+    SliceTree,
     groups_of,
 )
 from calprobe.measures.estimates import estimates_of
 from calprobe.measures.macro import macro_estimates, macro_mean
 from calprobe.measures.slice_gaps import slice_gaps
-from calprobe.measures.slice_trees import SliceTree, feature, first_probability, gap_of, tree_names, with_columns
+from calprobe.measures.slice_trees import feature, first_probability, gap_of, tree_names, with_columns
 from calprobe.measures.slices import METRICS, RunSlices, Slice, covariate_slices
 from calprobe.metrics import Metric
 from calprobe.metrics.ranking import AUROC

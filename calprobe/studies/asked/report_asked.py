@@ -10,8 +10,7 @@ from calprobe.cells.cell_readers import check_used
 from calprobe.cells.regrading import graders_of
 from calprobe.errors import UsageError
 from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions, metrics_of
-from calprobe.measures.covariates import Covariate
-from calprobe.measures.slice_trees import TREE, SliceTree
+from calprobe.measures.covariates import TREE, Covariate, SliceTree
 from calprobe.studies.asked.across import across_runs, shift_summaries
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_slices import Values, cell_slices, covariate_values, set_groups, tree_values

@@ -181,7 +181,7 @@ def _errors(found: Sequence[CellGraders]) -> Iterator[Table]:
         ", ".join(filter(None, (cell.variant if len(found) > 1 else "", name))): (cell, name, errors)
         for cell in found
         for name, errors in cell.errors.items()
-        if name == JUDGE or JUDGE not in cell.errors
+        if not math.isnan(errors.accuracy.accuracy.value)  # else nothing can be corrected
     }
     yield CORRECTED.of_rows(
         (Row(estimator, group=title, keys={"variant": cell.variant, "grader": name, "estimator": estimator}), numbers)
