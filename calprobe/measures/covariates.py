@@ -145,6 +145,8 @@ def read_covariate(named: str, groups: int = GROUPS) -> Covariate:
 
 def columns_of(named: str) -> tuple[Covariate, ...]:
     """Every column of a file, but for those that say what a row is of. Raises as `read_covariate`."""
+    if not Path(named).is_file():
+        raise DataMissingError(f"{named}: no such file; check the path")
     columns = list(dict.fromkeys(name for row in read_rows([Path(named)]) for name in row.content))
     if not (chosen := [name for name in columns if name not in IDS]):
         raise UsageError(f"{named}: it has no further column")

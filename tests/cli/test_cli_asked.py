@@ -205,8 +205,9 @@ def test_every_table_is_exported(run: str, tmp_path: Path, what: str) -> None:
         (("--reduction", "mean"), "--reduction applies to runs of scores, and "),
         (
             ("--by", "domain"),
-            "--by domain is of runs of scores; for runs of replies there are --by group, --by kind and",
+            "--by domain is of runs of scores; for runs of replies there are --by group, --by kind, --by tree",
         ),
+        (("--graders", "judge"), "--graders judge: no answers of these runs have such grades; there are last_marker"),
         (("--by-groups", "2"), "--by-groups cuts numbers of a file; give --by FILE:COLUMN"),
         (("--tables", "slices"), "--tables slices: the report has no such table"),
         (("--compat", "kissling2026"), "--compat kissling2026 is of scores"),
