@@ -12,7 +12,7 @@ Prints Markdown tables (docs/methods/intervals-and-tests.md says what they show)
     python bench/levels_and_power.py sets --instances 600 --trials 2000
     python bench/levels_and_power.py checks --trials 400
     python bench/levels_and_power.py groups --instances 600 --trials 2000
-    python bench/levels_and_power.py trees --instances 600 --trials 1000
+    python bench/levels_and_power.py trees --instances 600 --trials 500
 
 tests: how often each p-value of perfect calibration is below 0.05, in a calibrated world (the level) and in others (the
 power). relations: the same where models are calibrated over all relations, but not within each one, by instances and by

@@ -16,6 +16,7 @@ PARSE_THRESHOLD = 0.80  # the study's: a cell that reads less of its stated conf
 FIRST_CHAR, LAST_MARKER = "first_char", "last_marker"
 FIRST_MARKER = "first_marker"  # the first repair of the paper
 OF_THE_AUDIT = (FIRST_CHAR, FIRST_MARKER)  # by the paper's rules, which take a letter of a word for an answer
+ALL_GRADERS = "all"
 READERS = (LAST_MARKER, FIRST_CHAR, CONSTRAINED)  # of choices; the first is the one that confidences go by
 
 
@@ -38,7 +39,7 @@ class AskedOptions:
     by: Covariate | SliceTree | None = None  # what questions are sliced by; None: no slices
     slice_bins: int | None = None  # `ace_bins` of slices, which have few rows
     recalibrate: Recalibration | None = None  # a map of confidences, fitted on other questions
-    graders: tuple[str, ...] = ()  # whose grades of the same answers are compared; "all": all that a cell has
+    graders: tuple[str, ...] = ()  # whose grades of the same answers are compared; `ALL_GRADERS`: all that a cell has
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:

@@ -154,7 +154,7 @@ def test_what_is_asked_for_alone() -> None:
     assert set(chosen.with_length) == {"stated_other"}
     assert "graders" not in report_asked([graded_run()[0]], AskedOptions(resampling=Resampling(0))).runs[0].studies
     with pytest.raises(UsageError, match="--graders scibench: no answers of these runs have such grades; there are ex"):
-        report_asked([graded_run()[0]], AskedOptions(resampling=Resampling(0), graders=("scibench",)))
+        report_asked([graded_run()[0]], AskedOptions(resampling=Resampling(0), graders=("exact", "scibench")))
 
 
 def test_choices_have_their_length_alone() -> None:

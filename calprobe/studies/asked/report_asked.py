@@ -9,7 +9,7 @@ from calprobe.cells.asked import Asked, ReadSet, format_changes, read_sets, usua
 from calprobe.cells.cell_readers import check_used
 from calprobe.cells.regrading import graders_of
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions, metrics_of
+from calprobe.measures.asked_options import ALL_GRADERS, DEFAULT_ASKED, AskedOptions, metrics_of
 from calprobe.measures.covariates import TREE, Covariate, SliceTree
 from calprobe.studies.asked.across import across_runs, shift_summaries
 from calprobe.studies.asked.asked_report import AskedReport
@@ -45,19 +45,16 @@ def _check_made(runs: Sequence[AskedRunReport], options: AskedOptions) -> None:
             f"--budget {numbers}: most questions have fewer answers; give a smaller number, or ask for more --samples "
             "or --wordings"
         )
-    if options.graders and not any("graders" in run.studies for run in runs):
-        raise UsageError(f"--graders {','.join(options.graders)}: {_graders_of(runs)}")
+    graders = {name: name for run in runs for cell in run.cells for name in graders_of(cell)} if options.graders else {}
+    for name in options.graders:
+        if name not in graders and name != ALL_GRADERS:
+            there_are = f"there are {', '.join(graders) or 'none'}, and {ALL_GRADERS}"
+            raise UsageError(f"--graders {name}: no answers of these runs have such grades; {there_are}")
     if options.calibrate and not any(name.endswith(f".{options.calibrate}") for c in cells for name in c.estimators):
         raise UsageError(
             f"--calibrate {options.calibrate}: no uncertainty of several answers that could be read to one question; "
             "leave it out, ask for --samples, or look at the answers with `calprobe export --what readings`"
         )
-
-
-def _graders_of(runs: Sequence[AskedRunReport]) -> str:
-    """Why none of the graders asked for is there."""
-    names = dict.fromkeys(name for run in runs for cell in run.cells for name in graders_of(cell))
-    return f"no answers of these runs have such grades; there are {', '.join(names) or 'no answers'}"
 
 
 def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:

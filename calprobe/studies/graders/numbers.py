@@ -15,7 +15,7 @@ from calprobe.cells.regrading import Regraded, graders_of, regraded
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, representative
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.asked_options import ALL_GRADERS, AskedOptions
 from calprobe.measures.chosen import Choice
 from calprobe.measures.estimates import estimates_of, mean_estimate
 from calprobe.metrics import Estimate, bootstrap
@@ -28,7 +28,6 @@ from calprobe.studies.graders.results import CellGraders, GraderErrors, GraderNu
 
 METRICS = named_metrics(("auroc", "prr", "brier"))
 OF_JUDGE = named_metrics(("accuracy", "mean_confidence", "ece", "brier", "auroc"))
-EVERY = ("all",)
 NONE = Estimate(float("nan"))
 
 
@@ -36,7 +35,7 @@ def grader_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions
     """The study of a run; None unless `--graders` asks for it, and of a run that has none of these graders."""
     found = []
     for opened in cells:
-        names = [name for name in graders_of(opened) if options.graders == EVERY or name in options.graders]
+        names = [name for name in graders_of(opened) if {name, ALL_GRADERS} & {*options.graders}]
         if names and len(opened.table):
             found.append(_cell(opened, names, options))
     return GraderStudy(tuple(found)) if found else None
