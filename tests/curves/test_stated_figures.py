@@ -71,7 +71,8 @@ def test_several_overviews_become_one_by_run_and_one_of_means_without_intervals(
 
 
 def test_names_that_would_cover_each_other_are_slanted() -> None:
-    wide = replace(MEANS, groups=("original", "a-name-that-is-much-longer-than-its-group-is-wide-and-more-of-it"))
+    names = tuple(f"a-name-wider-than-it-{at}" for at in range(3 * len(MEANS.groups)))
+    wide = replace(MEANS, groups=names, values=3 * MEANS.values)
     short, long = (draw([own], Look(width=3.3)) for own in (MEANS, wide))
     assert {label.get_rotation() for label in short.axes[0].get_xticklabels()} == {0.0}
     assert {label.get_rotation() for label in long.axes[0].get_xticklabels()} == {35.0}
