@@ -62,7 +62,9 @@ class Example:
         """Whether its model is one of calprobe's own, and what it reads is there."""
         models = re.findall(r"--model (\S+)", self.command)
         inputs = [
-            word for word in self.command.split() if word.startswith("runs/") or word.endswith((".csv", ".jsonl"))
+            word
+            for word in self.command.split()
+            if word.startswith("runs/") or word.endswith((".csv", ".jsonl", ".eval"))
         ]
         made = re.findall(r"(?:--out|>) (\S+)", self.command)
         return all(model.startswith("tiny-") for model in models) and all(
