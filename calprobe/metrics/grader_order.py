@@ -17,9 +17,8 @@ from calprobe.metrics.ranks import RankedPart
 from calprobe.metrics.resamples import ClusterLabels, Resampling
 
 TENTHS = 10
-Graded = Mapping[
-    str, tuple[Floats, Floats]
-]  # by score: [answers], how sure, in [0, 1], and 0 or 1; NaN where not known
+# By score: [answers], how sure, in [0, 1], and 0 or 1; NaN where not known.
+Graded = Mapping[str, tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,9 +117,10 @@ def judged_confidence(
         Brier = mean(confidence^2 + y (1 - 2 confidence)), y = (judged + t - 1) / (s + t - 1)
 
     Both take the judge's errors as independent of the confidence among right answers, and among wrong ones. Where the
-    judge calls right what the model is sure of, they correct too little: `sure_where_right` and `sure_where_wrong` are
-    then above 1/2. Sources: Menon et al. 2015, "Learning from Corrupted Binary Labels via Class-Probability
-    Estimation", of the AUROC of mixtures; Natarajan et al. 2013, "Learning with Noisy Labels", of unbiased losses.
+    judge rather calls right what the model is sure of, they make the confidence look too good: `sure_where_right` and
+    `sure_where_wrong` are then above 1/2. Sources: Menon et al. 2015, "Learning from Corrupted Binary Labels via
+    Class-Probability Estimation", of the AUROC of mixtures; Natarajan et al. 2013, "Learning with Noisy Labels", of
+    unbiased losses.
     Answers graded by hand are taken as drawn at random from all; the bootstrap draws all answers with both grades.
 
     Args:

@@ -9,28 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from console_blocks import LEFT_OUT, commands_of, write_files
 
 from calprobe.cli import main
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-# A fenced block: its language, the file that it is (title="..."), its text.
-BLOCK = re.compile(r'^```(?P<language>\w*)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
-LEFT_OUT = ".."  # a line that stands for any number of lines
-
 
 # What needs neither a model nor a run. Scores, and with them the last digit of an interval, differ between machines.
 QUICK = ("models", "probes", "rank", "threshold --risk", "sets --coverage", "stakes answers.csv", "--help", "--version")
+WORDS = tuple(f"calprobe {quick}" for quick in QUICK)
 
 
 def examples(page: str) -> Iterator[tuple[str, str]]:
-    """Each quick command of the page's `console` blocks, with the output shown below it."""
-    for block in BLOCK.finditer(page):
-        if block["language"] == "console":
-            for shown in re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[1:]:
-                command, _, output = shown.partition("\n")
-                if command.startswith(tuple(f"calprobe {quick}" for quick in QUICK)):
-                    yield command, output
+    """Each quick command of the page, with the output shown below it."""
+    return ((command, shown) for command, shown in commands_of(page) if command.startswith(WORDS))
 
 
 def agrees(printed: str, shown: str) -> bool:
@@ -55,11 +48,7 @@ def test_console_blocks_show_what_is_printed(
     text = page.read_text("utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CALPROBE_DATA", str(tmp_path / "nothing-fetched"))
-    for block in BLOCK.finditer(text):
-        if block["file"]:
-            file = tmp_path / block["file"]
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(block["text"], encoding="utf-8")
+    write_files(text, tmp_path)
     for command, shown in examples(text):
         printed = output_of(command, capfd)
         assert agrees(printed, shown), f"{page.name}: `{command}` prints\n{printed}"

@@ -78,6 +78,19 @@ def test_a_judge_that_goes_by_confidence_is_seen() -> None:
     assert all(own.low > 0.5 for own in found)
 
 
+def test_corrections_make_too_good_what_a_judge_favours() -> None:
+    """A judge that calls right what is sure, of the wrong answers or of the right ones."""
+    rng = np.random.default_rng(9)
+    confidence = rng.random(4000)
+    right = rng.random(4000) < 0.1 + 0.5 * confidence
+    lures = np.where(right, 0.9, 0.6 * confidence), np.where(right, 0.6 + 0.4 * confidence, 0.3)
+    for lure, by in zip(lures, ("sure_where_wrong", "sure_where_right"), strict=True):
+        found = judged_confidence(confidence, rng.random(4000) < lure, right.astype(float), Resampling(0))
+        assert getattr(found, by).value > 0.65
+        assert found.auroc_corrected.value > found.auroc_by_hand.value + 0.03
+        assert found.brier_corrected.value < found.brier_by_hand.value - 0.01
+
+
 def test_a_judge_without_errors_corrects_nothing_of_a_confidence() -> None:
     confidence, right = [0.9, 0.7, 0.6, 0.4, 0.2, 0.3], [1, 1, 0, 1, 0, 0]
     found = judged_confidence(confidence, right, [1, np.nan, 0, np.nan, np.nan, 0], Resampling(0))

@@ -86,7 +86,8 @@ CORRECTED = Layout[JudgedConfidence].given(
     notes=(
         "Graded: by the grader, all answers. Imported: by the imported grades, only the answers that have one. "
         "Corrected: for the grader's errors, if these do not go by confidence, as 0.5 in the last columns says; above "
-        "it the grader rather calls right what the model is sure of, among right answers and among wrong ones.",
+        "it the grader rather calls right what the model is sure of, among right answers and among wrong ones, and the "
+        "corrected numbers are too good.",
     ),
     kind="graders",
     more=UNRANKED,
