@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from calprobe.version import __version__
 
 if TYPE_CHECKING:
-    from calprobe.analysis import AskedOptions as AskedOptions
     from calprobe.analysis import CompareOptions as CompareOptions
     from calprobe.analysis import CurveOptions as CurveOptions
     from calprobe.analysis import FourWaysOptions as FourWaysOptions
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from calprobe.sweep import SweepOptions as SweepOptions
 
 _HOME = {
-    "AskedOptions": "calprobe.analysis",
     "AskOptions": "calprobe.asking",
     "BackendOptions": "calprobe.backends",
     "FourWaysOptions": "calprobe.analysis",
@@ -88,7 +86,6 @@ _HOME = {
 }
 __all__ = [
     "AskOptions",
-    "AskedOptions",
     "BackendOptions",
     "CompareOptions",
     "CurveOptions",

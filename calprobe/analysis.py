@@ -11,7 +11,6 @@ from calprobe.curves.curve import CurveOptions, Curves
 from calprobe.curves.exposure import exposure
 from calprobe.curves.markers import markers
 from calprobe.curves.option_counts import options_curve
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.compare_pairs import named_pairs, named_run
 from calprobe.measures.compare_results import Comparison
 from calprobe.measures.options import CompareOptions, ReportOptions, SliceOptions
@@ -47,7 +46,6 @@ from calprobe.studies.threshold.threshold_file import Threshold
 __all__ = [
     "Answer",
     "AnswerOptions",
-    "AskedOptions",
     "AskedReport",
     "Average",
     "CompareOptions",

@@ -14,7 +14,7 @@ from calprobe.cells.asked import Asked, AskedCell, read_sets
 from calprobe.cells.asked_folder import asked_of
 from calprobe.cells.cell import Cell
 from calprobe.cells.opening import AnyRun
-from calprobe.cells.reading import ReplyReading, ScoreReading
+from calprobe.cells.reading import ReplyReading, RunReading
 from calprobe.cells.scored import ScoredRun, scored_run
 from calprobe.cells.table import table_cell
 from calprobe.confidence.asked.label_masses import NO_LABEL, LabelMasses
@@ -92,12 +92,12 @@ def _of_labels(asked: AskedCell, masses: LabelMasses) -> Candidates:
     return Candidates(places, shares[inside], np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), answers)
 
 
-def run_cells(label: str, run: AnyRun, scores: ScoreReading, replies: ReplyReading) -> list[GroupedCell]:
+def run_cells(label: str, run: AnyRun, options: RunReading) -> list[GroupedCell]:
     """The cell of a run of scores, or those of a run of replies, one for each set and variant."""
     if isinstance(run, Run):
-        scored = scored_run(label, run, scores)
+        scored = scored_run(label, run, options)
         return [GroupedCell(scored.cell, "relation", scored.cell.units.group, scored)]
-    return asked_cells(asked_of(label, run), replies)
+    return asked_cells(asked_of(label, run), options)
 
 
 def asked_cells(asked: Asked, replies: ReplyReading) -> list[GroupedCell]:

@@ -1,4 +1,4 @@
-"""What of a report's options decides how scores and replies are read; `ReportOptions` and `AskedOptions` have these."""
+"""What of a report's options decides how scores and replies are read; `ReportOptions` has these."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class ScoreReading(Protocol):
         """Of token scores to a statement's."""
 
     @property
-    def compat(self) -> Compat | None:
-        """The rules of a paper."""
+    def score_rules(self) -> Compat | None:
+        """The rules of a paper on scores."""
 
     @property
     def ties(self) -> Ties:
@@ -61,3 +61,7 @@ class ReplyReading(Protocol):
     @property
     def variants(self) -> tuple[str, ...] | None:
         """These alone; None: all."""
+
+
+class RunReading(ScoreReading, ReplyReading, Protocol):
+    """How any run becomes confidences."""

@@ -177,7 +177,7 @@ class ScoredRun:
 
 def scored_run(label: str, run: Run, options: ScoreReading) -> ScoredRun:
     """A run's scores under the options' reduction, over its complete relations. Raises as `Run.table`."""
-    table = run.table(options.reduction, options.compat)
+    table = run.table(options.reduction, options.score_rules)
     evidence = ClosedSet(table, options.ties)
     named = label, model_name(run.manifest.model), run.manifest.probe.name
     return ScoredRun(
@@ -208,7 +208,7 @@ def read_scores(source: Run | str | Path | ScoreTable, options: ScoreReading) ->
 
     Raises DataMissingError if there is no run at a path, CalprobeError as `Run.table`.
     """
-    return read_table(source, options.reduction, options.compat)
+    return read_table(source, options.reduction, options.score_rules)
 
 
 def cluster_labels(relation: npt.NDArray[np.str_], options: ScoreReading) -> Labels | None:

@@ -43,7 +43,6 @@ def answer_cells(
     from calprobe.cells.candidates import Columns, file_cell, run_cells
     from calprobe.cli.typed_runs import open_typed
     from calprobe.interop.score_tables import is_table
-    from calprobe.measures.asked_options import DEFAULT_ASKED
     from calprobe.measures.options import DEFAULT_OPTIONS
 
     if is_table(path):
@@ -54,5 +53,5 @@ def answer_cells(
     if any((score, uncertainty, correct)):
         raise UsageError(f"--score, --uncertainty and --correct are of tables; {path} is none")
     ((label, run),) = open_typed([path]).runs.items()
-    cells = run_cells(label, run, DEFAULT_OPTIONS, DEFAULT_ASKED)
+    cells = run_cells(label, run, DEFAULT_OPTIONS)
     return cells if cluster is None else [cell.clustered("--cluster", cluster) for cell in cells]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -23,7 +23,7 @@ from calprobe.messages import no_such
 from calprobe.words import Correction
 
 if TYPE_CHECKING:
-    from calprobe.analysis import AskedOptions, CompareOptions, ReportOptions
+    from calprobe.analysis import CompareOptions, ReportOptions
     from calprobe.measures.options import Pair
     from calprobe.presentation.presentation import Presentation, ReportChoice
     from calprobe.show.plots import Look
@@ -212,7 +212,7 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> Presentation:
 
     options = _options(arguments, runs)
     variants = variant_pairs(arguments.variants)
-    return present_asked_comparison(runs.runs, options, _asked_options(arguments), variants, _choice(arguments))
+    return present_asked_comparison(runs.runs, options, variants, _choice(arguments))
 
 
 def _of_facts(arguments: Typed, runs: TypedRuns) -> Presentation:
@@ -222,7 +222,7 @@ def _of_facts(arguments: Typed, runs: TypedRuns) -> Presentation:
     options = _options(arguments, runs)
     if any(":" in name for name in arguments.variants or ()):
         raise UsageError("--variants: with a run of scores give names of variants, such as direct,steps, no pairs A:B")
-    of_both = FourWaysOptions(options, _asked_options(arguments), arguments.variants)
+    of_both = FourWaysOptions(options, arguments.variants)
     return present_ways(runs.runs, of_both, _choice(arguments))
 
 
@@ -256,21 +256,12 @@ def _options(arguments: Typed, runs: TypedRuns) -> CompareOptions:
         intersect=arguments.intersect,
         by_domain=arguments.by_domain,
         estimators=arguments.estimators,
-        scores=arguments.options,
+        scores=replace(arguments.options, readers=arguments.readers, window=arguments.window),
         metrics=arguments.metrics,
         baseline=_baseline(arguments.baseline, runs.paths),
         templates=None if arguments.templates is None else _template_pairs(arguments.templates),
         margin=arguments.margin,
         correction=arguments.correction,
-    )
-
-
-def _asked_options(arguments: Typed) -> AskedOptions:
-    from calprobe.analysis import AskedOptions
-
-    options = arguments.options
-    return AskedOptions(
-        arguments.readers, window=arguments.window, ace_bins=options.ace_bins, resampling=options.resampling
     )
 
 

@@ -14,7 +14,7 @@ from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options
 from calprobe.cli.kinds import CURVES, RUNS, Group, KindCommand, heading, option
 from calprobe.cli.label_option import label_option
-from calprobe.cli.reply_options import asked_compat, refuse_rules_of_replies, threshold_option, variants_option
+from calprobe.cli.reply_options import threshold_option, variants_option
 from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError
 
@@ -180,9 +180,10 @@ def _of_scores(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     from calprobe.analysis import CurveOptions
     from calprobe.cells.opening import of_scores
     from calprobe.curves import KINDS
+    from calprobe.measures.options import check_rules
     from calprobe.studies.scored.contents import curves_of_scores
 
-    refuse_rules_of_replies(arguments.options.compat)
+    check_rules(arguments.options.compat, "scored")
     scored = of_scores(runs.runs)
     options = CurveOptions(arguments.options, arguments.estimators, arguments.accuracy or "own", arguments.among)
     curves = curves_of_scores(KINDS[arguments.kind], scored, options)
@@ -201,18 +202,16 @@ def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
     Raises UsageError for another kind, which replies do not have, and for rules that change none of its curves.
     """
     from calprobe.cells.opening import asked_runs, of_replies
-    from calprobe.measures.asked_options import PARSE_THRESHOLD, AskedOptions
+    from calprobe.measures.options import PARSE_THRESHOLD, check_rules
     from calprobe.presentation.reporting import ASKED_CURVES
 
     _check_kind(arguments.kind, OF_REPLIES, "of runs of replies")
-    compat = asked_compat(arguments.options.compat)
-    if compat == "stated2025":
+    check_rules(arguments.options.compat, "asked")
+    if arguments.options.compat == "stated2025":
         raise UsageError("--compat stated2025: changes errors in tables, and no curve; leave it out")
-    options = AskedOptions(
-        compat=compat,
+    options = replace(
+        arguments.options,
         threshold=PARSE_THRESHOLD if arguments.threshold is None else arguments.threshold,
-        ace_bins=arguments.options.ace_bins,
-        resampling=arguments.options.resampling,
         variants=arguments.variants,
     )
     return ASKED_CURVES[arguments.kind](asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict

@@ -13,14 +13,14 @@ import click
 from calprobe.cli.arguments import output_path
 from calprobe.cli.common import any_compat_option, ties_option
 from calprobe.cli.kinds import OF_CONFIDENCES, RUNS, TABLES, KindCommand, option
-from calprobe.cli.reply_options import asked_compat, readers_option, refuse_rules_of_replies, window_option
+from calprobe.cli.reply_options import readers_option, window_option
 from calprobe.cli.terminal_text import say
 from calprobe.cli.typed_runs import open_typed
 from calprobe.messages import counted
 from calprobe.words import Reduction, Ties
 
 if TYPE_CHECKING:
-    from calprobe.analysis import AskedOptions, ReportOptions
+    from calprobe.analysis import ReportOptions
     from calprobe.runs import AskedRun, Run
 
 Write = Callable[[str, Path], int]  # (table, file) -> how many rows
@@ -137,11 +137,11 @@ def command(**typed: Any) -> None:
 
 def _of_scores(arguments: Typed, run: Run) -> tuple[ReportOptions, Write]:
     """How scores are read, and what writes a table of them. Raises UsageError for rules of replies."""
-    from calprobe.analysis import ReportOptions
     from calprobe.interop.answer_texts import texts_of
+    from calprobe.measures.options import ReportOptions, check_rules
     from calprobe.presentation.run_tables import write_scores
 
-    refuse_rules_of_replies(arguments.compat)
+    check_rules(arguments.compat, "scored")
     options = ReportOptions(arguments.reduction, arguments.compat, ties=arguments.ties)
 
     def write(name: str, path: Path) -> int:
@@ -150,10 +150,11 @@ def _of_scores(arguments: Typed, run: Run) -> tuple[ReportOptions, Write]:
     return options, write
 
 
-def _of_replies(arguments: Typed, run: AskedRun) -> tuple[AskedOptions, Write]:
+def _of_replies(arguments: Typed, run: AskedRun) -> tuple[ReportOptions, Write]:
     """How replies are read, and what writes a table of them. Raises UsageError for rules of scores."""
-    from calprobe.analysis import AskedOptions
+    from calprobe.measures.options import ReportOptions, check_rules
     from calprobe.presentation.run_tables import write_replies
 
-    options = AskedOptions(arguments.readers, asked_compat(arguments.compat), window=arguments.window)
+    check_rules(arguments.compat, "asked")
+    options = ReportOptions(compat=arguments.compat, readers=arguments.readers, window=arguments.window)
     return options, partial(write_replies, run, options=options)

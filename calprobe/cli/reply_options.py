@@ -1,6 +1,6 @@
 """Options of runs of replies: how they are read, which of them count, and what is computed of them.
 
-Each is named by the field of `AskedOptions` that it sets. Add an option of reports to `OF_REPORTS`.
+Each is named by the field of `ReportOptions` that it sets. Add an option of reports to `OF_REPORTS`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import click
 from calprobe.cli.arguments import list_option
 from calprobe.cli.kinds import OF_CONFIDENCES, Group, option
 from calprobe.errors import UsageError
-from calprobe.words import AskedCompat, Calibrate
+from calprobe.words import Calibrate
 
 if TYPE_CHECKING:
     from calprobe.measures.options import Pair
@@ -116,21 +116,6 @@ def reply_options(command: Callable[..., None]) -> Callable[..., None]:
         decorated = declaration(decorated)
     names = [parameter.name for parameter in getattr(decorated, "__click_params__", ())[others:]]
     return decorated
-
-
-def asked_compat(compat: str | None) -> AskedCompat | None:
-    """The rules of a paper on runs of replies. Raises UsageError for those of a paper on scores."""
-    rules: AskedCompat | None = next((name for name in get_args(AskedCompat) if name == compat), None)
-    if compat is not None and rules is None:
-        names = " or ".join(get_args(AskedCompat))
-        raise UsageError(f"--compat {compat} is of scores; for runs of replies there is --compat {names}")
-    return rules
-
-
-def refuse_rules_of_replies(compat: str | None) -> None:
-    """Raise UsageError for the rules of a paper on runs of replies."""
-    if compat in get_args(AskedCompat):
-        raise UsageError(f"--compat {compat} is of runs of replies; leave it out")
 
 
 def answers_of(budget: Sequence[str]) -> tuple[int, ...]:

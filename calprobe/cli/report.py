@@ -1,6 +1,6 @@
 """`calprobe report`: accuracy and calibration of runs.
 
-An option that sets a field of `AskedOptions` is in `reply_options.py`; add one there. Those of how a report is shown
+An option that sets a field of `ReportOptions` is in `reply_options.py`; add one there. Those of how a report is shown
 (`--replies`) stand here.
 """
 
@@ -27,14 +27,14 @@ from calprobe.cli.recalibrate_options import (
     recalibrated_by_method,
     save_maps_option,
 )
-from calprobe.cli.reply_options import answers_of, asked_compat, refuse_rules_of_replies, reply_options
+from calprobe.cli.reply_options import answers_of, reply_options
 from calprobe.cli.typed_runs import TypedRuns, expanded, open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.words import AskedBeside, AskedTable, ScoredTable
 
 if TYPE_CHECKING:
-    from calprobe.analysis import AskedOptions, ReportOptions
+    from calprobe.analysis import ReportOptions
     from calprobe.presentation.presentation import Presentation, ReportChoice
     from calprobe.show.plots import Look
 
@@ -60,7 +60,7 @@ class Typed:
     recalibrate: str | None
     save_maps: Path | None
     beside: str | None  # published numbers
-    of_replies: Mapping[str, Any]  # fields of AskedOptions
+    of_replies: Mapping[str, Any]  # fields of ReportOptions
     plots: Path | None
     look: Look
     page: Path | None
@@ -165,10 +165,10 @@ def command(**typed: Any) -> None:
 
 def _of_scores(arguments: Typed, runs: TypedRuns) -> Presentation:
     """The report of runs of scores, or their reductions. Raises UsageError for what is of runs of replies."""
-    from calprobe.analysis import SliceOptions
+    from calprobe.measures.options import SliceOptions, check_rules
     from calprobe.presentation.present_scores import present_reductions, present_scores
 
-    refuse_rules_of_replies(arguments.options.compat)
+    check_rules(arguments.options.compat, "scored")
     if arguments.beside in get_args(AskedBeside):
         raise UsageError(f"--against {arguments.beside} is of runs of replies; leave it out")
     if arguments.all_reductions:
@@ -214,18 +214,17 @@ PRESENTED: Mapping[str, Callable[[Typed, TypedRuns], Presentation]] = {
 }
 
 
-def _asked_options(arguments: Typed) -> AskedOptions:
+def _asked_options(arguments: Typed) -> ReportOptions:
     """What the options ask of runs of replies. Raises UsageError for what is of runs of scores."""
-    from calprobe.measures.asked_options import AskedOptions
+    from calprobe.measures.options import SliceOptions, check_rules
 
-    return AskedOptions(
+    check_rules(arguments.options.compat, "asked")
+    sliced = covariate_of(arguments.by, arguments.by_groups)
+    return replace(
+        arguments.options,
         **{**arguments.of_replies, "budget": answers_of(arguments.of_replies.get("budget", ()))},
-        compat=asked_compat(arguments.options.compat),
-        ace_bins=arguments.options.ace_bins,
-        resampling=arguments.options.resampling,
         forms=arguments.estimators or (),
-        by=covariate_of(arguments.by, arguments.by_groups),
-        slice_bins=arguments.options.slice_bins,
+        slices=None if sliced is None else SliceOptions(sliced),
         recalibrate=recalibrated_by_method(arguments.recalibrate),
     )
 

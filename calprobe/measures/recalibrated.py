@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -94,7 +94,7 @@ def recalibrate_run(run: ScoredRun, options: ReportOptions) -> CellRecalibration
 
 
 def recalibrate_cell(
-    cell: Cell, method: Recalibration, ace_bins: int | None, resampling: Resampling
+    cell: Cell, method: Recalibration | CalibrationFile, ace_bins: int | None, resampling: Resampling
 ) -> CellRecalibration:
     """Each estimator's confidences as a map makes them that was fitted on the other folds of groups of units.
 
@@ -106,7 +106,11 @@ def recalibrate_cell(
         method: see `calprobe.metrics.recalibrated`.
         ace_bins: of the metrics.
         resampling: of their intervals; maps are not fitted again for each resample.
+    Raises:
+        UsageError: a file of maps.
     """
+    if isinstance(method, CalibrationFile):
+        raise UsageError(f"{method.file}: maps of a file are of scores; give {', '.join(get_args(Recalibration))}")
     maps, mapped = {}, {}
     for name, confidence in _probabilities(cell).items():
         kept = confidence.read & ~confidence.failed

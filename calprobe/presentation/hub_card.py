@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from calprobe.cells.run_facts import model_name
 from calprobe.confidence import Headline, headline
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import ReportOptions
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, Resampling
@@ -53,7 +52,7 @@ class _Number:
     estimate: Estimate | None
 
 
-def hub_card(run: Run | AskedRun, options: ReportOptions | AskedOptions, source: str | None = None) -> str:
+def hub_card(run: Run | AskedRun, options: ReportOptions, source: str | None = None) -> str:
     """YAML with the key `model-index`, as huggingface_hub writes it.
 
     Of a run of scores: the estimators that a page shows first; of replies all, under each variant.
@@ -71,12 +70,7 @@ def hub_card(run: Run | AskedRun, options: ReportOptions | AskedOptions, source:
         raise UsageError(f"{run.path}: a card of a partial run would say too much; complete the run first")
     if source is not None and not source.startswith(("https://", "http://")):
         raise UsageError(f"--source {source}: no address; give one that begins with https://")
-    if isinstance(run, AskedRun) and isinstance(options, AskedOptions):
-        numbers = _asked(run, options)
-    elif isinstance(run, Run) and isinstance(options, ReportOptions):
-        numbers = _scored(run, options)
-    else:
-        raise UsageError(f"{run.path}: AskedOptions are of runs of replies, ReportOptions of runs of scores")
+    numbers = _asked(run, options) if isinstance(run, AskedRun) else _scored(run, options)
     version = run.manifest.versions.get("calprobe", "")
     named = None if source is None else f"calprobe {version}".rstrip()
     results = [
@@ -87,7 +81,7 @@ def hub_card(run: Run | AskedRun, options: ReportOptions | AskedOptions, source:
     return ModelCardData(model_name=model_name(run.manifest.model), eval_results=results).to_yaml() + "\n"
 
 
-def write_card(run: Run | AskedRun, options: ReportOptions | AskedOptions, out: Path, source: str | None) -> None:
+def write_card(run: Run | AskedRun, options: ReportOptions, out: Path, source: str | None) -> None:
     """Write YAML, or a card of the block alone that is to become a README.md.
 
     Raises UsageError for another suffix, for a card that is there already, and as `hub_card`.
@@ -164,7 +158,7 @@ def _how(manifest: Manifest, options: ReportOptions) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value is not None}
 
 
-def _asked(run: AskedRun, options: AskedOptions) -> Iterator[_Number]:
+def _asked(run: AskedRun, options: ReportOptions) -> Iterator[_Number]:
     reported = report(run, options)
     (run_report,) = reported.runs
     manifest = run.manifest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from calprobe.measures.options import ReportOptions
 from calprobe.messages import counted
 from calprobe.presentation.forest import forest
 from calprobe.presentation.panel_views import legend
@@ -26,14 +27,14 @@ from calprobe.studies.overview.overview_tables import (
     side_notes,
     sides_table,
 )
-from calprobe.studies.overview.overviews import Overview, OverviewOptions, TaskOverview
+from calprobe.studies.overview.overviews import Overview, TaskOverview
 from calprobe.studies.scored.contents import gather
 from calprobe.studies.scored.results import Report
 
 MOST_PAIRS = 24  # whose differences a page has; a page of more is none that one reads, and `calprobe compare` has all
 
 
-def overview_page(overview: Overview, options: OverviewOptions, links: Mapping[str, str]) -> str:
+def overview_page(overview: Overview, options: ReportOptions, links: Mapping[str, str]) -> str:
     """The page as HTML.
 
     Args:
@@ -63,7 +64,7 @@ def overview_page(overview: Overview, options: OverviewOptions, links: Mapping[s
         definitions=definitions.distinct(
             [definitions.ACCURACY, *map(definitions.of_metric, metrics), *definitions.of_differences("holm")]
         ),
-        made=(intervals_made(options.scores.resampling),),
+        made=(intervals_made(options.resampling),),
     )
     return render(page)
 
@@ -76,10 +77,10 @@ def _first_figure(overview: Overview) -> Iterator[FigureView]:
         yield FigureView("Accuracy and calibration error", drawn(panel), CAPTION, choices)
 
 
-def task_page(report: Report | AskedReport, options: OverviewOptions) -> str:
+def task_page(report: Report | AskedReport, options: ReportOptions) -> str:
     """The page of one task's runs, as `calprobe report RUN.. --html` writes it."""
     if isinstance(report, AskedReport):
-        return asked_page(report, {run.label: pictures(run, options.asked) for run in report.runs})
+        return asked_page(report, {run.label: pictures(run, options) for run in report.runs})
     return report_page(gather(report, page_wants(report)))
 
 

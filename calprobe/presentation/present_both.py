@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from calprobe.cells.opening import AnyRun, of_replies, of_scores
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import ReportOptions
 from calprobe.presentation.presentation import WHOLE, NamedFigure, Presentation, ReportChoice, named_tables
 from calprobe.show.tables.types import Table
@@ -20,7 +19,7 @@ from calprobe.studies.four_ways.joint import FourWays
 from calprobe.studies.four_ways.layouts import four_ways_tables
 from calprobe.studies.four_ways.way_options import FourWaysOptions
 from calprobe.studies.overview.overview_tables import overview_at_a_glance, overview_tables
-from calprobe.studies.overview.overviews import OverviewOptions, overview, report_task
+from calprobe.studies.overview.overviews import overview, report_task
 from calprobe.studies.overview.tasks import tasks_of
 
 
@@ -32,19 +31,17 @@ def present_overview(
     Args:
         title: of the page.
         runs: by label.
-        options: of scores; replies take bins and resamples from them.
+        options: how both are read, and what is computed.
         labels: names that runs were given, which stay as they are.
     """
-    reply_options = AskedOptions(ace_bins=options.ace_bins, resampling=options.resampling)
-    of_both = OverviewOptions(options, reply_options)
-    tasks = [report_task(task, of_both).overview for task in tasks_of(runs, labels)]
-    result = overview(title, tasks, of_both)
+    tasks = [report_task(task, options).overview for task in tasks_of(runs, labels)]
+    result = overview(title, tasks, options)
     tables = partial(overview_tables, result)
 
     def page() -> str:
         from calprobe.presentation.overview_page import overview_page
 
-        return overview_page(result, of_both, {})
+        return overview_page(result, options, {})
 
     return Presentation(result, partial(overview_at_a_glance, result), tables, page=page)
 

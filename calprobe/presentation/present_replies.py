@@ -12,8 +12,7 @@ from functools import cache, partial
 from calprobe.cells.asked import Asked
 from calprobe.cells.opening import AnyRun, asked_runs, of_replies
 from calprobe.curves.differences import draw_differences
-from calprobe.measures.asked_options import AskedOptions
-from calprobe.measures.options import CompareOptions, Pair
+from calprobe.measures.options import CompareOptions, Pair, ReportOptions
 from calprobe.presentation.figure_names import file_names
 from calprobe.presentation.presentation import (
     WHOLE,
@@ -41,7 +40,7 @@ from calprobe.studies.stated.model_layouts import models_tables
 TABLES_NEED = "matrix needs several sets, across and models several runs, paper --against"
 
 
-def present_replies(runs: Mapping[str, AnyRun], options: AskedOptions, choice: ReportChoice) -> Presentation:
+def present_replies(runs: Mapping[str, AnyRun], options: ReportOptions, choice: ReportChoice) -> Presentation:
     """The report of runs of replies. Raises as `report_asked` and `choose_asked`; UsageError for tables it has not."""
     asked = asked_runs(of_replies(runs))
     whole = report_asked(asked, options)
@@ -86,7 +85,7 @@ def _reply_files(labels: Sequence[str], choice: ReportChoice) -> dict[str, str]:
     return {label: f"{choice.replies}-replies{'-' * bool(name)}{name}.html" for label, name in names.items()}
 
 
-def _reply_pages(asked: Sequence[Asked], options: AskedOptions, choice: ReportChoice) -> dict[str, Callable[[], str]]:
+def _reply_pages(asked: Sequence[Asked], options: ReportOptions, choice: ReportChoice) -> dict[str, Callable[[], str]]:
     """The pages of each run's replies by their files."""
     from calprobe.presentation.replies_page import replies_page
     from calprobe.studies.asked.shown_replies import shown_replies
@@ -101,12 +100,11 @@ def _reply_pages(asked: Sequence[Asked], options: AskedOptions, choice: ReportCh
 def present_asked_comparison(
     runs: Mapping[str, AnyRun],
     options: CompareOptions,
-    asked: AskedOptions,
     variants: tuple[Pair, ...] | None,
     choice: ReportChoice = WHOLE,
 ) -> Presentation:
     """Differences between runs of replies, or within one. Raises as `compare_asked`."""
-    return show_asked_comparison(compare_asked(asked_runs(of_replies(runs)), options, asked, variants), choice)
+    return show_asked_comparison(compare_asked(asked_runs(of_replies(runs)), options, variants), choice)
 
 
 def show_asked_comparison(comparison: AskedComparison, choice: ReportChoice) -> Presentation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from calprobe.cells.asked import Asked
 from calprobe.cells.opening import (
@@ -22,11 +22,10 @@ from calprobe.confidence import confidences as score_confidences
 from calprobe.curves import KINDS
 from calprobe.curves.curve import DEFAULT_CURVE_OPTIONS, CurveOptions, Curves
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
 from calprobe.measures.chosen import known_names
 from calprobe.measures.compare_results import Comparison
 from calprobe.measures.compare_runs import compare as compare_scores
-from calprobe.measures.options import DEFAULT_COMPARISON, DEFAULT_OPTIONS, CompareOptions, ReportOptions
+from calprobe.measures.options import DEFAULT_COMPARISON, DEFAULT_OPTIONS, CompareOptions, ReportOptions, check_rules
 from calprobe.runs import AskedRun, Run, ScoreTable
 from calprobe.studies.asked.asked_curves import asked_calibration, asked_rejection, asked_set_sizes, asked_utility
 from calprobe.studies.asked.asked_report import AskedReport
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-ASKED_CURVES: Mapping[str, Callable[[Sequence[Asked], AskedOptions, Sequence[str] | None], Curves]] = {
+ASKED_CURVES: Mapping[str, Callable[[Sequence[Asked], ReportOptions, Sequence[str] | None], Curves]] = {
     "calibration": asked_calibration,
     "accuracy-rejection": asked_rejection,
     "utility": asked_utility,
@@ -57,12 +56,14 @@ ASKED_CURVES: Mapping[str, Callable[[Sequence[Asked], AskedOptions, Sequence[str
 
 
 @overload
-def report(runs: AskedRuns, options: AskedOptions) -> AskedReport: ...
+def report(
+    runs: AskedRun | Sequence[AskedRun] | Mapping[str, AskedRun], options: ReportOptions = ...
+) -> AskedReport: ...
 @overload
-def report(runs: AskedRun | Sequence[AskedRun] | Mapping[str, AskedRun]) -> AskedReport: ...
+def report(runs: Run | Sequence[Run] | Mapping[str, Run], options: ReportOptions = ...) -> Report: ...
 @overload
-def report(runs: Runs, options: ReportOptions = ...) -> Report: ...
-def report(runs: Runs | AskedRuns, options: ReportOptions | AskedOptions | None = None) -> Report | AskedReport:
+def report(runs: Runs | AskedRuns, options: ReportOptions = ...) -> Any: ...
+def report(runs: Runs | AskedRuns, options: ReportOptions = DEFAULT_OPTIONS) -> Report | AskedReport:
     """Accuracy and calibration of runs with 95 % intervals: every estimator that a run allows, every metric.
 
     Of runs of scores see `calprobe.studies.scored.report_runs.report`. Of runs of replies: accuracy under each reader
@@ -71,29 +72,24 @@ def report(runs: Runs | AskedRuns, options: ReportOptions | AskedOptions | None 
 
     Args:
         runs: run folders, open or by path; one or several, of one kind.
-        options: ReportOptions of scores, AskedOptions of replies; None: the defaults of the runs' kind.
+        options: how scores or replies are read, and what is computed.
     Raises:
-        UsageError: no run, one named twice, runs of both kinds, or options of the other kind. DataMissingError: no run
-            at a path. CalprobeError: a run is damaged.
+        UsageError: no run, one named twice, runs of both kinds, or rules of a paper on the other kind.
+            DataMissingError: no run at a path. CalprobeError: a run is damaged.
 
     Example:
         >>> calprobe.report("runs/smollm2-135m-mini").runs[0].accuracy.value  # doctest: +SKIP
-        >>> calprobe.report("runs/smollm2-135m-mmlu", calprobe.AskedOptions()).to_json()  # doctest: +SKIP
+        >>> calprobe.report("runs/smollm2-135m-mmlu").to_json()  # doctest: +SKIP
     """
     opened = open_runs(runs)
+    check_rules(options.compat, "asked" if are_asked(opened) else "scored")
     if not are_asked(opened):
-        if isinstance(options, AskedOptions):
-            raise UsageError("AskedOptions are of runs of replies, and these are of scores; give ReportOptions")
-        return report_scores(of_scores(opened), DEFAULT_OPTIONS if options is None else options)
-    if isinstance(options, ReportOptions):
-        raise UsageError("ReportOptions are of runs of scores, and these are of replies; give AskedOptions")
-    return report_asked(asked_runs(of_replies(opened)), options or DEFAULT_ASKED)
+        return report_scores(of_scores(opened), options)
+    return report_asked(asked_runs(of_replies(opened)), options)
 
 
 def compare(
-    runs: Runs | AskedRuns,
-    options: CompareOptions | FourWaysOptions | None = None,
-    asked: AskedOptions = DEFAULT_ASKED,
+    runs: Runs | AskedRuns, options: CompareOptions | FourWaysOptions | None = None
 ) -> Comparison | AskedComparison | FourWays:
     """Runs in pairs, with paired differences, intervals and corrected p-values.
 
@@ -104,7 +100,6 @@ def compare(
     Args:
         runs: run folders, open or by path; of one run its estimators or variants are compared.
         options: FourWaysOptions of both kinds together, else CompareOptions; None: the defaults.
-        asked: how replies are read.
     Raises:
         UsageError: as these functions, and for options of another comparison.
 
@@ -121,13 +116,11 @@ def compare(
         )
     of_one_kind = cast("CompareOptions", options or DEFAULT_COMPARISON)
     if kinds == {True}:
-        return compare_asked(asked_runs(of_replies(opened)), of_one_kind, asked)
+        return compare_asked(asked_runs(of_replies(opened)), of_one_kind)
     return compare_scores(of_scores(opened), of_one_kind)
 
 
-def curve(
-    runs: Runs | AskedRuns, kind: str, options: CurveOptions | None = None, asked: AskedOptions = DEFAULT_ASKED
-) -> Curves:
+def curve(runs: Runs | AskedRuns, kind: str, options: CurveOptions | None = None) -> Curves:
     """One kind of curve of runs: what `calprobe curve` writes. `frame()` has its points.
 
     `calprobe.curves.plot` draws it.
@@ -136,20 +129,20 @@ def curve(
         runs: run folders, open or by path; one or several, of one kind.
         kind: of runs of scores a key of `calprobe.curves.KINDS`; of runs of replies calibration, accuracy-rejection,
             utility or set-sizes.
-        options: how scores are read, and of both kinds the estimators; None: the defaults.
-        asked: how replies are read.
+        options: how runs are read, and the estimators; None: the defaults.
     Raises:
         UsageError: no such kind for these runs, and as `report`.
 
     Example:
         >>> calprobe.curve("runs/smollm2-135m-mini", "calibration").frame().head()  # doctest: +SKIP
     """
-    opened, of_scored = open_runs(runs), options or DEFAULT_CURVE_OPTIONS
+    opened, chosen = open_runs(runs), options or DEFAULT_CURVE_OPTIONS
+    check_rules(chosen.scores.compat, "asked" if are_asked(opened) else "scored")
     if are_asked(opened):
         known_names("kind", [kind], ASKED_CURVES)
-        return ASKED_CURVES[kind](asked_runs(of_replies(opened)), asked, of_scored.estimators)
+        return ASKED_CURVES[kind](asked_runs(of_replies(opened)), chosen.scores, chosen.estimators)
     known_names("kind", [kind], KINDS)
-    return curves_of_scores(KINDS[kind], of_scores(opened), of_scored)
+    return curves_of_scores(KINDS[kind], of_scores(opened), chosen)
 
 
 def confidences(
@@ -158,7 +151,7 @@ def confidences(
     compat: Compat | None = None,
     ties: Ties = "draw",
     *,
-    options: AskedOptions = DEFAULT_ASKED,
+    options: ReportOptions = DEFAULT_OPTIONS,
 ) -> pd.DataFrame:
     """The confidence of each instance, or of each answer, by each estimator: a row each.
 
@@ -193,7 +186,7 @@ def answers(
     reduction: Reduction = "sum",
     compat: Compat | None = None,
     probe: str | Path | None = None,
-    options: AskedOptions = DEFAULT_ASKED,
+    options: ReportOptions = DEFAULT_OPTIONS,
 ) -> pd.DataFrame:
     """What a model answered, in words, with its confidences: a row an instance of a probe, or a reply.
 
@@ -221,7 +214,7 @@ def answers(
     return score_answers(opened, estimator, **how)  # type: ignore[arg-type]  # as they came
 
 
-def readings(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFrame:
+def readings(run: AskedLike, options: ReportOptions = DEFAULT_OPTIONS) -> pd.DataFrame:
     """What every reader found in each reply of a run, a row each: the columns of `calprobe export --what readings`.
 
     Raises as `report`.
@@ -232,7 +225,7 @@ def readings(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFr
     return readings_frame(_asked(run), options)
 
 
-def replies(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFrame:
+def replies(run: AskedLike, options: ReportOptions = DEFAULT_OPTIONS) -> pd.DataFrame:
     """Every reply of a run, a row each, as `calprobe show` has it: question, options, right answer, prompt, reply with
     the span that was read, verdict, label probabilities, and a column `confidence_NAME` for each estimator.
 
@@ -244,7 +237,7 @@ def replies(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFra
     return replies_frame(_asked(run), options)
 
 
-def asked_confidences(run: AskedLike, options: AskedOptions = DEFAULT_ASKED) -> pd.DataFrame:
+def asked_confidences(run: AskedLike, options: ReportOptions = DEFAULT_OPTIONS) -> pd.DataFrame:
     """The confidence of each answer of a run by each estimator: the columns of `calprobe export --what confidences`.
 
     Raises as `report`.

@@ -12,7 +12,6 @@ from calprobe.confidence import confidences
 from calprobe.errors import UsageError
 from calprobe.interop import asked_exports, exports
 from calprobe.interop.answer_texts import AnswerTexts
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import ReportOptions
 from calprobe.runs import AskedRun, Run, table_files
 from calprobe.studies.asked.frames import answers_by_reply, confidences_frame, readings_frame
@@ -44,13 +43,13 @@ def write_scores(run: Run, what: str, path: Path, options: ReportOptions, texts:
         return table_files.write_tables(exports.TOKENS, exports.token_tables(run), path)
     if what != "confidences":
         raise UsageError(f"--what {what} is of runs of replies; {run.path} is one of scores")
-    frame = confidences(run, options.reduction, options.compat, options.ties)
+    frame = confidences(run, options.reduction, options.score_rules, options.ties)
     if texts is None:
         return _write(frame, path)
     return _write(exports.with_confidence_labels(frame, run, texts), path, exports.CONFIDENCE_LABELS)
 
 
-def write_replies(run: AskedRun, what: str, path: Path, options: AskedOptions) -> int:
+def write_replies(run: AskedRun, what: str, path: Path, options: ReportOptions) -> int:
     """Write one table of a run of replies, a key of REPLIES; how many rows.
 
     Raises UsageError for a table of scores, and for one that the run has nothing for.
@@ -68,22 +67,22 @@ def write_replies(run: AskedRun, what: str, path: Path, options: AskedOptions) -
     return REPLIES[what](asked, path, options)
 
 
-def _replies(asked: Asked, path: Path, options: AskedOptions) -> int:
+def _replies(asked: Asked, path: Path, options: ReportOptions) -> int:
     answers = answers_by_reply(asked, options)
     table = asked_exports.reply_table(asked.replies, asked.sets, asked.turns, answers)
     return table_files.write_tables(asked_exports.REPLIES, [table], path)
 
 
-def _labels(asked: Asked, path: Path, _: AskedOptions) -> int:
+def _labels(asked: Asked, path: Path, _: ReportOptions) -> int:
     table = asked_exports.label_table(asked.replies, asked.sets, asked.turns)
     return table_files.write_tables(asked_exports.LABELS, [table], path)
 
 
-def _alternatives(asked: Asked, path: Path, _: AskedOptions) -> int:
+def _alternatives(asked: Asked, path: Path, _: ReportOptions) -> int:
     return table_files.write_tables(asked_exports.ALTERNATIVES, asked_exports.alternative_tables(asked.replies), path)
 
 
-REPLIES: Mapping[str, Callable[[Asked, Path, AskedOptions], int]] = {
+REPLIES: Mapping[str, Callable[[Asked, Path, ReportOptions], int]] = {
     "replies": _replies,
     "labels": _labels,
     "alternatives": _alternatives,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from calprobe.cells.run_facts import model_name
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import ReportOptions
 from calprobe.messages import shown
 from calprobe.metrics import Estimate, Resampling
@@ -100,7 +99,7 @@ def figures(run: Run | AskedRun) -> dict[str, float]:
     below `SET/VARIANT/`: `last_marker/accuracy` for each reader, `label/ece`, `label/coverage` for each estimator.
     """
     if isinstance(run, AskedRun):
-        estimates = dict(_asked_figures(report(run, AskedOptions(resampling=_VALUES_ALONE))))
+        estimates = dict(_asked_figures(report(run, ReportOptions(resampling=_VALUES_ALONE))))
     else:
         estimates = dict(_scored_figures(run))
     values = {name: estimate.value for name, estimate in estimates.items() if estimate is not None}

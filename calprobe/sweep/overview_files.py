@@ -17,8 +17,9 @@ from calprobe.sweep.definition import Job, Sweep
 from calprobe.sweep.job_record import FILE_NAME, Record
 
 if TYPE_CHECKING:
+    from calprobe.measures.options import ReportOptions
     from calprobe.studies.asked.asked_report import AskedReport
-    from calprobe.studies.overview.overviews import Overview, OverviewOptions, Task
+    from calprobe.studies.overview.overviews import Overview, Task
     from calprobe.studies.scored.results import Report
 
 log = logging.getLogger(__name__)
@@ -29,12 +30,12 @@ PAGE, FOLDER = "report.html", "report"  # in a sweep's folder
 def show_side_by_side(sweep: Sweep, record: Record) -> Overview | None:
     """Write pages and tables over all runs; None where that fails, which the log says and which fails no sweep."""
     from calprobe.heap import keep_freed_memory
-    from calprobe.studies.overview.overviews import DEFAULTS
+    from calprobe.measures.options import DEFAULT_OPTIONS
 
     keep_freed_memory()
     page = sweep.out / PAGE
     try:
-        overview = _write_overview(sweep.out, tasks_of_sweep(sweep, record), DEFAULTS)
+        overview = _write_overview(sweep.out, tasks_of_sweep(sweep, record), DEFAULT_OPTIONS)
     except Exception as error:  # noqa: BLE001 - the runs are there, whatever is wrong with their report
         log.warning("%s: not written: %s\n  calprobe report %s takes all runs there, too", page, error, sweep.out)
         return None
@@ -87,7 +88,7 @@ def _why_not(job: Job, record: Record) -> str:
     return f"{why}; delete {job.out} to make it anew, or rename its table" if has_run else why
 
 
-def _write_overview(out: Path, tasks: list[Task], options: OverviewOptions) -> Overview:
+def _write_overview(out: Path, tasks: list[Task], options: ReportOptions) -> Overview:
     """Write `report.html` over all tasks; `report/` has a page for each with all of its numbers, and the tables."""
     from calprobe.presentation.overview_page import overview_page
     from calprobe.show.tables import tidy_csv
@@ -112,7 +113,7 @@ def _write_overview(out: Path, tasks: list[Task], options: OverviewOptions) -> O
     return summary
 
 
-def _write_page(task: Task, report: Report | AskedReport, options: OverviewOptions, folder: Path) -> Path | None:
+def _write_page(task: Task, report: Report | AskedReport, options: ReportOptions, folder: Path) -> Path | None:
     """The page of a task; None where it cannot be made: one odd run must cost no more than the page that it is on."""
     from calprobe.presentation.overview_page import task_page
 

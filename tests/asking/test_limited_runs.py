@@ -13,7 +13,6 @@ from calprobe.asking import AskOptions, ask
 from calprobe.cells.asked_extent import state_of
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.presentation.report_pages import asked_page
@@ -30,7 +29,7 @@ from calprobe.studies.asked.report_asked import report_asked
 from calprobe.studies.overview.overviews import report_task
 from calprobe.studies.overview.tasks import tasks_of
 
-QUICK = AskedOptions(resampling=Resampling(0))
+QUICK = ReportOptions(resampling=Resampling(0))
 MINI = 583  # questions of the bundled probe
 OF_CAPITALS = QuestionOptions(groups=("capital",))
 

@@ -16,7 +16,7 @@ from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Dialogue, Pending
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.prompts import load_prompts
 from calprobe.questions import Question, QuestionSet, SetSource
@@ -186,7 +186,7 @@ def test_any_prompts_can_be_asked_whether_the_answer_is_true(tmp_path: Path) -> 
 
 def test_verdicts_and_p_true_are_read_and_a_confidence_may_speak_of_the_option(tmp_path: Path) -> None:
     run, _ = asked(tmp_path)
-    (opened,) = report_asked([asked_of("run", run)], AskedOptions(resampling=Resampling(20))).runs[0].cells
+    (opened,) = report_asked([asked_of("run", run)], ReportOptions(resampling=Resampling(20))).runs[0].cells
     assert opened.read.answers.reader == "verdict"
     assert opened.units.clusters is not None
     assert set(opened.units.clusters.tolist()) == {"q0", "q1"}

@@ -18,7 +18,7 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.confidence.asked import reply_tables
 from calprobe.errors import UsageError
 from calprobe.interop.asked_exports import label_table
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.prompts import fill, fingerprint_of, load_prompts
 from calprobe.prompts.types import PromptSet, Stated, Variant
@@ -151,12 +151,12 @@ def test_an_order_that_comes_again_counts_once(tmp_path: Path) -> None:
     mixed = QuestionSet("mixed", (three_options("a"), *question_set(2).questions), SetSource("f" * 64))
     options = replace(STUDY, variants=("plain",), permute="cyclic", shots=0)
     run = asked_of("run", ask(FakeBackend(), mixed, tmp_path / "run", options))
-    (report,) = report_asked([run], AskedOptions(resampling=Resampling(10))).runs
+    (report,) = report_asked([run], ReportOptions(resampling=Resampling(10))).runs
     assert report.labels is not None
     (permuted,) = report.labels.sets["mixed"].permuted
     assert sum(use.gold for use in permuted.uses) == 3 + 4 + 4
     imported = replace(run, asked_as="unknown")
-    (unknown,) = report_asked([imported], AskedOptions(resampling=Resampling(10))).runs
+    (unknown,) = report_asked([imported], ReportOptions(resampling=Resampling(10))).runs
     assert unknown.labels is not None
     assert unknown.labels.asked_as == "unknown"
 
@@ -180,5 +180,5 @@ def test_examples_have_the_labels_of_the_questions(tmp_path: Path) -> None:
 def test_an_order_of_options_is_no_wording(tmp_path: Path) -> None:
     options = replace(STUDY, variants=("plain", "tags"), permute="cyclic", shots=0)
     run = asked_of("run", ask(FakeBackend(), question_set(2), tmp_path / "run", options))
-    (report,) = report_asked([run], AskedOptions(resampling=Resampling(10))).runs
+    (report,) = report_asked([run], ReportOptions(resampling=Resampling(10))).runs
     assert {spread.variants for spread in report.sets["sums"].spread.values()} == {("plain", "tags")}

@@ -21,7 +21,7 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.cli.output import tables_text
 from calprobe.errors import CalprobeError
 from calprobe.interop.asked_exports import reply_table
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import AskedRun, Reply, open_asked
 from calprobe.runs.journal import journal_path
@@ -34,7 +34,7 @@ from calprobe.studies.asked.report_asked import report_asked, report_asked_run
 
 QUESTIONS = question_set(40)
 OPTIONS = AskOptions(prompts=PROMPTS, collect=("labels", "answer", "stated"), quiet=True)
-QUICK = AskedOptions(resampling=Resampling(20))
+QUICK = ReportOptions(resampling=Resampling(20))
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_prompts_that_must_not_be_quoted_are_not_read_from_the_journal(tmp_path:
     table = reply_table(asked.replies, asked.sets)
     for column in ("prompt_ids", "question_text", "options"):
         assert set(table[column].to_pylist()) == {None}
-    assert confidences_frame(asked, AskedOptions())["question_text"].isna().all()
+    assert confidences_frame(asked, ReportOptions())["question_text"].isna().all()
 
 
 def test_a_damaged_journal_is_named_with_what_could_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -15,7 +15,7 @@ from calprobe.backends import BackendOptions
 from calprobe.cells.asked import read_sets
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, UsageError
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.prompts import load_prompts
 from calprobe.prompts.fields import field_text, reply_schema
 from calprobe.prompts.types import PromptSet, Stated
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("short_waits")
 
 QUESTIONS = question_set(4)
 OPTIONS = AskOptions(prompts="structured", quiet=True)
-READING = AskedOptions()
+READING = ReportOptions()
 
 
 def ask_server(server: ChatServer, out: Path, **backend: Any) -> AskedRun:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from compared_runs import run_of
 
-from calprobe.analysis import AskedOptions, ReportOptions
+from calprobe.analysis import ReportOptions
 from calprobe.cells.asked import AskedCell, read_sets
 from calprobe.cells.cell import Cell, Confidences, Units, sample_of, shared_places
 from calprobe.cells.opening import open_scored_runs
@@ -41,7 +41,7 @@ def cell_of(estimators: dict[str, Estimator]) -> Cell:
 def asked_cell() -> AskedCell:
     questions = [made.choice("q0"), made.choice("q1", n_options=2)]
     replies = [made.reply("q0", "A"), made.reply("q0", "B", sample=1), made.reply("q1", "A")]
-    (found,) = read_sets(made.asked(questions, replies), AskedOptions())
+    (found,) = read_sets(made.asked(questions, replies), ReportOptions())
     return found.cells["plain"]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from calprobe.cells.asked import Asked, AskedCell, read_sets
 from calprobe.cells.regrading import graders_of, regraded
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.questions import Question
 from calprobe.runs.grades import StoredGrade
 
@@ -44,7 +44,7 @@ def open_run() -> Asked:
 
 
 def cell_of(run: Asked) -> AskedCell:
-    (of_set,) = read_sets(run, AskedOptions())
+    (of_set,) = read_sets(run, ReportOptions())
     (cell,) = of_set.cells.values()
     return cell
 

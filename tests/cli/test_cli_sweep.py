@@ -16,11 +16,9 @@ from sources import ROOT
 
 from calprobe.cli.job_commands import job_commands
 from calprobe.cli.sweep import command
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import open_run
-from calprobe.studies.overview.overviews import OverviewOptions
 from calprobe.sweep import Attempt, Local, OnRayCluster, read_sweep
 from calprobe.sweep.job_record import add_attempt
 from calprobe.sweep.on_ray import OnRay
@@ -86,8 +84,8 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 @pytest.fixture(autouse=True)
 def _own_cache_and_few_resamples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "cache"))
-    few = OverviewOptions(ReportOptions(resampling=Resampling(20)), AskedOptions(resampling=Resampling(20)))
-    monkeypatch.setattr("calprobe.studies.overview.overviews.DEFAULTS", few)
+    few = ReportOptions(resampling=Resampling(20))
+    monkeypatch.setattr("calprobe.measures.options.DEFAULT_OPTIONS", few)
 
 
 def test_the_examples_of_help_and_page_are_sweeps(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from calprobe.cells.cell_readers import stated_reader
 from calprobe.confidence.asked import WayToRead, asked_estimators, read_answers, reply_tables
 from calprobe.confidence.asked.closed_confidence import closed_readings
 from calprobe.confidence.asked.read_cell import Read
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.prompts import PromptSet, load_prompts
 from calprobe.prompts.types import SCALES, Stated, Variant
 from calprobe.runs.replies import LabelScores, Reply
@@ -49,7 +49,7 @@ def read_of(stated: Sequence[Stated], replies: list[Reply]) -> Read:
     answers = [made.reply(question.id, "A") for question in questions]
     cell = reply_tables([made.question_set(questions)], [*answers, *replies])["quiz"]["plain"]
     prompts = PromptSet("own", "f" * 64, (Variant("plain", "{input}", 8),), tuple(stated))
-    return Read(cell, read_answers(cell, "last_marker"), WayToRead(stated_reader(AskedOptions(), prompts)))
+    return Read(cell, read_answers(cell, "last_marker"), WayToRead(stated_reader(ReportOptions(), prompts)))
 
 
 TEN, WRONG, SAID = (

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from calprobe.curves.calibration_curve import METRICS, Calibration, CalibrationLine, calibration_line
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, Resampling, wilson_interval
 from calprobe.metrics.design_effect import design_effect
 from calprobe.studies.asked.asked_curves import asked_calibration
@@ -78,7 +78,7 @@ def test_copies_of_a_question_narrow_nothing() -> None:
 
 def test_a_figure_says_what_it_counts() -> None:
     """The label probability of five questions under two variants: ten replies to five questions."""
-    options = AskedOptions(resampling=Resampling(0))
+    options = ReportOptions(resampling=Resampling(0))
     one = made.asked(*made.answered({"plain": ["A"] * 5}, [0] * 5))
     two = made.asked(*made.answered({"plain": ["A"] * 5, "other": ["A"] * 5}, [0] * 5))
     alone, both = (asked_calibration([run], options, ["label"]) for run in (one, two))

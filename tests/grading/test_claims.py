@@ -28,7 +28,7 @@ from calprobe.errors import UsageError
 from calprobe.grading import judge_meanings
 from calprobe.grading.entailment import ModelJudge
 from calprobe.interop.reply_import import import_replies
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import LabelScores, Reply, open_asked
 from calprobe.runs.meanings import current_sources, read_meanings
@@ -91,7 +91,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def confidences(run: Path, name: str, compat: AskedCompat | None = None) -> dict[str, float]:
-    frame = confidences_frame(asked_of("run", open_asked(run)), AskedOptions(compat=compat))
+    frame = confidences_frame(asked_of("run", open_asked(run)), ReportOptions(compat=compat))
     own = frame[frame.estimator == name]
     return dict(zip(own.question, own.confidence, strict=True))
 

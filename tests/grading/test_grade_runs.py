@@ -20,7 +20,7 @@ from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.grading import GradeOptions, grade
 from calprobe.grading.judged_meanings import different_answers
 from calprobe.interop.reply_import import import_replies
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.questions.types import Question
 from calprobe.runs import AskedRun, ModelRecord, open_asked
 from calprobe.runs.grades import FILE_NAME
@@ -161,7 +161,7 @@ def of_stages(out: Path, *said: tuple[str, int, str]) -> AskedRun:
 
 
 def greedy_rows(run: AskedRun) -> list[bool]:
-    frame = confidences_frame(asked_of("run", open_asked(run.path)), AskedOptions())
+    frame = confidences_frame(asked_of("run", open_asked(run.path)), ReportOptions())
     return [bool(own) for own in frame[(frame.estimator == "lexsim.greedy") & frame.confidence.notna()].correct]
 
 
@@ -183,7 +183,7 @@ def test_conclusions_are_graded_where_they_were_asked_for(tmp_path: Path) -> Non
     run = of_stages(tmp_path / "run", *stages, ("greedy", 0, reasoned), ("greedy_final", 0, "Shakespeare"))
     found = grade(run, judge=ScriptedJudge(knows=KNOWS))
     assert found.decided == {"judge": (3, 3)}
-    report = report_asked([asked_of("run", open_asked(run.path))], AskedOptions()).runs[0]
+    report = report_asked([asked_of("run", open_asked(run.path))], ReportOptions()).runs[0]
     (cell,) = report.reports()
     assert (cell.reader, cell.accuracy["concluded"].value.value) == ("concluded", 1.0)
     assert cell.accuracy["short"].value.value == 0.0  # what was reasoned has no grade of its own
@@ -274,11 +274,11 @@ def test_what_cannot_be_graded_is_refused(run: AskedRun, tmp_path: Path) -> None
 
 
 def test_reports_read_the_grades(run: AskedRun) -> None:
-    before = calprobe.report([run], calprobe.AskedOptions())
+    before = calprobe.report([run], calprobe.ReportOptions())
     cell = before.runs[0].sets["quiz"].cells["plain"]
     assert cell.accuracy["default"].value.value == 0.5
     grade(run, judge=ScriptedJudge(knows=KNOWS))
-    after = calprobe.report([run], calprobe.AskedOptions())
+    after = calprobe.report([run], calprobe.ReportOptions())
     cells = after.runs[0].sets["quiz"].cells
     assert cells["plain"].accuracy["default"].value.value == 1.0
     assert cells["plain"].accuracy["default"].decided == {"judge": (2, 2), "exact": (1, 1), "number": (1, 1)}
@@ -321,5 +321,5 @@ def test_includes_reads_the_whole_reply(tmp_path: Path) -> None:
     for grader, right in (("contains", False), ("includes", True)):
         grade(run, GradeOptions(grader=grader))
         assert decided(open_asked(run.path))["plain", "author"] == (grader, right)
-    (made,) = calprobe.report([open_asked(run.path)], calprobe.AskedOptions()).runs
+    (made,) = calprobe.report([open_asked(run.path)], calprobe.ReportOptions()).runs
     assert dict(made.disclosure.lines())["graded by"] == "includes 2 (1 right)"

@@ -17,7 +17,7 @@ from calprobe.errors import CalprobeError, UsageError
 from calprobe.grading import judge_meanings
 from calprobe.grading.judged_meanings import different_answers
 from calprobe.interop.reply_import import import_replies
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.models import LoadOptions
 from calprobe.models.pair_classifier import PairClassifier, label_places, load_pair_classifier
@@ -101,7 +101,9 @@ def test_two_labels_say_what_needs_entailment_alone(nli: Path, run: Path, tmp_pa
     (source,) = judge_meanings(run, nli=str(folder), load_options=QUIET)
     assert (source.contradicts, source.describe().endswith("entailment or not")) == (False, True)
     asked = asked_of("run", open_asked(run))
-    cell = report_asked_run(asked, AskedOptions(resampling=Resampling(0), forms=("semantic_entropy.no_contradiction",)))
+    cell = report_asked_run(
+        asked, ReportOptions(resampling=Resampling(0), forms=("semantic_entropy.no_contradiction",))
+    )
     names = cell.sets["s"].cells["import"].estimators.keys()
     assert {"semantic_entropy", "eigv", "num_classes"} <= names
     assert "semantic_entropy.no_contradiction" not in names

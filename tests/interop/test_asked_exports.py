@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from calprobe.interop.asked_exports import LABELS, REPLIES, in_words, label_table, reply_table
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.questions.types import Question
 from calprobe.runs import table_files
 from calprobe.studies.asked.frames import answers_by_reply, confidences_frame, readings_frame
@@ -36,8 +36,8 @@ def run() -> made.Asked:
 def test_columns_are_those_of_the_contract() -> None:
     assert REPLIES.names == CONTRACT["replies"].split()
     assert LABELS.names == CONTRACT["labels"].split()
-    assert list(readings_frame(run(), AskedOptions()).columns) == CONTRACT["readings"].split()
-    assert list(confidences_frame(run(), AskedOptions()).columns) == CONTRACT["confidences"].split()
+    assert list(readings_frame(run(), ReportOptions()).columns) == CONTRACT["readings"].split()
+    assert list(confidences_frame(run(), ReportOptions()).columns) == CONTRACT["confidences"].split()
 
 
 def test_labels_are_unnormalised_logs_with_the_right_one_marked() -> None:
@@ -67,7 +67,7 @@ def test_answers_behind_the_cue_are_of_its_stage() -> None:
         made.reply("q1", "Hm", variant="reasoned"),
         made.reply("q1", "", variant="reasoned", stage="final", finish="error"),
     ]
-    frame = readings_frame(made.asked([made.choice("q0"), made.choice("q1")], replies), AskedOptions())
+    frame = readings_frame(made.asked([made.choice("q0"), made.choice("q1")], replies), ReportOptions())
     stages = frame.groupby("reader").stage.unique()
     assert {reader: list(found) for reader, found in stages.items()} == {
         "constrained": ["final"],
@@ -85,7 +85,7 @@ def test_a_label_that_was_not_seen_is_null() -> None:
 
 
 def test_readings_have_rule_and_span() -> None:
-    frame = readings_frame(run(), AskedOptions())
+    frame = readings_frame(run(), ReportOptions())
     own = frame[(frame.question == "q1") & (frame.reader == "last_marker")].iloc[0]
     assert (own.value, own.status, own.correct) == ("C", "ok", False)
     assert "It is C."[own.start : own.end] == "C"
@@ -98,7 +98,7 @@ def test_readings_have_rule_and_span() -> None:
 
 
 def test_confidences_say_why_there_is_none() -> None:
-    frame = confidences_frame(run(), AskedOptions())
+    frame = confidences_frame(run(), ReportOptions())
     own = frame[(frame.estimator == "stated_decimal") & (frame.question == "q1")].iloc[0]
     assert own.isna().confidence
     assert own.status == "none"
@@ -136,7 +136,7 @@ def test_replies_stand_in_the_order_of_the_file_with_their_question_and_answer()
     questions = [made.choice("q10"), made.choice("q2"), made.choice("q1")]
     replies = [made.reply(name, text) for name, text in (("q1", "B"), ("q10", "A"), ("q2", "hm"))]
     asked = made.asked(questions, replies)
-    rows = reply_table(asked.replies, asked.sets, asked.turns, answers_by_reply(asked, AskedOptions())).to_pylist()
+    rows = reply_table(asked.replies, asked.sets, asked.turns, answers_by_reply(asked, ReportOptions())).to_pylist()
     assert [(row["question"], row["answer"], row["correct"]) for row in rows] == [
         ("q10", "A", True),
         ("q2", None, False),

@@ -14,12 +14,12 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.inspect_import import import_logs, read_log
 from calprobe.interop.inspect_samples import Grading
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import AskedRun, open_asked
 from calprobe.studies.asked.report_asked import report_asked_run
 
-OPTIONS = AskedOptions(resampling=Resampling(0))
+OPTIONS = ReportOptions(resampling=Resampling(0))
 
 
 def imported(path: Path, *names: str, grading: Grading | None = None) -> tuple[AskedRun, tuple[str, ...]]:

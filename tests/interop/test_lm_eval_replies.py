@@ -14,14 +14,14 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.lm_eval_import import Evaluation, evaluation_of
 from calprobe.interop.lm_eval_replies import HarnessGrades, are_generated, import_generated
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import open_asked
 from calprobe.studies.asked.report_asked import report_asked_run
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "lm_eval_generated"
 SAID, SAMPLED = (next(DATA.glob(f"samples_capitals_{name}_*")) for name in ("said", "sampled"))
-OPTIONS = AskedOptions(resampling=Resampling(0))
+OPTIONS = ReportOptions(resampling=Resampling(0))
 
 
 def accuracy(path: Path, name: str) -> dict[str, float]:

@@ -14,14 +14,14 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import ProbeFormatError
 from calprobe.interop.reply_import import import_replies
 from calprobe.interop.reply_lines import read_reply_lines
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import open_asked
 from calprobe.runs.listing import list_runs
 from calprobe.studies.asked.asked_tables import heading
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
 
-OPTIONS = AskedOptions(resampling=Resampling(0))
+OPTIONS = ReportOptions(resampling=Resampling(0))
 
 
 def lines(path: Path, *several: dict[str, Any]) -> Path:

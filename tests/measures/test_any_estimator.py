@@ -11,7 +11,6 @@ from stated_samples import CALIBRATED, Scripted, calibrated, scripted_run
 
 from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Resampling, standard_metrics
 from calprobe.runs.replies import LabelScores, Reply
@@ -22,7 +21,7 @@ from calprobe.studies.asked.report_asked import report_asked
 from calprobe.studies.published.beside_science import beside_science
 from calprobe.studies.stated.layouts import reliability_table
 
-OPTIONS = AskedOptions(resampling=Resampling(0))
+OPTIONS = ReportOptions(resampling=Resampling(0))
 
 
 def sampled(samples: int = 4) -> Asked:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from compared_runs import run_of
 
-from calprobe.analysis import ReportOptions, RunSlices, SliceOptions, report
+from calprobe.analysis import RunSlices, SliceOptions, report
 from calprobe.cells.asked import Asked
 from calprobe.cli.by_options import covariate_of, sliced_by
 from calprobe.confidence import confidences
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.covariates import SliceTree
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import open_run
 from calprobe.studies.asked.asked_tables import asked_tables
@@ -93,7 +93,7 @@ def asked_run(n: int = 240) -> Asked:
 
 def test_replies_are_grouped_by_question() -> None:
     tree = covariate_of("tree", None)
-    options = AskedOptions(resampling=Resampling(100), by=tree)
+    options = ReportOptions(resampling=Resampling(100), slices=SliceOptions(tree))
     whole = report_asked([asked_run()], options)
     cell = whole.runs[0].sets["quiz"].cells["plain"]
     assert cell.slices is not None
@@ -122,4 +122,4 @@ def test_what_cannot_be_cut_is_refused(tmp_path: Path, run_path: str) -> None:
     questions, replies = made.answered({"plain": ["A", "B"]}, [0, 0])
     silent = [replace(reply, label_scores=None) for reply in replies]
     with pytest.raises(UsageError, match="--by tree: no confidence of run is a probability"):
-        report_asked([made.asked(questions, silent)], AskedOptions(resampling=QUICK, by=tree))
+        report_asked([made.asked(questions, silent)], ReportOptions(resampling=QUICK, slices=SliceOptions(tree)))

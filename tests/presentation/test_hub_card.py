@@ -14,14 +14,14 @@ from huggingface_hub import EvalResult, ModelCard, metadata_load, metadata_updat
 from run_samples import make_manifest, make_piece, without_tokens, write_run
 
 import calprobe
-from calprobe.analysis import AskedOptions, ReportOptions
+from calprobe.analysis import ReportOptions
 from calprobe.errors import UsageError
 from calprobe.metrics import Resampling
 from calprobe.presentation.hub_card import hub_card
 from calprobe.runs import AskedRun, Run, RunFolder, SourceRecord, open_run
 
 SCORES = ReportOptions(resampling=Resampling(0))
-REPLIES = AskedOptions(resampling=Resampling(0))
+REPLIES = ReportOptions(resampling=Resampling(0))
 
 
 def read_by_the_hub(block: str, folder: Path) -> tuple[str, list[EvalResult]]:

@@ -22,8 +22,8 @@ from calprobe.studies.four_ways.way_options import FourWaysOptions
 
 NONE = Resampling(0)
 ASKED = str(ROOT / "tests" / "golden" / "runs" / "audit")  # a run folder as it was written once
-SCORES, REPLIES = calprobe.ReportOptions(resampling=NONE), calprobe.AskedOptions(resampling=NONE)
-CURVES = calprobe.CurveOptions(SCORES)
+VALUES = calprobe.ReportOptions(resampling=NONE)
+CURVES = calprobe.CurveOptions(VALUES)
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +35,10 @@ def test_one_name_takes_runs_of_both_kinds(scored: str) -> None:
     assert_frame_equal(calprobe.confidences(scored), score_confidences(scored))
     assert_frame_equal(calprobe.confidences(ASKED), calprobe.asked_confidences(ASKED))
     assert_frame_equal(calprobe.answers(ASKED), calprobe.replies(ASKED))
-    assert type(calprobe.compare([scored], CompareOptions(SCORES))).__name__ == "Comparison"
+    assert type(calprobe.compare([scored], CompareOptions(VALUES))).__name__ == "Comparison"
     assert type(calprobe.compare({"a": ASKED, "b": ASKED})).__name__ == "AskedComparison"
     for kind in ASKED_CURVES:
-        assert set(calprobe.curve(ASKED, kind, asked=REPLIES).frame()["estimator"])
+        assert set(calprobe.curve(ASKED, kind, CURVES).frame()["estimator"])
     assert set(calprobe.curve(scored, "calibration", CURVES).frame()["run"]) == {scored}
     assert ASKED_CURVES.keys() <= KINDS.keys()
 
@@ -53,13 +53,13 @@ def test_what_does_not_fit_is_refused(scored: str) -> None:
 
 
 def test_a_notebook_shows_the_first_look_and_figures_are_one_call(scored: str, tmp_path: Path) -> None:
-    for result, label in ((calprobe.report(scored, SCORES), scored), (calprobe.report(ASKED, REPLIES), ASKED)):
+    for result, label in ((calprobe.report(scored, VALUES), scored), (calprobe.report(ASKED, VALUES), ASKED)):
         shown = result._repr_html_()
         assert label in shown
         assert "<table>" in shown
         assert "--tables" not in shown  # which can be typed on a terminal alone
-    assert len(calprobe.figures(calprobe.report(ASKED, REPLIES), tmp_path / "figures")) >= 4
-    compared = calprobe.compare([scored], CompareOptions(SCORES))
+    assert len(calprobe.figures(calprobe.report(ASKED, VALUES), tmp_path / "figures")) >= 4
+    compared = calprobe.compare([scored], CompareOptions(VALUES))
     assert [path.name for path in calprobe.figures(compared, tmp_path)] == ["differences.png", "differences.svg"]
 
 

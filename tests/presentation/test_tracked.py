@@ -10,7 +10,7 @@ from asked_samples import make_ask_manifest, write_asked
 from run_samples import make_manifest, write_run
 
 import calprobe
-from calprobe.analysis import AskedOptions, ReportOptions
+from calprobe.analysis import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.presentation.tracked import configuration, figures, tracked_id
 from calprobe.runs import ModelRecord, open_run
@@ -80,7 +80,7 @@ def test_the_figures_of_replies_are_those_of_the_report(tmp_path: Path) -> None:
     write_asked(tmp_path / "run")
     run = open_run(tmp_path / "run")
     found = figures(run)
-    (own,) = calprobe.report(run, AskedOptions(resampling=Resampling(0))).runs
+    (own,) = calprobe.report(run, ReportOptions(resampling=Resampling(0))).runs
     cells = list(own.reports())
     for cell in cells:
         accuracy = cell.accuracy["last_marker"].value.value

@@ -8,7 +8,7 @@ import asked_replies as made
 import pytest
 
 from calprobe.cells.asked import Asked
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.show.html.panels import drawn as page
 from calprobe.show.kinds.stacked_shares import Part, StackedShares
@@ -23,7 +23,7 @@ from calprobe.studies.asked.answer_figures import (
 from calprobe.studies.asked.report_asked import report_asked_run
 from calprobe.studies.asked.results import AskedRunReport
 
-OPTIONS = AskedOptions(resampling=Resampling(0))
+OPTIONS = ReportOptions(resampling=Resampling(0))
 SAID = ["0.9"] * 12 + ["0.95"] * 7 + ["0.1"] + ["perhaps"]  # the last one cannot be read
 
 

@@ -13,7 +13,6 @@ from calprobe.analysis import SetOptions, answer_sets
 from calprobe.cells.candidates import run_cells
 from calprobe.cells.opening import open_runs
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import DEFAULT_ASKED
 from calprobe.measures.options import DEFAULT_OPTIONS
 from calprobe.metrics import conformal_threshold, covered_law
 from calprobe.studies.sets.layouts import set_sentences, set_tables
@@ -89,7 +88,7 @@ def test_label_probabilities_make_sets_of_labels() -> None:
 
 
 def test_draws_depend_on_the_unit_alone() -> None:
-    (cell,) = run_cells("clm", open_runs(RUNS / "clm")[str(RUNS / "clm")], DEFAULT_OPTIONS, DEFAULT_ASKED)
+    (cell,) = run_cells("clm", open_runs(RUNS / "clm")[str(RUNS / "clm")], DEFAULT_OPTIONS)
     units = cell.cell.units
     draws = unit_draws(units, 0)
     moved = np.random.default_rng(0).permutation(len(units))[:7]

@@ -14,7 +14,7 @@ from calprobe import cells
 from calprobe.answers.graders import TOLERANCES, GradeRules, grade
 from calprobe.answers.reading import Reading
 from calprobe.arrays import Floats
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.metrics.recalibration import fit_uncertainty
 from calprobe.prompts import judged
@@ -30,7 +30,7 @@ from calprobe.studies.published.beside import published
 from calprobe.studies.published.beside_science import SCIENCE2026, beside_science
 from calprobe.words import Calibrate
 
-OPTIONS = AskedOptions(resampling=Resampling(50))
+OPTIONS = ReportOptions(resampling=Resampling(50))
 
 
 def report(said: Said, questions: QuestionSet, backwards: bool = False, stated: Said | None = None) -> AskedRunReport:

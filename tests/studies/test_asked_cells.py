@@ -10,7 +10,7 @@ import pytest
 
 from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, brier, ece
 from calprobe.studies.asked.asked_tables import asked_tables, heading
 from calprobe.studies.asked.figures import matrix_values, pictures
@@ -18,10 +18,10 @@ from calprobe.studies.asked.report_asked import report_asked, report_asked_run
 from calprobe.studies.asked.results import AskedRunReport
 
 QUICK = Resampling(20)
-OPTIONS = AskedOptions(resampling=QUICK)
+OPTIONS = ReportOptions(resampling=QUICK)
 
 
-def report(asked: Asked, options: AskedOptions = OPTIONS) -> AskedRunReport:
+def report(asked: Asked, options: ReportOptions = OPTIONS) -> AskedRunReport:
     return report_asked_run(asked, options)
 
 
@@ -105,7 +105,7 @@ def test_a_window_is_told_by_its_coverage() -> None:
         made.reply("q1", "A", label_scores=made.scores([0.4, 0.2, 0.1, 0.1], ranks=[[0, 1, 2, 300]])),
     ]
     cell = (
-        report(made.asked(questions, replies), AskedOptions(window=200, resampling=QUICK)).sets["quiz"].cells["plain"]
+        report(made.asked(questions, replies), ReportOptions(window=200, resampling=QUICK)).sets["quiz"].cells["plain"]
     )
     assert cell.off_label is not None
     assert cell.off_label.all_seen == 0.5
@@ -116,7 +116,7 @@ def test_a_window_needs_ranks() -> None:
     least = replace(made.scores([0.4, 0.2, 0.0, 0.0]), least=np.log([0.1]))  # an import that has two of four labels
     asked = made.asked([made.choice("q0")], [made.reply("q0", "A", label_scores=least)])
     with pytest.raises(UsageError, match="no ranks of labels"):
-        report(asked, AskedOptions(window=200, resampling=QUICK))
+        report(asked, ReportOptions(window=200, resampling=QUICK))
 
 
 def test_failed_requests_are_in_no_number() -> None:
@@ -141,7 +141,7 @@ def test_failed_requests_are_in_no_number() -> None:
     )
     assert lines["failures"].endswith("unread answers: last_marker 0")
     named = report(
-        made.asked(questions, replies), AskedOptions(readers=("last_marker", "first_char"), resampling=QUICK)
+        made.asked(questions, replies), ReportOptions(readers=("last_marker", "first_char"), resampling=QUICK)
     )
     assert dict(named.disclosure.lines())["failures"].endswith("unread answers: last_marker 0, first_char 0")
     one = report(made.asked(questions, replies[:4]))
@@ -161,7 +161,7 @@ def test_a_failed_request_behind_the_cue_is_no_wrong_answer() -> None:
     found.append(made.reply("q1", "0.5", variant="reasoned", stage="stated:decimal"))
     for readers in (None, ("constrained",)):
         failed = made.asked(asked.sets[0].questions, found)
-        own = report(failed, AskedOptions(readers=readers, resampling=QUICK)).sets["quiz"]
+        own = report(failed, ReportOptions(readers=readers, resampling=QUICK)).sets["quiz"]
         accuracy = own.cells["reasoned"].accuracy["constrained"]
         assert accuracy.value.value == 1.0  # the wrong one of q1 is not known
         assert (accuracy.asked, accuracy.unread) == (4, 0)
@@ -238,7 +238,7 @@ def test_means_leave_out_variants_below_the_threshold() -> None:
     assert (found.variants, found.left_out) == (("other",), ("plain",))
     assert found.accuracy == 0.5
     assert found.over_accuracy == pytest.approx(0.0)
-    (all_,) = report(asked, AskedOptions(threshold=0.5, resampling=QUICK)).sets["quiz"].means
+    (all_,) = report(asked, ReportOptions(threshold=0.5, resampling=QUICK)).sets["quiz"].means
     assert all_.variants == ("plain", "other")
     assert all_.accuracy == 0.75
     below = report(asked).disclosure.below_threshold
@@ -249,11 +249,11 @@ def test_variants_are_read_as_if_no_other_had_been_asked() -> None:
     letters = {"plain": ["A"] * 4, "other": ["A", "A", "B", "B"]}
     asked = made.asked(*made.answered(letters, [0] * 4))
     for chosen, accuracy in ((("plain",), 1.0), (("other",), 0.5)):
-        options = AskedOptions(variants=chosen, resampling=QUICK)
+        options = ReportOptions(variants=chosen, resampling=QUICK)
         (found,) = report(asked, options).sets["quiz"].cells.values()
         assert (found.variant, found.accuracy["last_marker"].value.value) == (chosen[0], accuracy)
     with pytest.raises(UsageError, match="no 'plane' in run; did you mean plain"):
-        report(asked, AskedOptions(variants=("plane",)))
+        report(asked, ReportOptions(variants=("plane",)))
 
 
 def test_all_lines_of_a_reliability_diagram_are_of_the_same_variants() -> None:
@@ -308,7 +308,7 @@ def test_below_the_threshold_are_the_variants_that_means_leave_out() -> None:
 
 def test_a_reader_without_replies_is_refused_and_other_readers_of_cells_are_named() -> None:
     questions, replies = made.answered({"plain": ["A"] * 2}, [0, 0])
-    options = AskedOptions(readers=("constrained",), resampling=QUICK)
+    options = ReportOptions(readers=("constrained",), resampling=QUICK)
     with pytest.raises(UsageError, match="--reader constrained: there are no replies that it reads; there is last_m"):
         report_asked([made.asked(questions, replies)], options)
     found = report_asked([spread_run()], options).runs[0]
@@ -318,7 +318,7 @@ def test_a_reader_without_replies_is_refused_and_other_readers_of_cells_are_name
 
 def test_a_matrix_names_the_reader_of_every_cell() -> None:
     asked = spread_run()
-    options = AskedOptions(readers=("constrained",), resampling=QUICK)
+    options = ReportOptions(readers=("constrained",), resampling=QUICK)
     title, _, _ = next(iter(matrix_values(report(asked, options))))
     assert title == "Accuracy by last_marker, constrained"
 
@@ -331,11 +331,11 @@ def test_no_run_is_called_as_a_key_of_the_report() -> None:
 
 def test_another_reader_is_run_over_the_same_replies() -> None:
     asked = spread_run()
-    found = report(asked, AskedOptions(readers=("first_char", "last_marker"), resampling=QUICK)).sets["quiz"]
+    found = report(asked, ReportOptions(readers=("first_char", "last_marker"), resampling=QUICK)).sets["quiz"]
     assert list(found.cells["plain"].accuracy) == ["first_char", "last_marker"]
     assert found.cells["plain"].reader == "first_char"
     with pytest.raises(UsageError, match="no 'first_cha'; did you mean first_char"):
-        report(asked, AskedOptions(readers=("first_cha",), resampling=QUICK))
+        report(asked, ReportOptions(readers=("first_cha",), resampling=QUICK))
 
 
 def test_label_probabilities_alone_have_the_most_probable_label_as_answer() -> None:

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from calprobe.cells.asked import Asked
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, ace, recalibrated
 from calprobe.studies.asked.asked_choice import choose_asked
 from calprobe.studies.asked.asked_tables import asked_tables
 from calprobe.studies.asked.report_asked import report_asked
 
 STATED = "stated_decimal"
-OPTIONS = AskedOptions(resampling=Resampling(20), recalibrate="isotonic")
+OPTIONS = ReportOptions(resampling=Resampling(20), recalibrate="isotonic")
 
 
 @pytest.fixture
@@ -50,5 +50,5 @@ def test_the_table_has_each_variant_before_and_after(run: Asked) -> None:
 
 
 def test_nothing_is_recalibrated_unless_it_is_asked_for(run: Asked) -> None:
-    report = report_asked([run], AskedOptions(resampling=Resampling(0)))
+    report = report_asked([run], ReportOptions(resampling=Resampling(0)))
     assert all("recalibrated" not in cell.to_json() for of_run in report.runs for cell in of_run.reports())

@@ -14,7 +14,7 @@ from calprobe.cells.opening import asked_runs, open_runs
 from calprobe.curves import plot
 from calprobe.curves.accuracy_rejection import RejectionLine
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, accuracy_bands
 from calprobe.metrics.rejection import AtCoverage
 from calprobe.metrics.sample import sort_instances
@@ -23,7 +23,7 @@ from calprobe.studies.asked.figures import pictures
 from calprobe.studies.asked.report_asked import report_asked_run
 
 STATED = "stated_decimal"
-QUICK = AskedOptions(resampling=Resampling(0))
+QUICK = ReportOptions(resampling=Resampling(0))
 
 
 def stated(said: dict[str, list[str]], letters: str) -> Asked:
@@ -32,7 +32,7 @@ def stated(said: dict[str, list[str]], letters: str) -> Asked:
 
 
 def line_of(run: Asked, name: str = STATED, resamples: int = 0) -> RejectionLine:
-    (line,) = asked_rejection([run], AskedOptions(resampling=Resampling(resamples)), [name]).lines
+    (line,) = asked_rejection([run], ReportOptions(resampling=Resampling(resamples)), [name]).lines
     return line
 
 
@@ -88,7 +88,7 @@ def test_an_uncertainty_is_rejected_from_the_largest_on_and_has_no_thresholds() 
 
 def test_figures_of_uncertainties_alone_have_no_panel_of_thresholds() -> None:
     runs = asked_runs(open_runs([str(ROOT / "tests" / "golden" / "runs" / "wording")]))
-    curves = asked_rejection(runs, AskedOptions(resampling=Resampling(20)), ["answer_entropy", "frequency"])
+    curves = asked_rejection(runs, ReportOptions(resampling=Resampling(20)), ["answer_entropy", "frequency"])
     assert np.isfinite(curves.lines[0].band.low).all()
     assert len(plot(curves).axes) == 2  # by threshold, by rank
     (panel,) = plot(curves.only(["answer_entropy"])).axes

@@ -12,8 +12,8 @@ from scipy.stats import spearmanr
 
 from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.covariates import QUESTION_GROUP, QUESTION_KIND, Covariate, read_covariate
+from calprobe.measures.options import ReportOptions, SliceOptions
 from calprobe.measures.slices import RunSlices
 from calprobe.metrics import Resampling
 from calprobe.presentation.report_pages import asked_page
@@ -24,7 +24,7 @@ from calprobe.studies.asked.figures import pictures
 from calprobe.studies.asked.report_asked import report_asked
 
 N = 48
-QUICK = AskedOptions(resampling=Resampling(20))
+QUICK = ReportOptions(resampling=Resampling(20))
 
 
 def run(n: int = N, samples: int = 1, prefix: str = "q") -> Asked:
@@ -52,7 +52,7 @@ def test_groups_of_questions_are_slices_without_a_file() -> None:
         replace(question, group=("", "physics", "law")[at % 3]) for at, question in enumerate(asked.sets[0].questions)
     )
     named = replace(asked, sets=(replace(asked.sets[0], questions=grouped),))
-    (report,) = report_asked([named], replace(QUICK, by=QUESTION_GROUP)).runs
+    (report,) = report_asked([named], replace(QUICK, slices=SliceOptions(QUESTION_GROUP))).runs
     slices = report.sets["quiz"].cells["plain"].slices
     assert slices is not None
     assert [(part.name, part.questions) for part in slices.slices] == [("law", 16), ("physics", 16), ("no group", 16)]
@@ -61,7 +61,7 @@ def test_groups_of_questions_are_slices_without_a_file() -> None:
     cell = alone.sets["quiz"].cells["plain"]
     assert slices.slices[0].accuracy.value == cell.accuracy[cell.reader].value.value
     with pytest.raises(UsageError, match=r"--by group: no question of .* has a group; write one into"):
-        report_asked([asked], replace(QUICK, by=QUESTION_GROUP))
+        report_asked([asked], replace(QUICK, slices=SliceOptions(QUESTION_GROUP)))
 
 
 def test_averages_over_groups_and_over_questions() -> None:
@@ -71,7 +71,9 @@ def test_averages_over_groups_and_over_questions() -> None:
         replace(question, group=group) for question, group in zip(asked.sets[0].questions, groups, strict=True)
     )
     asked = replace(asked, sets=(replace(asked.sets[0], questions=named),))
-    (report,) = report_asked([asked], AskedOptions(resampling=Resampling(2000), by=QUESTION_GROUP)).runs
+    (report,) = report_asked(
+        [asked], ReportOptions(resampling=Resampling(2000), slices=SliceOptions(QUESTION_GROUP))
+    ).runs
     cell = report.sets["quiz"].cells["plain"]
     assert cell.slices is not None
     law, physics, _ = cell.slices.slices
@@ -95,7 +97,7 @@ def test_averages_over_groups_and_over_questions() -> None:
 
 
 def test_kinds_of_questions_are_slices() -> None:
-    (report,) = report_asked([run()], replace(QUICK, by=QUESTION_KIND)).runs
+    (report,) = report_asked([run()], replace(QUICK, slices=SliceOptions(QUESTION_KIND))).runs
     slices = report.sets["quiz"].cells["plain"].slices
     assert slices is not None
     assert [(part.name, part.questions) for part in slices.slices] == [("choice", N)]
@@ -119,8 +121,8 @@ def covariate(folder: Path, values: dict[str, object], key: str = "question", gr
     return read_covariate(str(path), groups)
 
 
-def slices_of(asked: Asked, by: Covariate, options: AskedOptions = QUICK) -> dict[str, RunSlices]:
-    (report,) = report_asked([asked], replace(options, by=by)).runs
+def slices_of(asked: Asked, by: Covariate, options: ReportOptions = QUICK) -> dict[str, RunSlices]:
+    (report,) = report_asked([asked], replace(options, slices=SliceOptions(by))).runs
     found = {name: cell.slices for name, cell in report.sets["quiz"].cells.items()}
     assert all(own is not None for own in found.values())
     return {name: own for name, own in found.items() if own is not None}
@@ -206,7 +208,7 @@ def test_files_of_facts_and_of_other_things(tmp_path: Path) -> None:
 
 def test_tables_json_and_page(tmp_path: Path) -> None:
     by = covariate(tmp_path, {f"q{at}": at for at in range(N - 4)})
-    report = report_asked([run(samples=2)], replace(QUICK, by=by))
+    report = report_asked([run(samples=2)], replace(QUICK, slices=SliceOptions(by)))
     table, gaps, trend = (own for own in asked_tables(report) if own.kind == "slices")
     assert "plain, label" in {row.group for row in gaps.rows}
     assert [column.title for column in table.columns[:4]] == ["n", "questions", "accuracy", "chance"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calprobe.cells.asked import Asked, read_sets
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply
@@ -27,7 +27,7 @@ from calprobe.studies.wording.budget_plans import _drawn, _paraphrases, _supply,
 from calprobe.studies.wording.figures import budget_panels, share_panels
 from calprobe.studies.wording.results import BudgetPlan
 
-OPTIONS = AskedOptions(resampling=Resampling(10), budget=(6,), budget_draws=2, with_original=True)
+OPTIONS = ReportOptions(resampling=Resampling(10), budget=(6,), budget_draws=2, with_original=True)
 WORDS = ("right", "wrong", "other", "else")
 
 
@@ -50,7 +50,7 @@ def sampled(n_questions: int, wordings: int, samples: int, sensitivity: float, s
     return made.asked(questions, replies)
 
 
-def cell(asked: Asked, options: AskedOptions = OPTIONS) -> CellReport:
+def cell(asked: Asked, options: ReportOptions = OPTIONS) -> CellReport:
     return report_asked_run(asked, options).sets["quiz"].cells["plain"]
 
 
@@ -184,7 +184,7 @@ def test_the_sampled_share_converges_to_the_exact_one_of_label_probabilities(off
         ]
         shares = {
             own.points: own.share
-            for own in cell(made.asked(questions, replies), AskedOptions(resampling=Resampling(0))).wording
+            for own in cell(made.asked(questions, replies), ReportOptions(resampling=Resampling(0))).wording
         }
         found[samples] = shares["one_hot"]
         exact = shares["exact"]
@@ -208,7 +208,7 @@ def test_a_figure_shows_how_sampled_shares_come_near_the_exact_one() -> None:
         for wording in range(2)
         for place, at in enumerate(rng.choice(4, 16, p=p[n, wording]))
     ]
-    options = AskedOptions(resampling=Resampling(0), budget=(2, 8, 32), budget_draws=3, with_original=True)
+    options = ReportOptions(resampling=Resampling(0), budget=(2, 8, 32), budget_draws=3, with_original=True)
     run = report_asked_run(made.asked(questions, replies), options)
     (panel,) = [own for own in share_panels(planned(run)) if own.title.endswith("one_hot")]
     assert (panel.wordings, panel.samples) == (2, (1, 4, 16))

@@ -12,7 +12,6 @@ from run_samples import write_run
 
 from calprobe.analysis import report
 from calprobe.cells.asked_folder import asked_of
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.runs import lock, open_asked, open_scores
@@ -53,7 +52,7 @@ def test_headlines_are_the_numbers_of_the_report(folder: Path) -> None:
     assert (headline.n, headline.accuracy, headline.of) == (9, base.metrics["accuracy"].value, "base")
     assert headline.ace == pytest.approx(base.metrics["ace"].value)
     asked = asked_of("toy", open_asked(folder / "toy" / "sums"))
-    options = AskedOptions(resampling=Resampling(0))
+    options = ReportOptions(resampling=Resampling(0))
     cells = list(report_asked([asked], options).runs[0].reports())
     found = asked_headline(asked, options)
     (direct, _) = cells

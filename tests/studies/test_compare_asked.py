@@ -11,8 +11,7 @@ import pytest
 
 from calprobe.cells.asked import Asked, read_sets
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
-from calprobe.measures.options import CompareOptions, ReportOptions
+from calprobe.measures.options import DEFAULT_OPTIONS, CompareOptions, ReportOptions
 from calprobe.metrics import ACCURACY, Resampling, holm, mcnemar, paired_differences, standard_metrics
 from calprobe.studies.asked.compare_asked import compare_asked
 from calprobe.studies.asked.compared import AskedComparison, CellPair
@@ -64,7 +63,7 @@ def test_accuracy_is_compared_on_the_rows_that_both_have() -> None:
 def test_differences_are_those_of_the_paired_bootstrap() -> None:
     runs = [run("a", 1), run("b", 2)]
     found = compare_asked(runs, QUICK)
-    both = [next(read_sets(each, DEFAULT_ASKED)).cells["other"].confidences["stated_decimal"] for each in runs]
+    both = [next(read_sets(each, DEFAULT_OPTIONS)).cells["other"].confidences["stated_decimal"] for each in runs]
     kept = both[0].read & both[1].read
     metrics = [metric for metric in standard_metrics() if metric.name in ("brier", "ece", "auroc")]
     samples = {name: (own.confidence[kept], own.correct[kept]) for name, own in zip("ab", both, strict=True)}
@@ -89,7 +88,8 @@ def test_by_default_one_estimator_of_each_kind_is_compared_and_others_by_name() 
     assert found.correction == "max-t"
     assert found.by_name == ("--estimator label_raw,label_answer", "--reader first_char")
     named = replace(QUICK, estimators=("label_raw", "label_answer"), metrics=("ace",), correction="holm")
-    more = compare_asked(runs, named, AskedOptions(readers=("first_char", "last_marker")))
+    read = replace(QUICK.scores, readers=("first_char", "last_marker"))
+    more = compare_asked(runs, replace(named, scores=read))
     assert {(own.estimator, own.metric) for own in more.contrasts} == {
         ("first_char", "accuracy"),
         ("last_marker", "accuracy"),
@@ -172,7 +172,7 @@ def test_samples_of_a_question_are_drawn_together() -> None:
     cell = only(compare_asked(runs, QUICK))
     assert (cell.questions, cell.rows) == (40, 80)
     assert np.isnan(cell.agreement["last_marker"].mcnemar_p)
-    opened = [next(read_sets(each, DEFAULT_ASKED)) for each in runs]
+    opened = [next(read_sets(each, DEFAULT_OPTIONS)) for each in runs]
     right = [own.cells["plain"].answers["last_marker"].correct for own in opened]
     samples = {name: (own.astype(np.float64), own) for name, own in zip("ab", right, strict=True)}
     questions = opened[0].cells["plain"].units.clusters

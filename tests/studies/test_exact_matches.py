@@ -6,7 +6,7 @@ import asked_replies as made
 import pytest
 
 from calprobe.cells.asked import Asked
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.questions import Question
 from calprobe.studies.asked.asked_tables import asked_tables
@@ -14,7 +14,7 @@ from calprobe.studies.asked.exact_matches import ExactMatches
 from calprobe.studies.asked.figures import pictures
 from calprobe.studies.asked.report_asked import report_asked
 
-OPTIONS = AskedOptions(resampling=Resampling(0))
+OPTIONS = ReportOptions(resampling=Resampling(0))
 
 
 def open_run(*texts: str) -> Asked:
@@ -53,11 +53,11 @@ def choices() -> Asked:
     ("options", "readers"),
     [
         (OPTIONS, {"last_marker"}),
-        (AskedOptions(resampling=Resampling(0), readers=("last_marker", "first_char")), {"last_marker", "first_char"}),
-        (AskedOptions(resampling=Resampling(0), compat="audit2026"), {"first_char", "first_marker"}),
+        (ReportOptions(resampling=Resampling(0), readers=("last_marker", "first_char")), {"last_marker", "first_char"}),
+        (ReportOptions(resampling=Resampling(0), compat="audit2026"), {"first_char", "first_marker"}),
     ],
 )
-def test_readers_of_the_audit_are_shown_by_its_rules_or_by_name(options: AskedOptions, readers: set[str]) -> None:
+def test_readers_of_the_audit_are_shown_by_its_rules_or_by_name(options: ReportOptions, readers: set[str]) -> None:
     report = report_asked([choices()], options)
     tables = {table.kind: table for table in asked_tables(report)}
     assert {column.title for column in tables["answers"].columns} & {

@@ -19,7 +19,6 @@ from calprobe.cells.asked_extent import AskedExtent
 from calprobe.cells.asked_folder import asked_of
 from calprobe.cells.opening import open_scored_runs
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
 from calprobe.presentation.comparison_pages import four_ways_page
@@ -240,7 +239,7 @@ def test_two_variants_with_the_same_options_share_a_ranking(folder: Path) -> Non
 
 def test_behind_another_form_of_reply_the_label_is_the_one_that_is_answered() -> None:
     asked = asked_of("audit", open_asked(Path(__file__).parents[1] / "golden" / "runs" / "audit"))
-    (questions,) = read_sets(asked, AskedOptions())
+    (questions,) = read_sets(asked, ReportOptions())
     stated = ("stated_decimal_01", "stated_percent_0_100")
     assert Replies(asked, questions, "surface_paraphrase", several=True).usual == ("label", *stated)
     assert Replies(asked, questions, "format_change", several=True).usual == ("label_answer", *stated)
@@ -280,8 +279,9 @@ def test_estimators_and_metrics_by_name(folder: Path) -> None:
         compared(folder, [made.choosing()], FourWaysOptions(CompareOptions(estimators=("margn",))))
     with pytest.raises(UsageError, match="did you mean plain"):
         compared(folder, [made.choosing()], variants=("plian",))
+    read = CompareOptions(scores=ReportOptions(readers=("last_marker", "constrained")))
     with pytest.raises(UsageError, match="no replies that it reads"):
-        compared(folder, [made.choosing()], replace(QUICK, asked=AskedOptions(readers=("last_marker", "constrained"))))
+        compared(folder, [made.choosing()], FourWaysOptions(read))
 
 
 def test_pmi_among_options_is_their_share_of_pmi_among_all_candidates(folder: Path) -> None:

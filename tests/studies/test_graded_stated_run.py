@@ -12,7 +12,7 @@ from fake_backend import FakeBackend
 from calprobe.asking import AskOptions, ask
 from calprobe.cells.opening import asked_runs
 from calprobe.grading import GradeOptions, grade
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import Reply
@@ -41,7 +41,7 @@ def test_a_run_is_asked_graded_and_reported(tmp_path: Path) -> None:
     by_hand.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     grade(run, GradeOptions(quiet=True), grades=by_hand)
     own = asked_runs({"run": str(tmp_path / "run")})
-    report = report_asked(own, AskedOptions(resampling=Resampling(20))).to_json()["run"]
+    report = report_asked(own, ReportOptions(resampling=Resampling(20))).to_json()["run"]
     scopes = report["stated"]["variants"]["direct"]
     assert {"ok", "expected"} <= scopes.keys()
     for way in ("ok", "expected"):

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, auroc, brier, ece
 from calprobe.metrics.judged import judged_accuracy
 from calprobe.questions import Question
@@ -69,7 +69,7 @@ def graded_run() -> tuple[Asked, dict[str, np.ndarray]]:
 
 @cache
 def report(resamples: int = 60, graders: tuple[str, ...] = ("all",)) -> AskedReport:
-    return report_asked([graded_run()[0]], AskedOptions(resampling=Resampling(resamples), graders=graders))
+    return report_asked([graded_run()[0]], ReportOptions(resampling=Resampling(resamples), graders=graders))
 
 
 def cell(**options: int) -> CellGraders:
@@ -152,15 +152,15 @@ def test_what_is_asked_for_alone() -> None:
     chosen = choose_asked(report(), ["stated_other"], None).runs[0].studies["graders"].cells[0]
     assert chosen.estimators == ("stated_other",)
     assert set(chosen.with_length) == {"stated_other"}
-    assert "graders" not in report_asked([graded_run()[0]], AskedOptions(resampling=Resampling(0))).runs[0].studies
+    assert "graders" not in report_asked([graded_run()[0]], ReportOptions(resampling=Resampling(0))).runs[0].studies
     with pytest.raises(UsageError, match="--graders scibench: no answers of these runs have such grades; there are ex"):
-        report_asked([graded_run()[0]], AskedOptions(resampling=Resampling(0), graders=("exact", "scibench")))
+        report_asked([graded_run()[0]], ReportOptions(resampling=Resampling(0), graders=("exact", "scibench")))
 
 
 def test_choices_have_their_length_alone() -> None:
     questions, replies = made.answered({"plain": ["A", "The answer is B", "A", "Answer: A"]}, [0, 0, 1, 0])
     replies = [replace(reply, token_ids=None, tokens_out=len(reply.text)) for reply in replies]
-    options = AskedOptions(resampling=Resampling(0), graders=("all",))
+    options = ReportOptions(resampling=Resampling(0), graders=("all",))
     (found,) = report_asked([made.asked(questions, replies)], options).runs[0].studies["graders"].cells
     assert list(found.graders) == ["last_marker"]
     assert found.pairs == ()

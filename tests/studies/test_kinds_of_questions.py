@@ -5,7 +5,7 @@ from __future__ import annotations
 import asked_replies as made
 import pytest
 
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.presentation.report_pages import asked_page
 from calprobe.questions.types import Question
@@ -31,7 +31,7 @@ def report() -> AskedReport:
         questions.append(Question(country, f"The capital of {country}?", "open", accepted=(capital,)))
         replies.append(made.reply(country, "Lyon" if country == "France" else capital))
     replies += [made.reply(own.id, "0.9", stage="stated:decimal") for own in questions]
-    return report_asked([made.asked(questions, replies)], AskedOptions(resampling=Resampling(0)))
+    return report_asked([made.asked(questions, replies)], ReportOptions(resampling=Resampling(0)))
 
 
 def cell_of(report: AskedReport) -> CellReport:
@@ -91,7 +91,7 @@ def test_the_numbers_of_the_run_are_of_the_kind_that_has_the_confidence(report: 
 
 def test_a_set_of_one_kind_has_no_kinds() -> None:
     questions, replies = made.answered({"plain": ["A", "B"]}, [0, 1])
-    one = report_asked([made.asked(questions, replies)], AskedOptions(resampling=Resampling(0)))
+    one = report_asked([made.asked(questions, replies)], ReportOptions(resampling=Resampling(0)))
     assert cell_of(one).kinds == {}
     assert [row.label for row in table_of(one, "answers").rows] == ["plain"]
     assert "kinds" not in next(iter(one.to_json().values()))["sets"]["quiz"]["variants"]["plain"]

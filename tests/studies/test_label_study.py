@@ -9,7 +9,7 @@ import pytest
 from asked_samples import question_set
 from science_samples import Masses, with_labels
 
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.measures.run_names import state
 from calprobe.metrics import Resampling
 from calprobe.questions import Question
@@ -21,7 +21,7 @@ from calprobe.studies.labels.results import LabelSet
 from calprobe.studies.labels.selection import halves
 from calprobe.studies.labels.simulation import hidden_metrics, informed, polarised
 
-OPTIONS = AskedOptions(resampling=Resampling(50))
+OPTIONS = ReportOptions(resampling=Resampling(50))
 
 
 def study(masses: Masses, orders: int = 1, backwards: bool = False) -> LabelSet:

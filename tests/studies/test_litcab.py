@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 
 from calprobe.cells.opening import asked_runs
 from calprobe.interop.reply_import import import_replies
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.studies.asked.report_asked import report_asked_run
 
@@ -43,7 +43,7 @@ def measured(shared: Path, tmp_path: Path, limit: int | None) -> None:
     (tmp_path / "replies.jsonl").write_text("\n".join(map(json.dumps, lines)))
     import_replies(tmp_path / "replies.jsonl", tmp_path / "run")
     (run,) = asked_runs([tmp_path / "run"])
-    report = report_asked_run(run, AskedOptions(resampling=Resampling(0)))
+    report = report_asked_run(run, ReportOptions(resampling=Resampling(0)))
     for own in report.reports():
         kept = [at for at, (place, _) in enumerate(confidence) if place == (own.set, own.variant)]
         sure, correct = np.array([confidence[at][1] for at in kept]), np.array([right[at] for at in kept])

@@ -12,7 +12,7 @@ import pytest
 from coarse_smoothing import coarse_smoothing
 
 from calprobe.cells.asked_folder import asked_of
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, Resampling
 from calprobe.presentation.overview_page import task_page
 from calprobe.runs import open_asked
@@ -22,11 +22,11 @@ from calprobe.studies.asked.report_asked import report_asked
 from calprobe.studies.asked.run_verdict import verdict
 from calprobe.studies.overview.headlines import asked_headline
 from calprobe.studies.overview.overview_tables import sides_table
-from calprobe.studies.overview.overviews import OverviewOptions, Task, overview, report_task
+from calprobe.studies.overview.overviews import Task, overview, report_task
 
 RUN = Path(__file__).parents[1] / "golden" / "runs" / "audit"  # tiny-chat, 12 questions, five variants
 USUAL = ("surface_paraphrase", "instruction_reorder", "fewshot_3", "implicit_framing")
-OPTIONS = AskedOptions(resampling=Resampling(20))
+OPTIONS = ReportOptions(resampling=Resampling(20))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_lists_overviews_and_pages_show_the_same_numbers(report: AskedReport) ->
     accuracy, ece = found.metrics["accuracy"].value, found.metrics["ece"].value
     assert (headline.accuracy, headline.ece, headline.error, headline.n) == (accuracy, ece, "ece", 48)
     assert (headline.if_calibrated, headline.p) == (found.metrics["ece_if_calibrated"].value, None)
-    options = OverviewOptions(asked=OPTIONS)
+    options = OPTIONS
     with coarse_smoothing():
         task = report_task(Task("mini", {"tiny-chat": str(RUN)}), options).overview
     (side,) = task.sides
@@ -81,7 +81,7 @@ def test_lists_overviews_and_pages_show_the_same_numbers(report: AskedReport) ->
 
 
 def test_one_variant_has_intervals_and_p(report: AskedReport) -> None:
-    alone = AskedOptions(resampling=Resampling(20), variants=("surface_paraphrase",))
+    alone = ReportOptions(resampling=Resampling(20), variants=("surface_paraphrase",))
     found = overall_read(asked_of("audit", open_asked(RUN)), alone)
     assert found is not None
     cell = report.runs[0].sets["mini"].cells["surface_paraphrase"].estimators["label"].metrics
@@ -91,7 +91,7 @@ def test_one_variant_has_intervals_and_p(report: AskedReport) -> None:
 
 
 def test_where_all_variants_have_another_form_means_are_of_them() -> None:
-    alone = AskedOptions(resampling=Resampling(0), variants=("format_change",))
+    alone = ReportOptions(resampling=Resampling(0), variants=("format_change",))
     found = overall_read(asked_of("audit", open_asked(RUN)), alone)
     assert found is not None
     assert (found.cells, found.left_out) == (1, ())

@@ -12,7 +12,6 @@ from asked_samples import PROMPTS, question_set, write_asked
 from coarse_smoothing import coarse_smoothing
 from run_samples import SHAPES, write_run
 
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.presentation.overview_page import overview_page, task_page
@@ -22,10 +21,10 @@ from calprobe.show.tables import best_cells, tidy_csv
 from calprobe.studies.overview.figures import accuracy_and_error
 from calprobe.studies.overview.headlines import headline_of
 from calprobe.studies.overview.overview_tables import difference_tables, matrix_tables, overview_tables, sides_table
-from calprobe.studies.overview.overviews import Overview, OverviewOptions, Task, overview, report_task
+from calprobe.studies.overview.overviews import Overview, Task, overview, report_task
 from calprobe.studies.overview.tasks import tasks_of
 
-FEW = OverviewOptions(ReportOptions(resampling=Resampling(20)), AskedOptions(resampling=Resampling(20)))
+FEW = ReportOptions(resampling=Resampling(20))
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import asked_replies as made
 import numpy as np
 import pytest
 
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, recovered_share, spearman, spearman_p_value
 from calprobe.show.tables import markdown
 from calprobe.studies.asked.report_asked import report_asked
@@ -72,7 +72,7 @@ def test_the_mean_shift_over_all_cells_is_that_of_the_variants() -> None:
 def test_ones_own_numbers_stand_below_the_published_ones() -> None:
     letters = {"plain": ["A", "A", "B"], "other": ["A", "B", "B"]}
     questions, replies = made.answered(letters, [0, 0, 0], {"plain": ["0.9"] * 3, "other": ["0.8"] * 3})
-    found = report_asked([made.asked(questions, replies, label="runs/own")], AskedOptions(resampling=Resampling(0)))
+    found = report_asked([made.asked(questions, replies, label="runs/own")], ReportOptions(resampling=Resampling(0)))
     tables = {own.table: own for own in beside_audit(found)}
     own = [row for row in tables["Table 2"].rows if row.of == "runs/own"]
     assert [row.label for row in own] == ["quiz, stated_decimal"]
@@ -93,7 +93,7 @@ def test_the_first_marker_stands_in_the_column_of_the_first_repair() -> None:
         for own in questions
     ]
     readers = ("last_marker", "first_char", "first_marker", "constrained")
-    options = AskedOptions(readers=readers, window=None, resampling=Resampling(0))
+    options = ReportOptions(readers=readers, window=None, resampling=Resampling(0))
     (beside, *_) = beside_audit(report_asked([made.asked(questions, replies, label="runs/own")], options))
     (row,) = [row for row in beside.rows if row.of == "runs/own"]
     assert row.label == "quiz, reasoned, first_marker, constrained"

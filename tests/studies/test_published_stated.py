@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from stated_samples import CALIBRATED, Scripted, calibrated, constant, scripted_run
 
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.runs.replies import Reply
@@ -62,7 +62,7 @@ def test_two_cells_are_of_a_constant_model() -> None:
 
 
 def two_runs(compat: bool = False) -> AskedReport:
-    options = AskedOptions(compat="stated2025" if compat else None, resampling=Resampling(5))
+    options = ReportOptions(compat="stated2025" if compat else None, resampling=Resampling(5))
     runs = [
         scripted_run({"facts": Scripted(CALIBRATED, rule)}, label)
         for rule, label in ((calibrated, "a"), (constant, "b"))
@@ -100,7 +100,7 @@ def test_means_over_other_prompts_stand_beside_no_published_one() -> None:
     def unread(own: Reply) -> Reply:
         return replace(own, text="no idea") if "letter" in own.stage else own
 
-    options = AskedOptions(resampling=Resampling(0))
+    options = ReportOptions(resampling=Resampling(0))
     plan = {"facts": Scripted(CALIBRATED, calibrated)}
     runs = [scripted_run(plan, "a"), scripted_run(plan, "b", change=unread)]
     found = report_asked(runs, options).stated

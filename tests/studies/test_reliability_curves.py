@@ -13,7 +13,7 @@ from sources import ROOT
 from calprobe.cells.asked import Asked
 from calprobe.curves.calibration_curve import CalibrationLine
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.studies.asked.asked_curves import asked_calibration
 
@@ -27,7 +27,7 @@ def run_of(stated: dict[str, list[str]], letters: dict[str, list[str]] | None = 
 
 
 def lines_of(asked: Asked, names: tuple[str, ...] = BOTH, **changes: object) -> dict[str, CalibrationLine]:
-    options = AskedOptions(resampling=Resampling(0), **changes)  # type: ignore[arg-type]
+    options = ReportOptions(resampling=Resampling(0), **changes)  # type: ignore[arg-type]
     return {line.estimator: line for line in asked_calibration([asked], options, names).lines}
 
 

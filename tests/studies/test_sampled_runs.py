@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from calprobe.cells.asked import Asked
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, auroc
 from calprobe.metrics.ranking import AUROC
 from calprobe.questions.types import Question
@@ -26,7 +26,7 @@ from calprobe.studies.asked.report_asked import report_asked, report_asked_run
 from calprobe.studies.asked.sample_layouts import uncertainty_table
 from calprobe.studies.wording.layouts import itself_table, wording_table
 
-OPTIONS = AskedOptions(resampling=Resampling(20))
+OPTIONS = ReportOptions(resampling=Resampling(20))
 # Of each question: its samples' texts. The accepted answer is `right`.
 SAID = {
     "q0": ["right", "Right.", "the right", "wrong"],
@@ -46,11 +46,11 @@ def run(said: dict[str, list[str]] = SAID, **more: object) -> Asked:
     return made.asked(questions, replies)
 
 
-def cell(asked: Asked, options: AskedOptions = OPTIONS) -> CellReport:
+def cell(asked: Asked, options: ReportOptions = OPTIONS) -> CellReport:
     return report_asked_run(asked, options).sets["quiz"].cells["plain"]
 
 
-def confidences(asked: Asked, name: str, options: AskedOptions = OPTIONS) -> dict[tuple[str, int], float]:
+def confidences(asked: Asked, name: str, options: ReportOptions = OPTIONS) -> dict[tuple[str, int], float]:
     frame = confidences_frame(asked, options)
     own = frame[(frame.estimator == name) & frame.confidence.notna()]
     return {(q, s): c for q, s, c in zip(own.question, own["sample"], own.confidence, strict=True)}
@@ -289,14 +289,13 @@ def test_labels_and_numbers_mean_what_they_are() -> None:
 
 
 def test_uncertainties_of_two_runs_are_compared_by_their_order_question_by_question() -> None:
-    from calprobe.measures.options import CompareOptions, ReportOptions
+    from calprobe.measures.options import CompareOptions
     from calprobe.studies.asked.compare_asked import compare_asked
 
     shuffled = {name: texts[::-1] for name, texts in SAID.items()}  # other samples stand for the majority
     pair = [run(), replace(run(shuffled), label="other")]
     names = ("answer_entropy", "answer_entropy.majority")
-    options = CompareOptions(scores=ReportOptions(resampling=Resampling(20)), estimators=names)
-    found = compare_asked(pair, options, OPTIONS)
+    found = compare_asked(pair, CompareOptions(scores=OPTIONS, estimators=names))
     contrasts = {(own.estimator, own.metric): own for cells in found.pairs[0].cells for own in cells.contrasts}
     assert contrasts["answer_entropy.majority", "auroc"].difference.value == 0
     assert ("answer_entropy", "ece") not in contrasts

@@ -16,7 +16,7 @@ import calprobe
 from calprobe.cells.candidates import asked_cells
 from calprobe.cli.app import cli
 from calprobe.errors import ProbeFormatError, UsageError
-from calprobe.measures.asked_options import DEFAULT_ASKED
+from calprobe.measures.options import DEFAULT_OPTIONS
 from calprobe.metrics import Resampling
 from calprobe.prompts import load_prompts
 from calprobe.prompts.types import Variant, record_of
@@ -64,7 +64,7 @@ def told(texts: dict[str, list[str]], stakes: dict[str, float]) -> StakesReport:
     replies = [reply(f"q{place}", text, variant=name) for name, of in texts.items() for place, text in enumerate(of)]
     variants = [Variant(name, "{input}", 8, stakes=stakes.get(name)) for name in texts]
     run_of = asked(questions, replies, prompts(*variants, stated=()))
-    return stakes_report(asked_cells(run_of, DEFAULT_ASKED), StakesOptions(resampling=FEW))
+    return stakes_report(asked_cells(run_of, DEFAULT_OPTIONS), StakesOptions(resampling=FEW))
 
 
 def test_prompts_that_name_stakes_by_hand() -> None:
@@ -94,7 +94,7 @@ def test_free_answers_abstain_in_words() -> None:
     questions = [Question(f"q{at}", "Who?", "open", accepted=("Ann",)) for at in range(3)]
     replies = [reply(f"q{at}", text, variant="dear") for at, text in enumerate(["Ann", "I don't know.", "Bob"])]
     run_of = asked(questions, replies, prompts(Variant("dear", "{input}", 8, stakes=0.5), stated=()))
-    (dear,) = stakes_report(asked_cells(run_of, DEFAULT_ASKED), StakesOptions(resampling=FEW)).told
+    (dear,) = stakes_report(asked_cells(run_of, DEFAULT_OPTIONS), StakesOptions(resampling=FEW)).told
     assert (dear.abstained.value, dear.accuracy.value, dear.utility.value) == (pytest.approx(1 / 3), 0.5, 0)
 
 

@@ -7,7 +7,7 @@ import pytest
 from stated_samples import CALIBRATED, Scripted, ignores_reversal, saying, scripted_run
 
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
 from calprobe.studies.asked.asked_choice import choose_asked
 from calprobe.studies.asked.asked_report import AskedReport
@@ -23,7 +23,7 @@ def report() -> AskedReport:
     asked = scripted_run(
         {"facts": Scripted(CALIBRATED, ignores_reversal)}, change=saying("no idea", "stated:reversed_1", ["q0", "q29"])
     )
-    return report_asked([asked], AskedOptions(resampling=DRAWS))
+    return report_asked([asked], ReportOptions(resampling=DRAWS))
 
 
 def study_of(report: AskedReport) -> StatedRun:

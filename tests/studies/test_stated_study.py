@@ -19,7 +19,7 @@ from stated_samples import (
 )
 
 from calprobe.cells.asked import Asked, read_sets
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, brier, smooth_ece
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.stated2025 import smooth_ece_relplot10
@@ -32,8 +32,8 @@ from calprobe.studies.stated.numbers import stated_run
 from calprobe.studies.stated.reliability import reliability_metrics
 from calprobe.studies.stated.results import StatedRun, StatedScope
 
-OPTIONS = AskedOptions(resampling=Resampling(0))
-DRAWN = AskedOptions(resampling=Resampling(40))
+OPTIONS = ReportOptions(resampling=Resampling(0))
+DRAWN = ReportOptions(resampling=Resampling(40))
 FORWARD = (
     "probability_1",
     "probability_percent",
@@ -49,7 +49,7 @@ AUROC = 192.5 / 225  # of its 15 right and 15 wrong answers
 CLOSE = pytest.approx
 
 
-def study(asked: Asked, options: AskedOptions = OPTIONS) -> StatedRun:
+def study(asked: Asked, options: ReportOptions = OPTIONS) -> StatedRun:
     cells = [cell for own in read_sets(asked, options) for cell in own.cells.values()]
     found = stated_run(asked, cells, options)
     assert found is not None
@@ -376,7 +376,7 @@ def test_the_papers_errors_are_there_under_compat_alone() -> None:
     assert "smooth_ece_relplot10" not in plain
     assert "ece_lower_edges" not in plain
     paper = (
-        only(study(asked, AskedOptions(compat="stated2025", resampling=Resampling(0)))).reliability["letter"].metrics
+        only(study(asked, ReportOptions(compat="stated2025", resampling=Resampling(0)))).reliability["letter"].metrics
     )
     right = [own for _, own in CALIBRATED]
     assert paper["smooth_ece_relplot10"].value == CLOSE(smooth_ece_relplot10([0.9] * 30, right))

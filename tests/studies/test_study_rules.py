@@ -11,7 +11,7 @@ import pytest
 from calprobe.answers import read_stated
 from calprobe.answers.number_reader import read_first_number
 from calprobe.cells.asked import Asked
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.metrics.concentration import ece_of_centred_bins, ece_of_middles
 from calprobe.questions.types import Question
@@ -20,7 +20,7 @@ from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.length_layouts import lengths_table
 from calprobe.studies.asked.report_asked import report_asked_run
 
-PLAIN = AskedOptions(resampling=Resampling(0))
+PLAIN = ReportOptions(resampling=Resampling(0))
 STUDY = replace(PLAIN, compat="science2026")
 # Of each question: what each sample concludes, and how sure it says that it is.
 SAID = {"n0": [("5", "0.9"), ("-5", "1"), ("5", "10%")], "n1": [("5.01", ".95"), ("NONE", "0.3"), ("7", "0.4")]}
@@ -37,7 +37,7 @@ def run() -> Asked:
     return made.asked(questions, replies)
 
 
-def cell(options: AskedOptions) -> CellReport:
+def cell(options: ReportOptions) -> CellReport:
     return report_asked_run(run(), options).sets["quiz"].cells["plain"]
 
 

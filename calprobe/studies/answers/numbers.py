@@ -18,8 +18,8 @@ from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import frequencies
 from calprobe.confidence.tie_breaking import draw_name
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.chosen import Choice
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means
 from calprobe.metrics.concentration import CENTRED_ECE, frequency_ece
 from calprobe.metrics.registry import named_metrics
@@ -40,7 +40,7 @@ ESTIMATORS = ("stated_", "p_true", "frequency", "ccp", "sequence")  # beginnings
 _DEGENERATE = 0.02  # share of Yes, or of No, below which verdicts say nothing
 
 
-def answer_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> AnswerStudy | None:
+def answer_study(asked: Asked, cells: Sequence[AskedCell], options: ReportOptions) -> AnswerStudy | None:
     """The study of a run from its opened cells; None where no cell has conclusions behind sampled replies.
 
     Questions of different kinds under one variant are studied apart.
@@ -74,7 +74,7 @@ def _kinds(opened: AskedCell) -> dict[Kind, list[int]]:
     return by_kind
 
 
-def _cell(run: Asked, opened: AskedCell, kind: Kind, options: AskedOptions) -> AnswerCell:
+def _cell(run: Asked, opened: AskedCell, kind: Kind, options: ReportOptions) -> AnswerCell:
     cell = opened.table
     samples = max((len(question.rows) for question in opened.read.samples), default=0)
     sizes = Counter(
@@ -92,7 +92,7 @@ def _roots(rows: Sequence[Row]) -> Names:
     return np.array([row.question.root for row in rows], np.str_)
 
 
-def _responses(opened: AskedCell, kind: Kind, samples: int, options: AskedOptions) -> ResponseLevel:
+def _responses(opened: AskedCell, kind: Kind, samples: int, options: ReportOptions) -> ResponseLevel:
     cell, answers = opened.table, opened.read.answers
     names, right, read, kept = _roots(cell.rows), answers.correct, answers.extracted, answers.asked
     claims = kind == "claims"
@@ -117,7 +117,7 @@ def _responses(opened: AskedCell, kind: Kind, samples: int, options: AskedOption
     )
 
 
-def _tolerances(opened: AskedCell, names: Names, options: AskedOptions) -> Metrics:
+def _tolerances(opened: AskedCell, names: Names, options: ReportOptions) -> Metrics:
     """The accuracy of numbers by what may be between them and the right ones."""
     pairs = list(zip(opened.read.answers.readings, opened.table.rows, strict=True))
     accuracies = {}
@@ -138,13 +138,13 @@ def _degenerate(yes: Right) -> str:
     return f"{'Yes' if share > 0.5 else 'No'} in {max(share, 1 - share):.1%} of the verdicts, whatever the option"
 
 
-def _mean(values: Right, kept: Right, names: Names, options: AskedOptions) -> Estimate:
+def _mean(values: Right, kept: Right, names: Names, options: ReportOptions) -> Estimate:
     if not kept.any():
         return Estimate(float("nan"))
     return bootstrap_mean(values[kept].astype(np.float64), options.resampling, names[kept])
 
 
-def _balanced(right: Right, true: Right, names: Names, options: AskedOptions) -> Estimate:
+def _balanced(right: Right, true: Right, names: Names, options: ReportOptions) -> Estimate:
     """Mean of two accuracies, so that always saying No has 0.5; resamples draw questions."""
     if true.all() or not true.any():
         return Estimate(float("nan"))
@@ -158,7 +158,7 @@ def _balanced(right: Right, true: Right, names: Names, options: AskedOptions) ->
     return bootstrap_of_means(values, mean, options.resampling, names)
 
 
-def _treated(opened: AskedCell, name: str, way: str, samples: int, options: AskedOptions) -> Metrics:
+def _treated(opened: AskedCell, name: str, way: str, samples: int, options: ReportOptions) -> Metrics:
     """The metrics of an estimator, its rows without an answer or a confidence treated in one of the three ways.
 
     An answer that was not read is wrong. Whether another is right does not depend on its confidence. One row a
@@ -175,7 +175,7 @@ def _treated(opened: AskedCell, name: str, way: str, samples: int, options: Aske
     return _metrics(filled[kept], right[kept], _roots(opened.table.rows)[kept], options, by)
 
 
-def _metrics(confidence: Floats, right: Right, names: Names | None, options: AskedOptions, centred: Metric) -> Metrics:
+def _metrics(confidence: Floats, right: Right, names: Names | None, options: ReportOptions, centred: Metric) -> Metrics:
     """With ECE over centred bins."""
     if not len(confidence):
         return {}
@@ -194,7 +194,7 @@ class _Answer:
     tied: bool = False  # drawn among several that have that share
 
 
-def _questions(opened: AskedCell, answers: Sequence[_Answer], samples: int, options: AskedOptions) -> QuestionLevel:
+def _questions(opened: AskedCell, answers: Sequence[_Answer], samples: int, options: ReportOptions) -> QuestionLevel:
     claims = opened.table.judges_options
     share = np.array([answer.share for answer in answers], np.float64)
     normalised = np.array([answer.normalised for answer in answers], np.float64)

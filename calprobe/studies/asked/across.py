@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, bootstrap_mean, recovered_share
 from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.results import AcrossRuns, AskedRunReport, Recovered, Repair, ShiftSummary
@@ -17,7 +17,7 @@ ALL = "all"
 SHIFTS = (0.05, 0.20)  # the study's two sizes of a shift that matters
 
 
-def shift_summaries(cells: Sequence[CellReport], options: AskedOptions) -> tuple[ShiftSummary, ...]:
+def shift_summaries(cells: Sequence[CellReport], options: ReportOptions) -> tuple[ShiftSummary, ...]:
     """Of the cells of each variant, then of all of them; none without label probabilities."""
     shifted = [cell for cell in cells if cell.shift is not None and not math.isnan(cell.shift.value)]
     variants = list(dict.fromkeys(cell.variant for cell in shifted))
@@ -29,7 +29,7 @@ def shift_summaries(cells: Sequence[CellReport], options: AskedOptions) -> tuple
     )
 
 
-def _summary(name: str, shifts: Sequence[float], options: AskedOptions) -> ShiftSummary:
+def _summary(name: str, shifts: Sequence[float], options: ReportOptions) -> ShiftSummary:
     values = np.array(shifts)
     by_cells = options.by_paper and len(values) > 1
     return ShiftSummary(
@@ -43,7 +43,7 @@ def _summary(name: str, shifts: Sequence[float], options: AskedOptions) -> Shift
     )
 
 
-def across_runs(runs: Sequence[AskedRunReport], options: AskedOptions) -> AcrossRuns | None:
+def across_runs(runs: Sequence[AskedRunReport], options: ReportOptions) -> AcrossRuns | None:
     """What only several runs show; None of one run."""
     if len(runs) < 2:
         return None

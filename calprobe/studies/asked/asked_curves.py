@@ -16,9 +16,9 @@ from calprobe.curves.curve import AnyLine
 from calprobe.curves.set_sizes import SetSizeLine, SetSizes, one_estimator, set_size_lines
 from calprobe.curves.utility_curve import GRID, Utility, UtilityLine
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.chosen import known_estimators
 from calprobe.measures.halves import check_promised
+from calprobe.measures.options import ReportOptions
 from calprobe.measures.run_names import state
 from calprobe.metrics import Resampling, utility_curve
 from calprobe.studies.asked.pooled_samples import LinesOfSet, cells_of_set, samples_of_set
@@ -30,7 +30,7 @@ from calprobe.studies.asked.results import SetReport
 log = logging.getLogger(__name__)
 
 
-def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> Calibration:
+def asked_calibration(runs: Sequence[Asked], options: ReportOptions, estimators: Sequence[str] | None) -> Calibration:
     """The reliability diagrams of runs: a panel for each set, of several runs for each of both.
 
     None: of the estimators that `report` draws. Logged are the cells that a parse rate leaves out.
@@ -42,7 +42,7 @@ def asked_calibration(runs: Sequence[Asked], options: AskedOptions, estimators: 
 
 
 def asked_rejection(
-    runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None
+    runs: Sequence[Asked], options: ReportOptions, estimators: Sequence[str] | None
 ) -> AccuracyRejection:
     """The accuracy-rejection curves of runs, a line for each set and estimator, pooled over the usual variants.
 
@@ -60,7 +60,7 @@ def asked_rejection(
     return rejection if estimators is None else rejection.only(estimators)
 
 
-def asked_utility(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> Utility:
+def asked_utility(runs: Sequence[Asked], options: ReportOptions, estimators: Sequence[str] | None) -> Utility:
     """The utility curves of runs, a line for each set and estimator, pooled over the usual variants.
 
     Resamples draw complete questions where a question has several answers. Raises as `asked_calibration`.
@@ -69,7 +69,7 @@ def asked_utility(runs: Sequence[Asked], options: AskedOptions, estimators: Sequ
     return utility if estimators is None else utility.only(estimators)
 
 
-def asked_set_sizes(runs: Sequence[Asked], options: AskedOptions, estimators: Sequence[str] | None) -> SetSizes:
+def asked_set_sizes(runs: Sequence[Asked], options: ReportOptions, estimators: Sequence[str] | None) -> SetSizes:
     """The set-size curves of the labels of choices, a line for each set, variant and rule.
 
     By default they are of the first of `LABELS` that a cell has.
@@ -94,7 +94,7 @@ def asked_set_sizes(runs: Sequence[Asked], options: AskedOptions, estimators: Se
 
 def _asked_lines(
     runs: Sequence[Asked],
-    options: AskedOptions,
+    options: ReportOptions,
     estimators: Sequence[str] | None,
     drawable: Callable[[AskedCell], Iterable[str]],
     lines_of_set: LinesOfSet[AnyLine],
@@ -132,7 +132,7 @@ def _asked_lines(
     return lines
 
 
-def _below(report: SetReport, options: AskedOptions, estimators: Sequence[str] | None) -> Iterator[str]:
+def _below(report: SetReport, options: ReportOptions, estimators: Sequence[str] | None) -> Iterator[str]:
     """The cells that a parse rate leaves out of the curves that are wanted."""
     for mean in report.means:
         if mean.estimator in estimators if estimators is not None else mean.variants:
@@ -142,7 +142,7 @@ def _below(report: SetReport, options: AskedOptions, estimators: Sequence[str] |
 
 
 def _utility_lines(
-    report: SetReport, cells: Mapping[str, AskedCell], options: AskedOptions, estimators: Sequence[str] | None
+    report: SetReport, cells: Mapping[str, AskedCell], options: ReportOptions, estimators: Sequence[str] | None
 ) -> Iterator[UtilityLine]:
     """The utility curves of a set, of the cells and rows that its reliability diagrams are of."""
     samples = samples_of_set(report, cells, options, estimators, with_scale)

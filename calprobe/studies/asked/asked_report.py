@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.in_notebook import InNotebook
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Metric
 from calprobe.studies.asked.results import AcrossRuns, AskedRunReport
 from calprobe.studies.stated.reliability import reliability_metrics
@@ -25,7 +25,7 @@ class AskedReport(InNotebook):
 
     runs: tuple[AskedRunReport, ...]
     metrics: tuple[Metric, ...]
-    options: AskedOptions
+    options: ReportOptions
     across: AcrossRuns | None = None  # None of one run
     metrics_chosen: bool = False  # whether metrics were chosen, which tables then have in that order
 

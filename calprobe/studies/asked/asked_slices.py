@@ -11,7 +11,6 @@ import numpy as np
 from calprobe.arrays import Floats
 from calprobe.cells.asked import Asked, AskedCell, ReadSet
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import AskedOptions, metrics_of
 from calprobe.measures.covariates import (
     OF_FACTS,
     OF_REPLIES,
@@ -25,6 +24,7 @@ from calprobe.measures.covariates import (
 )
 from calprobe.measures.estimates import estimates_of
 from calprobe.measures.macro import macro_estimates, macro_mean
+from calprobe.measures.options import ReportOptions, metrics_of
 from calprobe.measures.slice_gaps import slice_gaps
 from calprobe.measures.slice_trees import feature, first_probability, gap_of, tree_names, with_columns
 from calprobe.measures.slices import METRICS, RunSlices, Slice, covariate_slices
@@ -147,7 +147,7 @@ def set_groups(read: ReadSet, covariate: Covariate, values: Values) -> SetGroups
     return SetGroups(covariate, by_question, tuple((group, frozenset(names[group.kept].tolist())) for group in groups))
 
 
-def cell_slices(opened: AskedCell, found: SetGroups, options: AskedOptions) -> RunSlices:
+def cell_slices(opened: AskedCell, found: SetGroups, options: ReportOptions) -> RunSlices:
     """A cell's numbers in each group that it has answers of, and their trend."""
     questions = opened.units.group.tolist()
     values = [found.values[name] for name in questions]
@@ -173,7 +173,7 @@ def _questions(opened: AskedCell) -> list[str]:
     return names
 
 
-def _averages(opened: AskedCell, parts: Sequence[AskedCell], options: AskedOptions) -> dict[str, Slice]:
+def _averages(opened: AskedCell, parts: Sequence[AskedCell], options: ReportOptions) -> dict[str, Slice]:
     """The macro average over the groups, without answers that have none, and the micro average over all answers."""
     cells, answers = [part.cell for part in parts], [part.read.answers for part in parts]
     right = [(of_part.correct, cell) for of_part, cell in zip(answers, cells, strict=True)]
@@ -198,12 +198,12 @@ def _averages(opened: AskedCell, parts: Sequence[AskedCell], options: AskedOptio
     return {"macro": macro, "micro": _slice("micro", opened, options, options.ace_bins)}
 
 
-def _metrics(options: AskedOptions, bins: int | None) -> list[Metric]:
+def _metrics(options: ReportOptions, bins: int | None) -> list[Metric]:
     return [metric for metric in metrics_of(replace(options, ace_bins=bins)) if metric.name in SHOWN]
 
 
 def _slice(
-    name: str, opened: AskedCell, options: AskedOptions, bins: int | None, ends: tuple[float, float] | None = None
+    name: str, opened: AskedCell, options: ReportOptions, bins: int | None, ends: tuple[float, float] | None = None
 ) -> Slice:
     answers = opened.read.answers
     return Slice(

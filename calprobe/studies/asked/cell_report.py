@@ -14,8 +14,8 @@ from calprobe.cells.cell import sample_of
 from calprobe.confidence.asked import Answers, off_label_mass
 from calprobe.confidence.asked.label_masses import first_masses
 from calprobe.confidence.types import Confidence
-from calprobe.measures.asked_options import AskedOptions, metrics_of
 from calprobe.measures.estimates import estimates_of, few_values_of, mean_estimate
+from calprobe.measures.options import ReportOptions, metrics_of
 from calprobe.measures.recalibrated import recalibrate_cell
 from calprobe.metrics import (
     Difference,
@@ -45,7 +45,7 @@ Kept = npt.NDArray[np.bool_]  # [rows]
 UNDEFINED = Estimate(float("nan"))
 
 
-def report_cell(opened: AskedCell, options: AskedOptions) -> CellReport:
+def report_cell(opened: AskedCell, options: ReportOptions) -> CellReport:
     """One cell's numbers.
 
     Args:
@@ -88,12 +88,12 @@ def report_cell(opened: AskedCell, options: AskedOptions) -> CellReport:
     )
 
 
-def _estimators(opened: AskedCell, options: AskedOptions) -> dict[str, CellEstimator]:
+def _estimators(opened: AskedCell, options: ReportOptions) -> dict[str, CellEstimator]:
     metrics = estimates_of(opened.cell, metrics_of(options), options.resampling, smooth=False)
     return {name: _calibration(opened, name, metrics[name], options) for name in opened.confidences}
 
 
-def _kinds(opened: AskedCell, options: AskedOptions) -> dict[str, KindReport]:
+def _kinds(opened: AskedCell, options: ReportOptions) -> dict[str, KindReport]:
     """The questions of each kind by themselves, where there are several."""
     kinds = [row.question.kind for row in opened.table.rows]
     if len(set(kinds)) < 2:
@@ -112,7 +112,7 @@ def _kinds(opened: AskedCell, options: AskedOptions) -> dict[str, KindReport]:
     return reports
 
 
-def _faithfulness(opened: AskedCell, options: AskedOptions) -> dict[str, Faithfulness]:
+def _faithfulness(opened: AskedCell, options: ReportOptions) -> dict[str, Faithfulness]:
     """Of each stated confidence, on the rows that have it and are samples of their question."""
     frequency = opened.confidences.get(FREQUENCY)
     if frequency is None:
@@ -136,7 +136,7 @@ def _samples(opened: AskedCell) -> SampleCounts | None:
     return SampleCounts(mean_of(counts), min(counts), max(counts), answered)
 
 
-def report_accuracy(opened: AskedCell, answers: Answers, options: AskedOptions) -> Accuracy:
+def report_accuracy(opened: AskedCell, answers: Answers, options: ReportOptions) -> Accuracy:
     """How often the answers under one reader are right."""
     return Accuracy(
         value=mean_over(opened, answers.correct, answers.asked, options),
@@ -150,17 +150,19 @@ def report_accuracy(opened: AskedCell, answers: Answers, options: AskedOptions) 
     )
 
 
-def _abstained(opened: AskedCell, answers: Answers, options: AskedOptions) -> Estimate | None:
+def _abstained(opened: AskedCell, answers: Answers, options: ReportOptions) -> Estimate | None:
     is_open = np.array([row.question.kind == "open" for row in opened.table.rows], np.bool_)
     return mean_over(opened, answers.abstained, is_open & answers.asked, options) if is_open.any() else None
 
 
-def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Kept, options: AskedOptions) -> Estimate:
+def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Kept, options: ReportOptions) -> Estimate:
     """The mean of a quantity in [0, 1] over some rows, with its interval."""
     return mean_estimate(values, kept, options.resampling, opened.units.clusters)
 
 
-def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], options: AskedOptions) -> CellEstimator:
+def _calibration(
+    opened: AskedCell, name: str, metrics: Mapping[str, Estimate], options: ReportOptions
+) -> CellEstimator:
     confidence = opened.confidences[name]
     asked, read = confidence.asked, confidence.read
     rows, missing = int(read.sum()), int((asked & ~read).sum())
@@ -181,7 +183,7 @@ def _calibration(opened: AskedCell, name: str, metrics: Mapping[str, Estimate], 
     )
 
 
-def report_estimator(opened: AskedCell, name: str, metrics: Sequence[Metric], options: AskedOptions) -> CellEstimator:
+def report_estimator(opened: AskedCell, name: str, metrics: Sequence[Metric], options: ReportOptions) -> CellEstimator:
     """The numbers of one estimator, as those of a report."""
     values = estimates_of(opened.cell, metrics, options.resampling, [name], smooth=False)
     return _calibration(opened, name, values[name], options)
@@ -193,7 +195,7 @@ def _rarer(opened: AskedCell, confidence: Confidence) -> int:
     return min(len(set(names[confidence.read & (confidence.correct == outcome)])) for outcome in (True, False))
 
 
-def _off_label(opened: AskedCell, options: AskedOptions) -> OffLabel:
+def _off_label(opened: AskedCell, options: ReportOptions) -> OffLabel:
     masses = opened.read.first
     off = off_label_mass(masses)
     asked = ~np.isnan(off)
@@ -218,7 +220,7 @@ def _least_missing(opened: AskedCell) -> Floats:
     return bounds
 
 
-def _shift(opened: AskedCell, options: AskedOptions) -> Estimate:
+def _shift(opened: AskedCell, options: ReportOptions) -> Estimate:
     """`|ECE of label_raw - ECE of label|` on the rows that have both.
 
     Its interval is that of the signed difference, folded at 0.
@@ -233,7 +235,7 @@ def _shift(opened: AskedCell, options: AskedOptions) -> Estimate:
     return Estimate(size, 0.0 if difference.low <= 0 <= difference.high else ends[0], ends[1])
 
 
-def _paired(opened: AskedCell, metric: str, first: str, second: str, options: AskedOptions) -> Difference | None:
+def _paired(opened: AskedCell, metric: str, first: str, second: str, options: ReportOptions) -> Difference | None:
     """A metric of one estimator minus that of another, on the rows that both have; None without any."""
     pair = opened.confidences[first], opened.confidences[second]
     kept = pair[0].read & pair[1].read
@@ -246,7 +248,7 @@ def _paired(opened: AskedCell, metric: str, first: str, second: str, options: As
     return (PairedDraws(draws.value, draws.resampled) if options.by_paper else draws).difference()
 
 
-def _overconfidence(opened: AskedCell, name: str, options: AskedOptions) -> Overconfidence:
+def _overconfidence(opened: AskedCell, name: str, options: ReportOptions) -> Overconfidence:
     stated, label = opened.confidences[name], opened.confidences.get(NORMALISED)
     read = stated.read
     common = read if label is None else read & label.read
@@ -264,7 +266,9 @@ def _overconfidence(opened: AskedCell, name: str, options: AskedOptions) -> Over
     )
 
 
-def _mean_difference(opened: AskedCell, first: Floats, second: Floats, kept: Kept, options: AskedOptions) -> Difference:
+def _mean_difference(
+    opened: AskedCell, first: Floats, second: Floats, kept: Kept, options: ReportOptions
+) -> Difference:
     if not kept.any():
         return Difference(float("nan"))
     return mean_draws((first - second)[kept], options.resampling, opened.units.clusters_of(kept)).difference()

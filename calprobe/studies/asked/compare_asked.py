@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, format_changes, read_sets
 from calprobe.cells.cell_readers import check_used
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
 from calprobe.measures.chosen import known_estimators, known_metrics, known_names
 from calprobe.measures.compare_pairs import pairs_with, wanted_pairs
 from calprobe.measures.contrasts import corrected
 from calprobe.measures.estimates import few_values_of
-from calprobe.measures.options import DEFAULT_COMPARISON, CompareOptions, Pair
+from calprobe.measures.options import DEFAULT_COMPARISON, CompareOptions, Pair, ReportOptions
 from calprobe.messages import counted
 from calprobe.metrics import ACCURACY, Metric
 from calprobe.metrics.error_shown import error_shown
@@ -63,7 +62,6 @@ class _Wanted:
 def compare_asked(
     runs: Iterable[Asked],
     options: CompareOptions = DEFAULT_COMPARISON,
-    asked: AskedOptions = DEFAULT_ASKED,
     variants: Sequence[Pair] | None = None,
 ) -> AskedComparison:
     """Accuracy, and Brier score, calibration error and AUROC of confidences, with paired differences and p-values.
@@ -79,12 +77,12 @@ def compare_asked(
     Args:
         runs: one or more.
         options: pairs or baseline, of one run the variant to compare with; estimators, metrics, margin, correction,
-            resamples.
-        asked: how replies are read.
+            resamples, how replies are read.
         variants: pairs of variants to compare, first with second; None: each with itself, of one run with the first.
     Raises:
         UsageError: names of no run, variant, estimator or metric, or nothing that two runs have in common.
     """
+    asked = options.scores
     opened = {run.label: _opened(run, asked) for run in runs}
     read = [read_set for run in opened.values() for read_set in run.sets.values()]
     check_used(asked.readers, [reader for read_set in read for reader in read_set.readers])
@@ -106,20 +104,18 @@ def compare_asked(
     pairs = tuple(_pair(opened[first], opened[second], wanted) for first, second in _run_pairs(list(opened), chosen))
     metrics = (ACCURACY, *(metric for metric in wanted.metrics if metric.name != ACCURACY.name))
     facts = tuple(run.facts for run in opened.values())
-    by_name = tuple(_by_name(read, estimators, chosen, asked))
+    by_name = tuple(_by_name(read, estimators, chosen))
     return corrected(AskedComparison(facts, pairs, metrics, chosen, by_name))
 
 
-def _by_name(
-    read: Sequence[ReadSet], estimators: Sequence[str], options: CompareOptions, asked_options: AskedOptions
-) -> Iterator[str]:
+def _by_name(read: Sequence[ReadSet], estimators: Sequence[str], options: CompareOptions) -> Iterator[str]:
     """The options that name the estimators and readers which are not compared by default."""
     if options.estimators is None:
         cells = [cell for read_set in read for cell in read_set.cells.values()]
         present = dict.fromkeys(name for cell in cells for name in cell.estimators)
         if omitted := [name for name in present if name not in estimators]:
             yield f"--estimator {','.join(omitted)}"
-    if asked_options.readers is None:
+    if options.scores.readers is None:
         by_cell = [list(cell.answers) for read_set in read for cell in read_set.cells.values()]
         firsts = {readers[0] for readers in by_cell if readers}
         if omitted := [name for name in dict.fromkeys(n for readers in by_cell for n in readers) if name not in firsts]:
@@ -140,7 +136,7 @@ def _primary(cells: Iterable[AskedCell]) -> tuple[str, ...]:
     return tuple(name for name in firsts if name is not None)
 
 
-def _opened(run: Asked, options: AskedOptions) -> _Run:
+def _opened(run: Asked, options: ReportOptions) -> _Run:
     sets = {read_set.name: read_set for read_set in read_sets(run, options)}
     other_forms = {name: format_changes(run, read_set.cells) for name, read_set in sets.items()}
     return _Run(

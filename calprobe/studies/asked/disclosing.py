@@ -10,7 +10,7 @@ import numpy as np
 
 from calprobe.answers.graders import MAY_ERR
 from calprobe.cells.asked import Asked
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.judged import JudgedAccuracy, judged_accuracy
@@ -29,7 +29,7 @@ SCIENCE2026 = (
 )
 
 
-def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: AskedOptions) -> Disclosure:
+def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: ReportOptions) -> Disclosure:
     """The disclosure of one run's report."""
     cells = [cell for report in sets.values() for cell in report.cells.values()]
     readers = tuple(dict.fromkeys(reader for cell in cells for reader in cell.accuracy)) or options.evaluators
@@ -110,7 +110,7 @@ def _tokens(run: Asked, cells: Iterable[CellReport]) -> dict[str, dict[str, dict
     return dict(tokens)
 
 
-def _study(options: AskedOptions) -> dict[str, str]:
+def _study(options: ReportOptions) -> dict[str, str]:
     """What the rules of a study add to the report."""
     if options.by_study:
         return {"science2026": SCIENCE2026}
@@ -122,7 +122,7 @@ def _study(options: AskedOptions) -> dict[str, str]:
     }
 
 
-def _intervals(options: AskedOptions) -> str:
+def _intervals(options: ReportOptions) -> str:
     resampling = options.resampling
     if not resampling.n_resamples:
         return "none asked for"

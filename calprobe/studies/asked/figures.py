@@ -13,7 +13,7 @@ from calprobe.curves.accuracy_rejection import AccuracyRejection
 from calprobe.curves.calibration_curve import Calibration
 from calprobe.curves.calibration_figure import draw_calibration
 from calprobe.curves.rejection_figure import draw_accuracy_rejection
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.measures.run_names import NO_STATES, last_names, states_of
 from calprobe.metrics import Estimate
 from calprobe.show.kinds.gap_figure import gap_figures
@@ -74,7 +74,7 @@ class Pictures:
             yield from self.stated.drawn()
 
 
-def pictures(run: AskedRunReport, options: AskedOptions) -> Pictures:
+def pictures(run: AskedRunReport, options: ReportOptions) -> Pictures:
     """The figures of one run."""
     return Pictures(
         run_calibration(run, options),

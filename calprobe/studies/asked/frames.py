@@ -17,7 +17,7 @@ from calprobe.confidence.asked.stated_confidence import stated_readings
 from calprobe.confidence.asked.way_to_read import Reading
 from calprobe.confidence.types import MORE, NOT_ASKED, REQUEST
 from calprobe.interop.asked_exports import IN_WORDS, Place, in_words, place_of
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.runs.stages import StatedStage
 from calprobe.studies.stated.matrices import conditions
 
@@ -35,7 +35,7 @@ CONFIDENCES = (
 )
 
 
-def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
+def readings_frame(asked: Asked, options: ReportOptions) -> pd.DataFrame:
     """What every reader found in each reply: answers, and stated confidences, whose reader is `stated`.
 
     `start` and `end` are characters of the reply, -1 where nothing was read; `correct` and the columns behind
@@ -56,7 +56,7 @@ def readings_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
     )
 
 
-def _read(run: Asked, options: AskedOptions) -> list[ReadSet]:
+def _read(run: Asked, options: ReportOptions) -> list[ReadSet]:
     sets = list(read_sets(run, options))
     check_used(options.readers, [name for read_set in sets for name in read_set.readers])
     return sets
@@ -90,7 +90,7 @@ def _reading(reading: Reading) -> tuple[Any, ...]:
     return value, reading.status, reading.rule, reading.start, reading.end
 
 
-def confidences_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
+def confidences_frame(asked: Asked, options: ReportOptions) -> pd.DataFrame:
     """A row for each answer and estimator: prediction (a label, null of a free answer), confidence, correct, status.
 
     `confidence` is null where it could not be read, and `status` says why. `mass` is the probability of all replies of
@@ -144,7 +144,7 @@ def answer_text(reading: Reading) -> str | None:
     return f"{reading.value:.15g}" if isinstance(reading.value, float) else reading.value
 
 
-def answers_by_reply(asked: Asked, options: AskedOptions) -> dict[Place, tuple[str | None, bool | None]]:
+def answers_by_reply(asked: Asked, options: ReportOptions) -> dict[Place, tuple[str | None, bool | None]]:
     """What the first reader found in each reply that gives an answer (None: nothing), and whether it is right."""
     cells = (cell for read_set in _read(asked, options) for cell in read_set.cells.values())
     return {

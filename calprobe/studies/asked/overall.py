@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from calprobe.cells.asked import Asked, AskedCell, read_sets, usual_variants
-from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
 from calprobe.measures.estimates import few_values_of
+from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.metrics import Estimate, standard_metrics
 from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, with_chance
 from calprobe.studies.asked.cell_report import mean_of, report_accuracy, report_estimator
@@ -107,7 +107,7 @@ def usual_cells(run: AskedRunReport) -> list[CellReport]:
     return [report.cells[variant] for report in run.sets.values() for variant in report.usual]
 
 
-def overall_read(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> Overall | None:
+def overall_read(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS) -> Overall | None:
     """The same numbers of a run that was not reported; no others are computed."""
     read = list(read_sets(asked, options))
     usual = {read_set.name: usual_variants(asked, read_set.cells) for read_set in read}

@@ -8,17 +8,17 @@ import numpy as np
 
 from calprobe.cells.asked import AskedCell
 from calprobe.curves.curve import AnyLine
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.studies.asked.results import AskedRunReport, SetReport
 
 NORMALISED = "label"
 SAMPLED = ("p_true", "frequency")
 LinesOfSet = Callable[
-    [SetReport, Mapping[str, AskedCell], AskedOptions, Sequence[str] | None], Iterable[AnyLine]
+    [SetReport, Mapping[str, AskedCell], ReportOptions, Sequence[str] | None], Iterable[AnyLine]
 ]  # of one kind of curve
 
 
-def run_lines(run: AskedRunReport, options: AskedOptions, lines_of_set: LinesOfSet[AnyLine]) -> list[AnyLine]:
+def run_lines(run: AskedRunReport, options: ReportOptions, lines_of_set: LinesOfSet[AnyLine]) -> list[AnyLine]:
     """The lines of one kind of curve of one run, of the estimators that a report draws."""
     sets = run.sets.values()
     return [line for report in sets for line in lines_of_set(report, cells_of_set(run, report.name), options, None)]
@@ -32,7 +32,7 @@ def cells_of_set(run: AskedRunReport, name: str) -> dict[str, AskedCell]:
 def samples_of_set(
     report: SetReport,
     cells: Mapping[str, AskedCell],
-    options: AskedOptions,
+    options: ReportOptions,
     estimators: Sequence[str] | None,
     drawable: Callable[[AskedCell], Iterable[str]],
 ) -> dict[str, tuple[np.ndarray, ...]]:

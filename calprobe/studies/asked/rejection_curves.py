@@ -8,14 +8,14 @@ import numpy as np
 
 from calprobe.cells.asked import AskedCell
 from calprobe.curves.accuracy_rejection import AccuracyRejection, RejectionLine, rejection_line
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import ordinal_confidence
 from calprobe.metrics.rejection import THRESHOLDS
 from calprobe.studies.asked.pooled_samples import run_lines, samples_of_set
 from calprobe.studies.asked.results import AskedRunReport, SetReport
 
 
-def run_rejection(run: AskedRunReport, options: AskedOptions) -> AccuracyRejection:
+def run_rejection(run: AskedRunReport, options: ReportOptions) -> AccuracyRejection:
     """The curves of one run, a line for each set and estimator that a report draws."""
     return AccuracyRejection(tuple(run_lines(run, options, rejection_lines)), ())
 
@@ -26,7 +26,7 @@ def every_estimator(cell: AskedCell) -> Sequence[str]:
 
 
 def rejection_lines(
-    report: SetReport, cells: Mapping[str, AskedCell], options: AskedOptions, estimators: Sequence[str] | None
+    report: SetReport, cells: Mapping[str, AskedCell], options: ReportOptions, estimators: Sequence[str] | None
 ) -> Iterator[RejectionLine]:
     """The lines of a set."""
     uncertain = {

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from calprobe.cells.asked import AskedCell
 from calprobe.curves.calibration_curve import METRICS, Calibration, CalibrationLine, calibration_line
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics
 from calprobe.studies.asked.pooled_samples import run_lines, samples_of_set
 from calprobe.studies.asked.results import AskedRunReport, SetReport
 
 
-def run_calibration(run: AskedRunReport, options: AskedOptions) -> Calibration:
+def run_calibration(run: AskedRunReport, options: ReportOptions) -> Calibration:
     """The reliability diagrams of one run, a panel for each set, of the estimators that a report draws."""
     return joined(run_lines(run, options, reliability_lines))
 
@@ -23,7 +23,7 @@ def joined(lines: Sequence[CalibrationLine]) -> Calibration:
 
 
 def reliability_lines(
-    report: SetReport, cells: Mapping[str, AskedCell], options: AskedOptions, estimators: Sequence[str] | None
+    report: SetReport, cells: Mapping[str, AskedCell], options: ReportOptions, estimators: Sequence[str] | None
 ) -> Iterator[CalibrationLine]:
     """The curves of a set, all of the same variants and of the same rows: see `samples_of_set`.
 

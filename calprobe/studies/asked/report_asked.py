@@ -9,8 +9,8 @@ from calprobe.cells.asked import Asked, ReadSet, format_changes, read_sets, usua
 from calprobe.cells.cell_readers import check_used
 from calprobe.cells.regrading import graders_of
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import ALL_GRADERS, DEFAULT_ASKED, AskedOptions, metrics_of
 from calprobe.measures.covariates import TREE, Covariate, SliceTree
+from calprobe.measures.options import ALL_GRADERS, DEFAULT_OPTIONS, ReportOptions, SliceOptions, metrics_of
 from calprobe.studies.asked.across import across_runs, shift_summaries
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_slices import Values, cell_slices, covariate_values, set_groups, tree_values
@@ -21,7 +21,7 @@ from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.asked.set_report import OpenedSet, report_set
 
 
-def report_asked(runs: Iterable[Asked], options: AskedOptions = DEFAULT_ASKED) -> AskedReport:
+def report_asked(runs: Iterable[Asked], options: ReportOptions = DEFAULT_OPTIONS) -> AskedReport:
     """Accuracy by reader, estimators with their coverage, shift, overconfidence, spread and repairs of asked runs.
 
     Raises UsageError for a reader that reads none of the replies, for plans or calibrated uncertainties that no cell
@@ -36,7 +36,7 @@ def report_asked(runs: Iterable[Asked], options: AskedOptions = DEFAULT_ASKED) -
     return AskedReport(reports, metrics_of(options), options, across)
 
 
-def _check_made(runs: Sequence[AskedRunReport], options: AskedOptions) -> None:
+def _check_made(runs: Sequence[AskedRunReport], options: ReportOptions) -> None:
     """Raise UsageError for what was asked for, and none of the cells has."""
     cells = [cell for run in runs for cell in run.reports()]
     if options.budget and not any(cell.budgets for cell in cells):
@@ -57,10 +57,10 @@ def _check_made(runs: Sequence[AskedRunReport], options: AskedOptions) -> None:
         )
 
 
-def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
+def report_asked_run(asked: Asked, options: ReportOptions) -> AskedRunReport:
     """The numbers of one run."""
     read = list(read_sets(asked, options))
-    values = None if options.by is None else _slice_values(asked, read, options.by, options)
+    values = None if options.slices is None else _slice_values(asked, read, _sliced_by(options.slices), options)
     sets = {of_set.name: _set(of_set, asked, options, values) for of_set in read}
     cells = [cell for of_set in sets.values() for cell in of_set.cells.values()]
     opened = tuple(cell for of_set in read for cell in of_set.cells.values())
@@ -82,16 +82,25 @@ def report_asked_run(asked: Asked, options: AskedOptions) -> AskedRunReport:
     )
 
 
-def _slice_values(asked: Asked, read: Sequence[ReadSet], by: Covariate | SliceTree, options: AskedOptions) -> Values:
+def _sliced_by(slices: SliceOptions) -> Covariate | SliceTree:
+    """What questions are sliced by. Raises UsageError for what facts of a probe alone have."""
+    if isinstance(slices.by, str):
+        choices = "for runs of replies there are --by group, --by kind, --by tree and --by FILE:COLUMN"
+        raise UsageError(f"--by {slices.by} is of runs of scores; {choices}")
+    return slices.by
+
+
+def _slice_values(asked: Asked, read: Sequence[ReadSet], by: Covariate | SliceTree, options: ReportOptions) -> Values:
     if isinstance(by, SliceTree):
         return tree_values(asked, by, read, options.resampling.seed)
     return covariate_values(asked, by)
 
 
-def _set(read: ReadSet, run: Asked, options: AskedOptions, values: Values | None) -> SetReport:
+def _set(read: ReadSet, run: Asked, options: ReportOptions, values: Values | None) -> SetReport:
     reports = {variant: report_cell(cell, options) for variant, cell in read.cells.items()}
-    if options.by is not None and values is not None:
-        groups = set_groups(read, TREE if isinstance(options.by, SliceTree) else options.by, values)
+    if options.slices is not None and values is not None:
+        by = _sliced_by(options.slices)
+        groups = set_groups(read, TREE if isinstance(by, SliceTree) else by, values)
         slices = {variant: cell_slices(cell, groups, options) for variant, cell in read.cells.items()}
         reports = {variant: replace(report, slices=slices[variant]) for variant, report in reports.items()}
     opened = OpenedSet(read, reports, format_changes(run, read.cells), usual_variants(run, read.cells))

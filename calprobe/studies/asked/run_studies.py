@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from calprobe.cells.asked import Asked, AskedCell
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.chosen import Choice
+from calprobe.measures.options import ReportOptions
 from calprobe.show.marks import Figures
 from calprobe.show.tables.types import Table
 from calprobe.studies.answers.layouts import answer_study_tables
@@ -41,7 +41,7 @@ def nothing(*_of: Any) -> tuple[()]:
 class Study:
     """What a study adds to the report of a run. Its numbers are a frozen record with `to_json`."""
 
-    numbers: Callable[[Asked, Sequence[AskedCell], AskedOptions], Any]  # None of a run that is not of this study
+    numbers: Callable[[Asked, Sequence[AskedCell], ReportOptions], Any]  # None of a run that is not of this study
     chosen: Callable[[Any, Choice], Any] = as_it_is  # the numbers of some estimators and metrics alone
     at_a_glance: tuple[AskedTable, ...] = ()  # kinds of its tables, of which a terminal shows the first without asking
     tables: Callable[[Any, str], Iterable[Table]] = nothing  # of a set, above those of every report

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell, ReadSet
 from calprobe.cells.cell import Labels, shared_places
-from calprobe.measures.asked_options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER, AskedOptions
+from calprobe.measures.options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER, ReportOptions
 from calprobe.metrics import Difference, Estimate, bootstrap_of_means, mean_draws, spread, spread_by_chance
 from calprobe.studies.asked.cell_report import NORMALISED, ece_of, mean_of
 from calprobe.studies.asked.cell_results import CellReport
@@ -34,7 +34,7 @@ class OpenedSet:
         return self.read.cells
 
 
-def report_set(opened: OpenedSet, options: AskedOptions) -> SetReport:
+def report_set(opened: OpenedSet, options: ReportOptions) -> SetReport:
     """The numbers of one set."""
     return SetReport(
         name=opened.read.name,
@@ -82,7 +82,7 @@ def _pair(opened: OpenedSet, pairs: Sequence[tuple[str, str]]) -> _Paired:
     )
 
 
-def _spread(opened: OpenedSet, reader: str, options: AskedOptions) -> Spread | None:
+def _spread(opened: OpenedSet, reader: str, options: ReportOptions) -> Spread | None:
     """Under one reader; None with fewer than two variants that it reads."""
     variants = tuple(name for name in opened.others if reader in opened.cells[name].answers)
     if len(variants) < 2:
@@ -99,7 +99,7 @@ def _spread(opened: OpenedSet, reader: str, options: AskedOptions) -> Spread | N
     )
 
 
-def _drops(opened: OpenedSet, options: AskedOptions) -> Iterator[Drop]:
+def _drops(opened: OpenedSet, options: ReportOptions) -> Iterator[Drop]:
     for variant in opened.format_changes if opened.others else ():
         for reader in opened.read.readers:
             names = [name for name in opened.others if reader in opened.cells[name].answers]
@@ -118,13 +118,13 @@ def _drops(opened: OpenedSet, options: AskedOptions) -> Iterator[Drop]:
             )
 
 
-def _difference(values: Floats, clusters: Labels | None, options: AskedOptions) -> Difference:
+def _difference(values: Floats, clusters: Labels | None, options: ReportOptions) -> Difference:
     if not len(values):
         return Difference(float("nan"))
     return mean_draws(values, options.resampling, clusters).difference()
 
 
-def _repairs(opened: OpenedSet, options: AskedOptions) -> Iterator[Repair]:
+def _repairs(opened: OpenedSet, options: ReportOptions) -> Iterator[Repair]:
     """What each other reader makes of the variants that change the form, beside first_char."""
     for variant in opened.format_changes if opened.others else ():
         answers = opened.cells[variant].answers
@@ -135,7 +135,7 @@ def _repairs(opened: OpenedSet, options: AskedOptions) -> Iterator[Repair]:
 
 
 def _repair(
-    opened: OpenedSet, repaired_by: tuple[str, str], references: Sequence[tuple[str, str]], options: AskedOptions
+    opened: OpenedSet, repaired_by: tuple[str, str], references: Sequence[tuple[str, str]], options: ReportOptions
 ) -> Repair:
     variant, reader = repaired_by
     paired = _pair(opened, [(variant, FIRST_CHAR), (variant, reader), *references])
@@ -175,7 +175,7 @@ def _unread(opened: OpenedSet, variant: str) -> npt.NDArray[np.bool_]:
     return ~marked.extracted
 
 
-def _means(opened: OpenedSet, options: AskedOptions) -> Iterator[MeanOverVariants]:
+def _means(opened: OpenedSet, options: ReportOptions) -> Iterator[MeanOverVariants]:
     """For each stated confidence, over the variants of the usual form that are read well enough."""
     names = dict.fromkeys(name for report in opened.reports.values() for name in report.overconfidence)
     for name in names:

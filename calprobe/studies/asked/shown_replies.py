@@ -12,8 +12,8 @@ import numpy as np
 from calprobe.cells.asked import Asked, AskedCell, read_sets
 from calprobe.confidence.asked.reply_table import Row
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
 from calprobe.measures.json_values import number_json
+from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.messages import no_such
 from calprobe.questions.turning import turned
 from calprobe.questions.types import Question
@@ -118,7 +118,7 @@ class RunReplies:
     replies: tuple[ShownReply, ...]
 
 
-def shown_replies(asked: Asked, options: AskedOptions = DEFAULT_ASKED, estimator: str | None = None) -> RunReplies:
+def shown_replies(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS, estimator: str | None = None) -> RunReplies:
     """Every reply of a run, in the order of its sets, variants and questions; failed requests at the end.
 
     Args:
@@ -258,7 +258,7 @@ def _label_probabilities(row: Row) -> dict[str, float]:
     return dict(zip(scores.labels, (mass / mass.sum()).tolist(), strict=True))
 
 
-def replies_frame(asked: Asked, options: AskedOptions) -> pd.DataFrame:
+def replies_frame(asked: Asked, options: ReportOptions) -> pd.DataFrame:
     """A row for each reply and failed request: the fields of `ShownReply`, a column `confidence_NAME` an estimator."""
     import pandas as pd
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from calprobe.confidence.estimator import Scale
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.measures.slices import RunSlices, Slice
 from calprobe.measures.trends import Trend
 from calprobe.metrics.ranking import AUROC
@@ -23,7 +23,7 @@ AVERAGES = "macro: mean over the groups, each counting alike. micro: over all qu
 Record = TypeVar("Record")
 
 
-def slices_tables(report: SetReport, options: AskedOptions) -> Iterator[Table]:
+def slices_tables(report: SetReport, options: ReportOptions) -> Iterator[Table]:
     """The slices of every variant, and where they are of numbers, the trend with these."""
     slices = {variant: cell.slices for variant, cell in report.cells.items() if cell.slices is not None}
     if not slices:
@@ -43,7 +43,7 @@ def slices_tables(report: SetReport, options: AskedOptions) -> Iterator[Table]:
 
 
 def _slices(
-    slices: Mapping[str, RunSlices], scales: Mapping[str, Scale], readers: Sequence[str], options: AskedOptions
+    slices: Mapping[str, RunSlices], scales: Mapping[str, Scale], readers: Sequence[str], options: ReportOptions
 ) -> Table:
     first = next(iter(slices.values()))
     all_slices = [slice_ for of_cell in slices.values() for slice_ in of_cell.slices]

@@ -198,7 +198,7 @@ def _cells(
     replies, left_out, readers, variants = [], [], [], []
     for run in asked:
         sets = []
-        for read_set in read_sets(run, options.asked):
+        for read_set in read_sets(run, options.compare.scores):
             source = next(question_set.source for question_set in run.sets if question_set.name == read_set.name)
             if source.probe is not None and ranked[0].run.manifest.probe.fingerprint not in (None, source.probe):
                 left_out.append(f"{run.label}, {read_set.name}: facts of another probe than {ranked[0].run.label}'s")
@@ -221,7 +221,7 @@ def _cells(
         probe = ranked[0].run.manifest.probe.name
         why = "; ".join(["no replies to facts of the probe that was scored", *left_out])
         raise UsageError(f"{why}\nask its facts: `calprobe ask --questions {probe} --as choice`")
-    check_used(options.asked.readers, readers)
+    check_used(options.compare.scores.readers, readers)
     return replies, left_out
 
 

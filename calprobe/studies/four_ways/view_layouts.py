@@ -59,7 +59,7 @@ def ways_table(found: FourWays) -> Table:
         WayAccuracy(numbers.way, name, accuracy, numbers.unread)
         for numbers in found.ways
         for name, accuracy in numbers.accuracy.items()
-        if name == numbers.way.by or found.wanted.asked.shows(name)
+        if name == numbers.way.by or found.wanted.compare.scores.shows(name)
     )
     return WAYS.table(rows, *_on_ways(found))
 

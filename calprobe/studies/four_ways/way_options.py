@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
 from calprobe.measures.options import DEFAULT_COMPARISON, CompareOptions
 from calprobe.metrics.error_shown import ERRORS, with_chance
 
@@ -18,11 +17,10 @@ class FourWaysOptions:
     """Which confidences to compare, and how.
 
     Of `compare` these are read: estimators (those that runs of scores know choose theirs, the others those of runs of
-    replies), metrics, pairs (None or "all"), margin, correction, and how scores are read and resampled.
+    replies), metrics, pairs (None or "all"), margin, correction, and how scores and replies are read and resampled.
     """
 
     compare: CompareOptions = DEFAULT_COMPARISON
-    asked: AskedOptions = DEFAULT_ASKED
     variants: tuple[str, ...] | None = None  # of runs of replies; None: all
     examples: int = EXAMPLES  # facts that are listed of each kind
 

@@ -15,9 +15,9 @@ from calprobe.cells.regrading import Regraded, graders_of, regraded
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, representative
-from calprobe.measures.asked_options import ALL_GRADERS, AskedOptions
 from calprobe.measures.chosen import Choice
 from calprobe.measures.estimates import estimates_of, mean_estimate
+from calprobe.measures.options import ALL_GRADERS, ReportOptions
 from calprobe.metrics import Estimate, bootstrap
 from calprobe.metrics.correlation import correlation
 from calprobe.metrics.grader_order import StratifiedAuroc, auroc_within, grader_order, tenths
@@ -31,7 +31,7 @@ OF_JUDGE = named_metrics(("accuracy", "mean_confidence", "ece", "brier", "auroc"
 NONE = Estimate(float("nan"))
 
 
-def grader_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> GraderStudy | None:
+def grader_study(asked: Asked, cells: Sequence[AskedCell], options: ReportOptions) -> GraderStudy | None:
     """The study of a run; None unless `--graders` asks for it, and of a run that has none of these graders."""
     found = []
     for opened in cells:
@@ -66,7 +66,7 @@ def choose_graders(study: GraderStudy, choice: Choice) -> GraderStudy:
     )
 
 
-def _cell(opened: AskedCell, names: Sequence[str], options: AskedOptions) -> CellGraders:
+def _cell(opened: AskedCell, names: Sequence[str], options: ReportOptions) -> CellGraders:
     graders = {name: regraded(opened, name) for name in names}
     unit, lengths = _lengths(opened)
     by_name = {name: _numbers(opened, grader, lengths, options) for name, grader in graders.items()}
@@ -90,7 +90,7 @@ def _cell(opened: AskedCell, names: Sequence[str], options: AskedOptions) -> Cel
 
 
 def _numbers(
-    opened: AskedCell, grader: Regraded, lengths: Mapping[str, Floats], options: AskedOptions
+    opened: AskedCell, grader: Regraded, lengths: Mapping[str, Floats], options: ReportOptions
 ) -> GraderNumbers:
     cell, known = grader.cell, ~np.isnan(grader.correct)
     estimates = estimates_of(cell, METRICS, options.resampling)
@@ -104,14 +104,14 @@ def _numbers(
     )
 
 
-def _within(grader: Regraded, name: str, lengths: Floats, options: AskedOptions) -> StratifiedAuroc:
+def _within(grader: Regraded, name: str, lengths: Floats, options: ReportOptions) -> StratifiedAuroc:
     cell = grader.cell
     kept = cell.confidences[name].read & ~np.isnan(lengths)
     sample, clusters = cell.sample(name, kept), cell.units.clusters_of(kept)
     return auroc_within(*sample, tenths(lengths[kept]), options.resampling, clusters)
 
 
-def _with_length(opened: AskedCell, values: Floats, lengths: Floats, options: AskedOptions) -> Estimate:
+def _with_length(opened: AskedCell, values: Floats, lengths: Floats, options: ReportOptions) -> Estimate:
     return correlation(values, lengths, options.resampling, opened.units.clusters).of_ranks
 
 
@@ -161,7 +161,7 @@ def _readings(opened: AskedCell) -> tuple[str, ...]:
 
 
 def _pair(
-    opened: AskedCell, graders: Mapping[str, Regraded], pair: tuple[str, str], reading: str, options: AskedOptions
+    opened: AskedCell, graders: Mapping[str, Regraded], pair: tuple[str, str], reading: str, options: ReportOptions
 ) -> GraderPair:
     first, second = (graders[name] for name in pair)
     both = ~np.isnan(first.correct) & ~np.isnan(second.correct)
@@ -186,14 +186,14 @@ def _graded(grader: Regraded, reading: str) -> dict[str, tuple[Floats, Floats]]:
     return found
 
 
-def _errors(opened: AskedCell, graders: Mapping[str, Regraded], options: AskedOptions) -> dict[str, GraderErrors]:
+def _errors(opened: AskedCell, graders: Mapping[str, Regraded], options: ReportOptions) -> dict[str, GraderErrors]:
     if IMPORTED not in graders:
         return {}
     hand = graders[IMPORTED]
     return {name: _error(opened, name, grader, hand, options) for name, grader in graders.items() if name != IMPORTED}
 
 
-def _error(opened: AskedCell, name: str, grader: Regraded, hand: Regraded, options: AskedOptions) -> GraderErrors:
+def _error(opened: AskedCell, name: str, grader: Regraded, hand: Regraded, options: ReportOptions) -> GraderErrors:
     clusters, known = opened.units.clusters, ~np.isnan(grader.correct)
     kept = None if clusters is None else clusters[known]
     scored, score = _score(opened, hand, options) if name == JUDGE else (0, {})
@@ -206,7 +206,7 @@ def _error(opened: AskedCell, name: str, grader: Regraded, hand: Regraded, optio
 
 
 def _confidence_errors(
-    grader: Regraded, hand: Regraded, options: AskedOptions
+    grader: Regraded, hand: Regraded, options: ReportOptions
 ) -> Iterator[tuple[str, JudgedConfidence]]:
     for name, estimator in grader.cell.estimators.items():
         read = grader.cell.confidences[name].read
@@ -221,7 +221,7 @@ def _confidence_errors(
         yield name, found
 
 
-def _score(opened: AskedCell, hand: Regraded, options: AskedOptions) -> tuple[int, Metrics]:
+def _score(opened: AskedCell, hand: Regraded, options: ReportOptions) -> tuple[int, Metrics]:
     """The judge's probability that an answer is right, against the imported grades of the answers that it was asked."""
     stage = stage_of(opened.read.answers.reader)
     scores = [

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from calprobe.arrays import Floats
 from calprobe.cells.asked import Asked, AskedCell
 from calprobe.confidence.asked.reply_table import LABEL
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, bootstrap_many, bootstrap_mean
 from calprobe.metrics.concentration import FINE, bin_entropy, largest_bin, largest_bin_entropy, place_metrics
 from calprobe.metrics.error_shown import with_chance
@@ -38,7 +38,7 @@ OF_CHOSEN_PARTS = ("brier_reliability", "brier_resolution", "brier_uncertainty")
 OF_LABELS = ("ece_15", *with_chance("ace"), "brier", "auroc")
 
 
-def label_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> LabelStudy | None:
+def label_study(asked: Asked, cells: Sequence[AskedCell], options: ReportOptions) -> LabelStudy | None:
     """The study of a run from its opened cells; None where the run asks for more than label probabilities."""
     label_cells = [cell for cell in cells if cell.table.has(LABEL) and cell.read.first.known.any()]
     if not label_cells:
@@ -49,7 +49,7 @@ def label_study(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions)
     return LabelStudy(asked.label, asked.model, asked.asked_as, sets, prompts)
 
 
-def _set(run: Asked, name: str, cells: Sequence[AskedCell], options: AskedOptions) -> LabelSet:
+def _set(run: Asked, name: str, cells: Sequence[AskedCell], options: ReportOptions) -> LabelSet:
     turns = run.turns
     by_variant = {cell.table.variant: masses_of(cell, turns.get(cell.table.variant, 0)) for cell in cells}
     plain = {variant: masses for variant, masses in by_variant.items() if not turns.get(variant)}
@@ -64,7 +64,7 @@ def _set(run: Asked, name: str, cells: Sequence[AskedCell], options: AskedOption
     return LabelSet(name, designs, tuple(permuted), selection(name, plain, options), tuple(_hidden(plain, options)))
 
 
-def _design(name: str, variant: str, masses: DesignMasses, options: AskedOptions) -> LabelDesign:
+def _design(name: str, variant: str, masses: DesignMasses, options: ReportOptions) -> LabelDesign:
     resampling = options.resampling
     chosen = {way: metrics_of(masses.chosen(way), masses.right, OF_CHOSEN, options, masses.clusters) for way in WAYS}
     labels = {way: _of_all_labels(masses, way, options) for way in WAYS}
@@ -85,7 +85,7 @@ def metrics_of(
     confidence: Floats,
     correct: npt.NDArray[np.bool_],
     names: Sequence[str],
-    options: AskedOptions,
+    options: ReportOptions,
     clusters: npt.NDArray[np.str_] | None,
 ) -> Metrics:
     """The named metrics and the two other conventions of ECE, with intervals by question.
@@ -99,7 +99,7 @@ def metrics_of(
     return bootstrap_many([*metrics, *place_metrics()], {"": (confidence, correct)}, options.resampling, clusters)[""]
 
 
-def _of_all_labels(masses: DesignMasses, way: str, options: AskedOptions) -> Metrics:
+def _of_all_labels(masses: DesignMasses, way: str, options: ReportOptions) -> Metrics:
     """All labels of all questions, each with whether it is the right one: the four pairs of a question together."""
     places, labels = np.nonzero(masses.there)
     confidence = (masses.mass if way == RAW else masses.share)[places, labels]
@@ -118,7 +118,7 @@ def _concentration(confidence: Floats, correct: npt.NDArray[np.bool_]) -> Concen
     )
 
 
-def label_uses(own: DesignMasses, options: AskedOptions) -> tuple[LabelUse, ...]:
+def label_uses(own: DesignMasses, options: ReportOptions) -> tuple[LabelUse, ...]:
     """For each label the sum of its shares, and how many questions it is right for."""
     uses = []
     for place, label in enumerate(own.labels):
@@ -130,7 +130,7 @@ def label_uses(own: DesignMasses, options: AskedOptions) -> tuple[LabelUse, ...]
     return tuple(uses)
 
 
-def _hidden(designs: Mapping[str, DesignMasses], options: AskedOptions) -> Iterator[HiddenRow]:
+def _hidden(designs: Mapping[str, DesignMasses], options: ReportOptions) -> Iterator[HiddenRow]:
     """Each design, and the simulated scorers at the accuracy of the first."""
     for variant, masses in designs.items():
         if len(masses.right):

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, bootstrap_mean
 from calprobe.metrics.registry import named_metrics
 from calprobe.studies.labels.masses import DesignMasses
@@ -17,7 +17,7 @@ from calprobe.studies.labels.results import LabelUse, Metrics, PermutedDesign
 NAMES = ("accuracy", "mean_confidence", "ece_15", "brier", "auroc")
 
 
-def permuted_design(name: str, variant: str, orders: Sequence[DesignMasses], options: AskedOptions) -> PermutedDesign:
+def permuted_design(name: str, variant: str, orders: Sequence[DesignMasses], options: ReportOptions) -> PermutedDesign:
     """The numbers of one design, over the questions that have label probabilities in every order.
 
     A question with fewer options than there are orders comes back to its first one, which counts once all the same.
@@ -54,7 +54,7 @@ def _means(by_order: Sequence[Metrics]) -> Mapping[str, Estimate]:
     return {name: Estimate(float(np.mean([metrics[name].value for metrics in by_order]))) for name in drawn}
 
 
-def _uses(orders: Sequence[DesignMasses], options: AskedOptions) -> tuple[LabelUse, ...]:
+def _uses(orders: Sequence[DesignMasses], options: ReportOptions) -> tuple[LabelUse, ...]:
     """Over all orders: each label has had each option, so that equal shares and accuracies are without bias."""
     uses = []
     orders = [order.at(np.flatnonzero(order.turned < order.options)) for order in orders]

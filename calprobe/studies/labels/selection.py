@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import bootstrap_many, bootstrap_mean
 from calprobe.metrics.registry import named_metrics
 from calprobe.studies.labels.masses import DesignMasses
@@ -26,7 +26,7 @@ def halves(names: npt.NDArray[np.str_], seed: int) -> tuple[frozenset[str], froz
     return frozenset(questions[order[:half]].tolist()), frozenset(questions[order[half:]].tolist())
 
 
-def selection(name: str, designs: Mapping[str, DesignMasses], options: AskedOptions) -> Selection | None:
+def selection(name: str, designs: Mapping[str, DesignMasses], options: ReportOptions) -> Selection | None:
     """The choice among two designs or more; None of one, or of fewer than four questions."""
     if len(designs) < 2:
         return None

@@ -9,7 +9,6 @@ from calprobe.cells.asked import Asked
 from calprobe.cells.asked_folder import asked_of
 from calprobe.cells.scored import ScoredRun, scored_run
 from calprobe.confidence import BASE
-from calprobe.measures.asked_options import DEFAULT_ASKED, AskedOptions
 from calprobe.measures.json_values import number_json
 from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.metrics import Estimate, Resampling, bootstrap, standard_metrics
@@ -65,7 +64,7 @@ def scored_headline(run: ScoredRun, options: ReportOptions = DEFAULT_OPTIONS) ->
     return _headline(len(run.instances), metrics | accuracy, error_shown(few_values=False), name)
 
 
-def asked_headline(asked: Asked, options: AskedOptions = DEFAULT_ASKED) -> RunHeadline:
+def asked_headline(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS) -> RunHeadline:
     """By the estimator that stands for the run, in the mean over its usual variants: see `Overall`."""
     overall = overall_read(asked, options)
     if overall is None:

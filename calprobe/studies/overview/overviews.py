@@ -16,11 +16,10 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.cells.opening import of_replies, of_scores, open_run
 from calprobe.confidence import BASE
 from calprobe.errors import CalprobeError
-from calprobe.measures.asked_options import AskedOptions, metrics_of
 from calprobe.measures.compare_results import Comparison
 from calprobe.measures.compare_runs import compare
 from calprobe.measures.json_values import estimate_json
-from calprobe.measures.options import CompareOptions, ReportOptions
+from calprobe.measures.options import DEFAULT_OPTIONS, CompareOptions, ReportOptions, metrics_of
 from calprobe.metrics import Estimate, Metric, Resampling
 from calprobe.metrics.error_shown import ERRORS, SMALL, ErrorName, chance_shown, error_shown, with_chance
 from calprobe.runs import AskedRun, Run
@@ -148,18 +147,7 @@ class ReportedTask:
     report: Report | AskedReport | None  # None: there is no run that can be read
 
 
-@dataclass(frozen=True, slots=True)
-class OverviewOptions:
-    """What to compute of runs of both kinds."""
-
-    scores: ReportOptions = field(default_factory=ReportOptions)
-    asked: AskedOptions = field(default_factory=AskedOptions)
-
-
-DEFAULTS = OverviewOptions()
-
-
-def report_task(task: Task, options: OverviewOptions = DEFAULTS) -> ReportedTask:
+def report_task(task: Task, options: ReportOptions = DEFAULT_OPTIONS) -> ReportedTask:
     """Report and compare the runs of a task; raises nothing for runs that are odd, missing or of two kinds."""
     missing = dict(task.missing)
     opened = _each(task.runs, lambda _, path: open_run(path), missing)
@@ -182,14 +170,14 @@ def _limited(runs: Iterable[Run | AskedRun]) -> str:
     return f"LIMITED: {', '.join(limits)}" if limits else ""
 
 
-def overview(title: str, tasks: Iterable[TaskOverview], options: OverviewOptions = DEFAULTS) -> Overview:
+def overview(title: str, tasks: Iterable[TaskOverview], options: ReportOptions = DEFAULT_OPTIONS) -> Overview:
     """Tasks that were reported, together."""
-    by_name = {metric.name: metric for metric in metrics_of(options.asked)}
-    return Overview(title, tuple(tasks), tuple(by_name[name] for name in METRICS), options.asked.resampling)
+    by_name = {metric.name: metric for metric in metrics_of(options)}
+    return Overview(title, tuple(tasks), tuple(by_name[name] for name in METRICS), options.resampling)
 
 
-def _scored(task: Task, runs: Mapping[str, Run], options: OverviewOptions, missing: dict[str, str]) -> ReportedTask:
-    by_label = _each(runs, lambda label, run: report({label: run}, options.scores), missing)
+def _scored(task: Task, runs: Mapping[str, Run], options: ReportOptions, missing: dict[str, str]) -> ReportedTask:
+    by_label = _each(runs, lambda label, run: report({label: run}, options), missing)
     reports = list(by_label.values())
     if not reports:
         return ReportedTask(TaskOverview(task.name, "scored", (), missing), None)
@@ -200,23 +188,21 @@ def _scored(task: Task, runs: Mapping[str, Run], options: OverviewOptions, missi
     )
     reported = {label: runs[label] for label in by_label}
     # Models may be scored under more templates than others; a partial run lacks facts, and is not compared.
-    compared = CompareOptions(scores=options.scores, intersect=not any(run.facts.partial for run in joined.runs))
+    compared = CompareOptions(scores=options, intersect=not any(run.facts.partial for run in joined.runs))
     comparison, why = _compared(reported, lambda: compare(reported, compared))
     sides = tuple(_scored_side(run, task.runs[run.label]) for run in joined.runs)
     return ReportedTask(TaskOverview(task.name, "scored", sides, missing, comparison, why), joined)
 
 
-def _asked(task: Task, runs: Mapping[str, AskedRun], options: OverviewOptions, missing: dict[str, str]) -> ReportedTask:
+def _asked(task: Task, runs: Mapping[str, AskedRun], options: ReportOptions, missing: dict[str, str]) -> ReportedTask:
     opened = _each(runs, asked_of, missing)
-    by_label = _each(opened, lambda _, run: report_asked_run(run, options.asked), missing)
+    by_label = _each(opened, lambda _, run: report_asked_run(run, options), missing)
     if not by_label:
         return ReportedTask(TaskOverview(task.name, "asked", (), missing), None)
     reports = tuple(by_label.values())
-    joined = AskedReport(reports, metrics_of(options.asked), options.asked, across_runs(reports, options.asked))
+    joined = AskedReport(reports, metrics_of(options), options, across_runs(reports, options))
     reported = [opened[label] for label in by_label]
-    comparison, why = _compared(
-        by_label, lambda: compare_asked(reported, CompareOptions(scores=options.scores), options.asked)
-    )
+    comparison, why = _compared(by_label, lambda: compare_asked(reported, CompareOptions(scores=options)))
     sides = tuple(_asked_side(run, task.runs[run.label]) for run in reports)
     return ReportedTask(TaskOverview(task.name, "asked", sides, missing, comparison, why), joined)
 

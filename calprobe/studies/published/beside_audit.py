@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from calprobe.cells.cell_readers import CONSTRAINED
-from calprobe.measures.asked_options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER
+from calprobe.measures.options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER
 from calprobe.metrics import spearman
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.results import AskedRunReport, SetReport

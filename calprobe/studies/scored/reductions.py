@@ -132,7 +132,7 @@ def compare_reductions(runs: Runs, options: ReportOptions = DEFAULT_OPTIONS) -> 
 
 
 def _compare(label: str, run: Run, options: ReportOptions) -> RunReductions:
-    reductions = run.reductions(options.compat)
+    reductions = run.reductions(options.score_rules)
     if not reductions:
         raise CalprobeError(f"{run.path}: an import that lacks what --compat {options.compat} needs; leave that out")
     scored = scored_run(label, run, replace(options, reduction=reductions[0]))
@@ -150,7 +150,7 @@ def _compare(label: str, run: Run, options: ReportOptions) -> RunReductions:
 
 
 def _base(run: Run, reduction: Reduction, row: int, options: ReportOptions) -> Confidence:
-    table = run.table(reduction, options.compat)
+    table = run.table(reduction, options.score_rules)
     # So that no softmax is taken of the other templates.
     one_template = replace(table, scores=table.scores[row : row + 1], templates=table.templates[row : row + 1])
     return base_confidence(Distributions.from_table(one_template, options.ties))

@@ -15,7 +15,6 @@ from calprobe.cells.candidates import Candidates, GroupedCell, pair_of, run_cell
 from calprobe.cells.cell import Units
 from calprobe.cells.opening import RunLike, open_runs
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import DEFAULT_ASKED
 from calprobe.measures.chosen import known_estimators
 from calprobe.measures.halves import check_promised, cluster_names, half_of, with_answers
 from calprobe.measures.options import DEFAULT_OPTIONS
@@ -66,7 +65,7 @@ def run_answer_sets(
         >>> calprobe.answer_sets("runs/clm").sets[0].rules[0].sets.mean_size  # doctest: +SKIP
     """
     opened = [
-        run_cells(label, each, DEFAULT_OPTIONS, DEFAULT_ASKED)
+        run_cells(label, each, DEFAULT_OPTIONS)
         for source in ([run] if on is None else [run, on])
         for label, each in open_runs(source).items()
     ]

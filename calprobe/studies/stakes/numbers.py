@@ -14,7 +14,6 @@ from calprobe.cells.candidates import GroupedCell, run_cells
 from calprobe.cells.cell import Labels
 from calprobe.cells.opening import RunLike, open_runs
 from calprobe.errors import UsageError
-from calprobe.measures.asked_options import DEFAULT_ASKED
 from calprobe.measures.chosen import known_estimators
 from calprobe.measures.estimates import mean_estimate
 from calprobe.measures.halves import with_answers
@@ -42,7 +41,7 @@ def run_stakes(run: RunLike | AskedRun, options: StakesOptions = DEFAULT_STAKES)
         >>> calprobe.stakes("runs/clm").decided[0].mean  # doctest: +SKIP
     """
     ((label, opened),) = open_runs(run).items()
-    return stakes_report(run_cells(label, opened, DEFAULT_OPTIONS, DEFAULT_ASKED), options)
+    return stakes_report(run_cells(label, opened, DEFAULT_OPTIONS), options)
 
 
 def stakes_report(cells: Sequence[GroupedCell], options: StakesOptions = DEFAULT_STAKES) -> StakesReport:

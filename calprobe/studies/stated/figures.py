@@ -11,7 +11,7 @@ import numpy as np
 from calprobe.cells.asked import AskedCell
 from calprobe.curves.calibration_curve import METRICS, Calibration, calibration_line
 from calprobe.curves.calibration_figure import draw_calibration
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics
 from calprobe.show.kinds.grouped_dots import GroupedDots
 from calprobe.show.kinds.matrix_figure import Correlations, Matrix
@@ -55,7 +55,7 @@ class StatedPictures:
             yield "distribution", lambda look: draw(self.distributions, look)
 
 
-def stated_pictures(run: StatedRun, cells: Sequence[AskedCell], options: AskedOptions) -> StatedPictures:
+def stated_pictures(run: StatedRun, cells: Sequence[AskedCell], options: ReportOptions) -> StatedPictures:
     """The figures of one run, over all of its sets; a panel more for each further variant."""
     matrices = [matrix for opened in cells if (matrix := stated_cell(opened, run.prompts)) is not None]
     variants = list(dict.fromkeys(matrix.variant for matrix in matrices))
@@ -119,7 +119,7 @@ def _main(run: StatedRun, variant: str) -> StatedScope:
     return next((scope for scope in scopes if scope.kind == "pooled"), scopes[0])
 
 
-def _lines(run: StatedRun, cell: StatedCell, options: AskedOptions, with_variant: bool) -> Iterator[Any]:
+def _lines(run: StatedRun, cell: StatedCell, options: ReportOptions, with_variant: bool) -> Iterator[Any]:
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in METRICS]
     name = f"{run.label}, {cell.variant}" if with_variant else run.label
     for prompt, values in zip(cell.names, cell.by(AS_SAID).confidence, strict=True):

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from calprobe.cells.asked import Asked, AskedCell
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.consistency import largest_deviation
 from calprobe.metrics.distinct import value_use
@@ -50,7 +50,7 @@ class _Draws:
     reliability: Mapping[str, Mapping[str, Drawn]]
 
 
-def stated_run(asked: Asked, cells: Sequence[AskedCell], options: AskedOptions) -> StatedRun | None:
+def stated_run(asked: Asked, cells: Sequence[AskedCell], options: ReportOptions) -> StatedRun | None:
     """The study of a run from its opened cells; None where the run asks nothing of it."""
     if not is_study(asked.prompts, cells):
         return None
@@ -73,7 +73,7 @@ class _Study:
 
     groups: Groups
     metrics: Sequence[Metric]
-    options: AskedOptions
+    options: ReportOptions
 
     def scopes(self, cells: Sequence[StatedCell]) -> list[StatedScope]:
         """The scopes of one variant: for each way of reading, every set and then all sets together."""

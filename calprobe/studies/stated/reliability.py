@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calprobe.measures.asked_options import AskedOptions, metrics_of
+from calprobe.measures.options import ReportOptions, metrics_of
 from calprobe.metrics import Metric, Resampling
 from calprobe.metrics.distinct import ECE_VALUES
 from calprobe.metrics.metric import ReferenceMetric, is_resampled
@@ -27,7 +27,7 @@ WITH_CHANCE = ("ace", "ece", ECE_VALUES.name, ECE_LOWER_EDGES.name)  # errors be
 MAIN = ALWAYS[:8]  # in tables, in this order
 
 
-def reliability_metrics(options: AskedOptions) -> tuple[Metric, ...]:
+def reliability_metrics(options: ReportOptions) -> tuple[Metric, ...]:
     """Every metric that is resampled, ECE over distinct values, and under compat those of the paper.
 
     Errors over bins have behind them what chance makes of them.
