@@ -17,6 +17,7 @@ from calprobe.measures.options import CompareOptions, ReportOptions, SliceOption
 from calprobe.measures.sensitivity import PromptSensitivity, prompt_sensitivity
 from calprobe.measures.slices import RunSlices, Slice
 from calprobe.measures.uncertainty import MeanUncertainty
+from calprobe.presentation.present_results import figures
 from calprobe.presentation.reporting import (
     answers,
     asked_confidences,
@@ -27,7 +28,6 @@ from calprobe.presentation.reporting import (
     replies,
     report,
 )
-from calprobe.presentation.results import figures
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.four_ways.compare_ways import compare_ways
 from calprobe.studies.four_ways.joint import FourWays

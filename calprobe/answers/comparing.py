@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 
 from calprobe.answers.dates import with_dates
+from calprobe.answers.number_answers import numbers_of
 from calprobe.answers.number_words import with_digits
-from calprobe.answers.numbers import numbers_of
 from calprobe.answers.short import normalised
 
 # Signs within numbers and times that `normalised` would drop, as characters that it keeps.

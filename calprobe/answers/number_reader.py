@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from calprobe.answers.denials import is_denied, is_taken_back
 from calprobe.answers.new_question import where_a_new_question_begins
+from calprobe.answers.number_answers import Number, numbers_of
 from calprobe.answers.number_words import numbers_in_words
-from calprobe.answers.numbers import Number, numbers_of
 from calprobe.answers.reading import Reading
 from calprobe.answers.repetition import length_without_repeats
 from calprobe.answers.units import unit_behind

@@ -13,7 +13,7 @@ from calprobe.answers.graders import GradeRules
 from calprobe.cells.asked_extent import AskedExtent
 from calprobe.cells.cell import Cell, Confidences, Units
 from calprobe.cells.cell_readers import readers_of_cell, stated_reader
-from calprobe.cells.reading import ReplyReading
+from calprobe.cells.reading_options import ReplyReading
 from calprobe.confidence import Confidence
 from calprobe.confidence.asked import (
     Answers,

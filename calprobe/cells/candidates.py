@@ -14,7 +14,7 @@ from calprobe.cells.asked import Asked, AskedCell, read_sets
 from calprobe.cells.asked_folder import asked_of
 from calprobe.cells.cell import Cell
 from calprobe.cells.opening import AnyRun
-from calprobe.cells.reading import ReplyReading, RunReading
+from calprobe.cells.reading_options import ReplyReading, RunReading
 from calprobe.cells.scored import ScoredRun, scored_run
 from calprobe.cells.table import table_cell
 from calprobe.confidence.asked.label_masses import NO_LABEL, LabelMasses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from calprobe.answers import READERS, Reading, read_on_scale, read_stated, readers_of
-from calprobe.cells.reading import ReplyReading
+from calprobe.cells.reading_options import ReplyReading
 from calprobe.confidence.asked import ReplyTable
 from calprobe.confidence.asked.readings import ARGMAX, CONCLUDED, DEFAULT, GIVEN
 from calprobe.confidence.asked.reply_table import FINAL

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from calprobe.cells.asked import Asked
 from calprobe.cells.asked_folder import asked_of
-from calprobe.cells.reading import ScoreReading
+from calprobe.cells.reading_options import ScoreReading
 from calprobe.cells.scored import ScoredRun, scored_run
 from calprobe.errors import UsageError
 from calprobe.runs import AskedRun, Run, open_scores

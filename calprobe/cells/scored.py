@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
 from calprobe.cells.cell import Cell, Confidences, Labels, Units
-from calprobe.cells.reading import ScoreReading
+from calprobe.cells.reading_options import ScoreReading
 from calprobe.cells.run_facts import Recorded, RunFacts, model_name, of_folder, questions_of
 from calprobe.confidence import Confidence, Distributions, Estimator, available_estimators
 from calprobe.confidence.types import paraphrase_rows

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from calprobe.cli.kinds import KindCommand, option
+from calprobe.cli.option_kinds import KindCommand, option
 from calprobe.errors import UsageError
 from calprobe.folders import write_fault
 from calprobe.messages import reason

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calprobe.cli.arguments import Count, each_once_option, list_option, text_or_file
-from calprobe.cli.kinds import BACKENDS, Group, KindCommand, heading, option
+from calprobe.cli.option_kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.output import print_result
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option

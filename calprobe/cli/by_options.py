@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast, get_args
 
 from calprobe.cli.arguments import Number
-from calprobe.cli.kinds import Group, option
+from calprobe.cli.option_kinds import Group, option
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
 from calprobe.words import SliceKind

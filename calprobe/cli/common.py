@@ -17,7 +17,7 @@ from calprobe.cli.arguments import (
     refuse_repeated,
     refuse_typed,
 )
-from calprobe.cli.kinds import OF_CONFIDENCES, Group, option
+from calprobe.cli.option_kinds import OF_CONFIDENCES, Group, option
 from calprobe.messages import did_you_mean
 from calprobe.words import AskedCompat, ClusterKind, Compat, Reduction, Ties
 

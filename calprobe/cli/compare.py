@@ -13,8 +13,8 @@ import click
 from calprobe.cli.arguments import joined_option, list_option, output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.figure_options import figure_options, refuse_looks
-from calprobe.cli.kinds import COMPARED_RUNS, Group, KindCommand, heading, option
 from calprobe.cli.label_option import label_option
+from calprobe.cli.option_kinds import COMPARED_RUNS, Group, KindCommand, heading, option
 from calprobe.cli.output import at_path, html_option, print_presentation, write_presentation, write_text
 from calprobe.cli.reply_options import readers_option, variant_pairs, window_option
 from calprobe.cli.typed_runs import TypedRuns, open_typed

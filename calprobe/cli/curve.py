@@ -12,8 +12,8 @@ import click
 from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options
-from calprobe.cli.kinds import CURVES, RUNS, Group, KindCommand, heading, option
 from calprobe.cli.label_option import label_option
+from calprobe.cli.option_kinds import CURVES, RUNS, Group, KindCommand, heading, option
 from calprobe.cli.reply_options import threshold_option, variants_option
 from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError

@@ -12,7 +12,7 @@ import click
 
 from calprobe.cli.arguments import output_path
 from calprobe.cli.common import any_compat_option, ties_option
-from calprobe.cli.kinds import OF_CONFIDENCES, RUNS, TABLES, KindCommand, option
+from calprobe.cli.option_kinds import OF_CONFIDENCES, RUNS, TABLES, KindCommand, option
 from calprobe.cli.reply_options import readers_option, window_option
 from calprobe.cli.terminal_text import say
 from calprobe.cli.typed_runs import open_typed

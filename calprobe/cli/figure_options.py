@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from calprobe.cli.arguments import refuse_typed
-from calprobe.cli.kinds import Group, option
+from calprobe.cli.option_kinds import Group, option
 
 LOOKS = ("width", "title", "style")  # the parameters
 _OF_FIGURES: Any = {"kinds": ("scored", "asked", "facts"), "group": Group.LOOKS, "setting_of": "--look"}

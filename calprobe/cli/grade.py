@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calprobe.cli.arguments import list_option, typed
-from calprobe.cli.kinds import BACKENDS, JUDGES, Group, KindCommand, heading, option
+from calprobe.cli.option_kinds import BACKENDS, JUDGES, Group, KindCommand, heading, option
 from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.server_options import OF_SERVER, server_options
 from calprobe.cli.terminal_text import say

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from calprobe.cli.ask import asking_options, backend_options
-from calprobe.cli.kinds import BACKENDS
+from calprobe.cli.option_kinds import BACKENDS
 from calprobe.cli.question_options import chosen_questions
 from calprobe.cli.score import scoring_options
 from calprobe.errors import UsageError

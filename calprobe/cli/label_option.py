@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calprobe.cli.kinds import Group, option
+from calprobe.cli.option_kinds import Group, option
 from calprobe.errors import UsageError
 from calprobe.messages import shown
 

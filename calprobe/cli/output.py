@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calprobe.cli.arguments import output_file
-from calprobe.cli.kinds import Group, option
+from calprobe.cli.option_kinds import Group, option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import cleaned, printable, printable_json, reason

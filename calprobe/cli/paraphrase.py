@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.kinds import BACKENDS, Group, KindCommand, heading, option
+from calprobe.cli.option_kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, quiet_option
 from calprobe.cli.server_options import OF_SERVER, server_options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from calprobe.cli.arguments import list_option, refuse_typed
-from calprobe.cli.kinds import Group, option
+from calprobe.cli.option_kinds import Group, option
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:

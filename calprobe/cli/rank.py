@@ -98,8 +98,8 @@ def command(
     from calprobe.heap import keep_freed_memory
     from calprobe.interop.score_tables import read_scored_answers
     from calprobe.metrics import Resampling
+    from calprobe.studies.rank.rank_runs import RankOptions, rank, rank_groups
     from calprobe.studies.rank.rank_tables import rank_tables
-    from calprobe.studies.rank.ranking import RankOptions, rank, rank_groups
 
     named = tuple(name for name in uncertainties if name != ALL)
     columns = tuple(dict.fromkeys((*scores, *named)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
 from calprobe.cli.arguments import output_file
-from calprobe.cli.kinds import Group, option
+from calprobe.cli.option_kinds import Group, option
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
 from calprobe.words import Recalibration

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from calprobe.cli.arguments import list_option
-from calprobe.cli.kinds import OF_CONFIDENCES, Group, option
+from calprobe.cli.option_kinds import OF_CONFIDENCES, Group, option
 from calprobe.errors import UsageError
 from calprobe.words import Calibrate
 

@@ -17,8 +17,8 @@ from calprobe.cli.arguments import list_option, output_folder
 from calprobe.cli.by_options import by_groups_option, by_option, covariate_of, sliced_by
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.figure_options import figure_options, refuse_looks
-from calprobe.cli.kinds import REPORTED_RUNS, Group, KindCommand, heading, option
 from calprobe.cli.label_option import label_option
+from calprobe.cli.option_kinds import REPORTED_RUNS, Group, KindCommand, heading, option
 from calprobe.cli.output import html_option, print_presentation, write_presentation, write_text
 from calprobe.cli.recalibrate_options import (
     check_maps,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from calprobe.cli.kinds import Group, option
+from calprobe.cli.option_kinds import Group, option
 from calprobe.words import Dtype
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from calprobe.cli.arguments import joined_option, list_option, typed
-from calprobe.cli.kinds import Group, KindCommand, heading, option
+from calprobe.cli.option_kinds import Group, KindCommand, heading, option
 from calprobe.cli.output import print_result
 from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say

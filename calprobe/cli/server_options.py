@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from calprobe.cli.arguments import fields_option
-from calprobe.cli.kinds import Group, option
+from calprobe.cli.option_kinds import Group, option
 
 # Parameters, which are fields of `BackendOptions`.
 OF_SERVER = (

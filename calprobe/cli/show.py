@@ -15,8 +15,8 @@ from calprobe.cli.common import (
     reduction_option,
     ties_option,
 )
-from calprobe.cli.kinds import RUNS, Group, KindCommand, heading, option
 from calprobe.cli.label_option import label_option
+from calprobe.cli.option_kinds import RUNS, Group, KindCommand, heading, option
 from calprobe.cli.output import print_data, print_result, printed_json, write_text
 from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calprobe.cli.arguments import Number, each_once_option
-from calprobe.cli.kinds import SWEEP_PLACES, Group, KindCommand, heading, option
+from calprobe.cli.option_kinds import SWEEP_PLACES, Group, KindCommand, heading, option
 from calprobe.cli.output import print_result, tables_text
 from calprobe.cli.run_options import quiet_option
 from calprobe.cli.terminal_text import say

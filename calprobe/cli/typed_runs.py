@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calprobe.cli.kinds import Kinds, kind_of_runs
 from calprobe.cli.label_option import labelled
+from calprobe.cli.option_kinds import Kinds, kind_of_runs
 from calprobe.errors import CalprobeError, UsageError
 
 if TYPE_CHECKING:

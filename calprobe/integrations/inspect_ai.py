@@ -25,7 +25,7 @@ from inspect_ai.scorer import value_to_float as to_float_of
 from inspect_ai.solver import TaskState
 
 from calprobe.answers import read_stated_line
-from calprobe.integrations.numbers import NUMBERS
+from calprobe.integrations.run_numbers import NUMBERS
 from calprobe.runs.window import Step, WindowToken, window_label_scores
 
 log = logging.getLogger(__name__)

@@ -34,7 +34,7 @@ import numpy as np
 from lm_eval.api.registry import register_aggregation, register_metric
 from lm_eval.api.task import ConfigurableTask
 
-from calprobe.integrations.numbers import NUMBERS
+from calprobe.integrations.run_numbers import NUMBERS
 
 log = logging.getLogger(__name__)
 

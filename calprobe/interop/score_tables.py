@@ -1,6 +1,7 @@
 """Tables of scores and correctness, a row an answer, as lm-polygraph and others give them: CSV, Parquet, JSON lines.
 
-Such a table has no candidates and makes no run folder: it is read into plain arrays (`calprobe.studies.rank.ranking`).
+Such a table has no candidates and makes no run folder: it is read into plain arrays, for
+`calprobe.studies.rank.rank_runs`.
 """
 
 from __future__ import annotations

@@ -13,5 +13,5 @@ class InNotebook:
     def _repr_html_(self) -> str:
         """The first look that a terminal has, as HTML."""
         # Tables are made of results and know them, so a result can only ask for its own by name.
-        html: str = import_module("calprobe.presentation.results").html_of(self)
+        html: str = import_module("calprobe.presentation.present_results").html_of(self)
         return html

@@ -13,7 +13,6 @@ from calprobe.cells.asked import Asked
 from calprobe.cells.opening import AnyRun, asked_runs, of_replies
 from calprobe.curves.differences import draw_differences
 from calprobe.measures.options import CompareOptions, Pair, ReportOptions
-from calprobe.presentation.figure_names import file_names
 from calprobe.presentation.presentation import (
     WHOLE,
     NamedFigure,
@@ -23,6 +22,7 @@ from calprobe.presentation.presentation import (
     tables_of_kinds,
 )
 from calprobe.presentation.reply_figures import reply_figures
+from calprobe.presentation.run_file_names import file_names
 from calprobe.show.tables import Table
 from calprobe.studies.asked.asked_choice import choose_asked
 from calprobe.studies.asked.asked_report import AskedReport

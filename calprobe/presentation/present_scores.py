@@ -19,7 +19,6 @@ from calprobe.measures.compare_results import Comparison
 from calprobe.measures.compare_runs import compare
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.measures.recalibrated import saved_maps
-from calprobe.presentation.figure_names import JOINT, file_names, names_of_runs
 from calprobe.presentation.presentation import (
     WHOLE,
     NamedFigure,
@@ -28,6 +27,7 @@ from calprobe.presentation.presentation import (
     named_tables,
     tables_of_kinds,
 )
+from calprobe.presentation.run_file_names import JOINT, file_names, names_of_runs
 from calprobe.show.kinds.gap_figure import gap_figures
 from calprobe.show.plots import Look
 from calprobe.show.plots.paper import draw

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from calprobe.curves.curve import Line
-from calprobe.presentation.figure_names import JOINT, file_names, names_of_runs
 from calprobe.presentation.presentation import Draw, NamedFigure
+from calprobe.presentation.run_file_names import JOINT, file_names, names_of_runs
 from calprobe.show.plots import Look
 from calprobe.show.plots.names import run_names
 from calprobe.show.plots.paper import draw

@@ -11,7 +11,7 @@ from calprobe.presentation.panel_views import views_of
 from calprobe.show.html.views import Part, side_by_side
 from calprobe.show.kinds.gap_figure import gap_figures
 from calprobe.show.tables.labels import TableName
-from calprobe.show.tables.slices import gaps_table, slices_table, trend_table
+from calprobe.show.tables.slice_table import gaps_table, slices_table, trend_table
 
 
 def slice_parts(

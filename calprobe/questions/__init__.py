@@ -6,7 +6,7 @@ from calprobe.questions.named_sets import NAMED_SETS, NamedSet
 from calprobe.questions.options import QuestionOptions
 from calprobe.questions.question_file import read_question, read_question_file
 from calprobe.questions.question_loading import load_questions
-from calprobe.questions.records import question_of_record, question_record
+from calprobe.questions.question_records import question_of_record, question_record
 from calprobe.questions.turning import balanced, turned
 from calprobe.questions.types import Question, QuestionKind, QuestionSet, SetSource
 

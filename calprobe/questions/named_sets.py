@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from calprobe.questions.layouts import LAYOUT_OF, Layout
+from calprobe.questions.table_layouts import LAYOUT_OF, Layout
 
 
 @dataclass(frozen=True, slots=True)

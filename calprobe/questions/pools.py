@@ -11,10 +11,10 @@ from calprobe.errors import ProbeFormatError, UsageError
 from calprobe.messages import counted, did_you_mean, shown
 from calprobe.questions.columns import Surroundings
 from calprobe.questions.gold import QuestionFault
-from calprobe.questions.layouts import Layout
 from calprobe.questions.options import AskedAs
 from calprobe.questions.question_file import read_question_file
 from calprobe.questions.question_rows import DELIMITERS, JSON_LINES, ColumnFault, Row, kind_of_file, read_rows
+from calprobe.questions.table_layouts import Layout
 from calprobe.questions.tables import read_table
 from calprobe.questions.types import Question, QuestionKind
 

@@ -18,13 +18,13 @@ from calprobe.probes.probe_folder import METADATA
 from calprobe.questions.columns import Surroundings
 from calprobe.questions.facts import fact_pool
 from calprobe.questions.hub_sets import PREFIX, hub_set, read_hub
-from calprobe.questions.layouts import Layout, layout_of_row
 from calprobe.questions.named_sets import NAMED_SETS, NamedSet
 from calprobe.questions.options import QuestionOptions
 from calprobe.questions.pools import Pool, layout_pool, own_pool, public_pool, table_pool
 from calprobe.questions.question_file import is_own_format
 from calprobe.questions.question_rows import SUFFIXES, Row, kind_of_file, read_rows
 from calprobe.questions.stored_sets import checked_split, fetched_set, files_in, missing, split_of_name, stored_files
+from calprobe.questions.table_layouts import Layout, layout_of_row
 from calprobe.questions.taking import FoundSet, taken
 from calprobe.questions.types import QuestionSet, SetSource
 from calprobe.questions.written import origin_of

@@ -10,7 +10,7 @@ from calprobe.questions.drawing import fingerprint_of_places, rule_of, taken_pla
 from calprobe.questions.examples import check_examples, last_examples, text_of
 from calprobe.questions.options import QuestionOptions
 from calprobe.questions.pools import Pool, grouped
-from calprobe.questions.records import fingerprint_of_questions
+from calprobe.questions.question_records import fingerprint_of_questions
 from calprobe.questions.types import Question, QuestionSet, SetSource
 
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.answers import Reading, grade, read
+from calprobe.answers.number_answers import numbers_of
 from calprobe.answers.number_reader import read_extracted, read_number
-from calprobe.answers.numbers import numbers_of
 from calprobe.answers.units import plain_unit, power_of_ten, same_unit
 from calprobe.questions import Question, QuestionOptions, load_questions
 from calprobe.runs.replies import Reply

@@ -11,8 +11,8 @@ import pytest
 from compared_runs import run_of, with_model
 
 from calprobe.cli.app import main
-from calprobe.presentation.figure_names import file_names
 from calprobe.presentation.presentation import FORMATS_IN_FOLDER as FORMATS
+from calprobe.presentation.run_file_names import file_names
 from calprobe.runs import Manifest, TemplateRecord
 
 

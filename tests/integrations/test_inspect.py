@@ -23,7 +23,7 @@ from inspect_ai.scorer import SampleScore, Score, choice  # noqa: E402
 from calprobe.cli.app import main  # noqa: E402
 from calprobe.errors import ProbeFormatError  # noqa: E402
 from calprobe.integrations import inspect_ai as ours  # noqa: E402
-from calprobe.integrations.numbers import NUMBERS  # noqa: E402
+from calprobe.integrations.run_numbers import NUMBERS  # noqa: E402
 from calprobe.interop.inspect_import import import_inspect, read_log  # noqa: E402
 from calprobe.runs import open_asked  # noqa: E402
 

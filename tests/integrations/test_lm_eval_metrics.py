@@ -20,7 +20,7 @@ from lm_eval.tasks import TaskManager  # noqa: E402
 
 from calprobe.analysis import ReportOptions, report  # noqa: E402
 from calprobe.integrations import lm_eval as ours  # noqa: E402
-from calprobe.integrations.numbers import NUMBERS  # noqa: E402
+from calprobe.integrations.run_numbers import NUMBERS  # noqa: E402
 from calprobe.interop.lm_eval_import import evaluation_of, import_lm_eval  # noqa: E402
 from calprobe.interop.lm_eval_replies import HarnessGrades, are_generated, import_generated  # noqa: E402
 from calprobe.metrics import Resampling  # noqa: E402

@@ -12,7 +12,7 @@ from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.measures.slice_gaps import SliceGaps, slice_gaps
 from calprobe.metrics import Resampling
 from calprobe.show.kinds.gap_figure import gap_figures
-from calprobe.show.tables.slice_gaps import slice_gaps_table
+from calprobe.show.tables.gap_table import slice_gaps_table
 
 QUICK = Resampling(100)
 HALVES = {"first": np.arange(400) < 200, "second": np.arange(400) >= 200}

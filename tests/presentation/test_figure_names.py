@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calprobe.presentation.figure_names import file_names
+from calprobe.presentation.run_file_names import file_names
 
 
 def test_names_of_files_are_safe_and_stay_apart() -> None:

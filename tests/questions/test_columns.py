@@ -15,9 +15,9 @@ from calprobe.errors import ProbeFormatError, UsageError
 from calprobe.questions import NAMED_SETS, Question
 from calprobe.questions.columns import Surroundings
 from calprobe.questions.gold import QuestionFault
-from calprobe.questions.layouts import LAYOUTS, layout_of_row
 from calprobe.questions.pools import public_pool
 from calprobe.questions.question_rows import Row, kind_of_file, read_rows
+from calprobe.questions.table_layouts import LAYOUTS, layout_of_row
 
 ABC, ABCD = ("A", "B", "C"), ("A", "B", "C", "D")
 READ = {

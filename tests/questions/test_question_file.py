@@ -16,7 +16,7 @@ from question_files import CHOICE, EVERY_KIND, NUMBER, OPEN, write_questions
 from calprobe.errors import ProbeFormatError
 from calprobe.questions import Question, question_of_record, question_record, read_question, read_question_file
 from calprobe.questions.gold import QuestionFault
-from calprobe.questions.records import fingerprint_of_questions
+from calprobe.questions.question_records import fingerprint_of_questions
 
 
 def test_each_kind_is_read_off_its_answer(tmp_path: Path) -> None:

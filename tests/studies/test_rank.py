@@ -10,8 +10,8 @@ from calprobe.errors import UsageError
 from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, holm, paired_differences, standard_metrics
+from calprobe.studies.rank.rank_runs import RankOptions, rank, rank_groups, run_of_answers
 from calprobe.studies.rank.rank_tables import rank_tables
-from calprobe.studies.rank.ranking import RankOptions, rank, rank_groups, run_of_answers
 from calprobe.studies.scored.report_runs import report_run
 
 RNG = np.random.default_rng(5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calprobe.metrics.uncertainty_map import UncertaintyMap, UncertaintyMaps
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, below, each
-from calprobe.show.tables.recalibrated import Beside, beside_columns
+from calprobe.show.tables.map_table import Beside, beside_columns
 from calprobe.show.tables.types import Cell, Table
 from calprobe.studies.asked.results import SetReport
 

@@ -12,9 +12,9 @@ from calprobe.measures.slices import RunSlices, Slice
 from calprobe.measures.trends import Trend
 from calprobe.metrics.ranking import AUROC
 from calprobe.show.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, trend_note
+from calprobe.show.tables.gap_table import slice_gaps_table
 from calprobe.show.tables.layout import Cells, Layout, below, cells, each, where
-from calprobe.show.tables.slice_gaps import slice_gaps_table
-from calprobe.show.tables.slices import trend_columns
+from calprobe.show.tables.slice_table import trend_columns
 from calprobe.show.tables.types import Row, Table
 from calprobe.studies.asked.results import SetReport
 

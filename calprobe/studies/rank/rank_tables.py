@@ -11,7 +11,7 @@ from calprobe.metrics import Metric
 from calprobe.show.prose import range_note
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells, filled, metrics, quantity
 from calprobe.show.tables.types import Column, Row, Table
-from calprobe.studies.rank.ranking import GroupedRanks, RankReport
+from calprobe.studies.rank.rank_runs import GroupedRanks, RankReport
 from calprobe.studies.scored.results import EstimatorReport
 
 FAR_BELOW = 0.4  # an AUROC below it, with all of its interval below 0.5, is hardly that of a confidence

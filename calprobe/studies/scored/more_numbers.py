@@ -13,7 +13,7 @@ from calprobe.metrics.calibration_map import PARAMETERS, CalibrationMap
 from calprobe.show.prose import size_and_state
 from calprobe.show.tables.labels import TableName, of_run
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells
-from calprobe.show.tables.recalibrated import Beside, beside_columns
+from calprobe.show.tables.map_table import Beside, beside_columns
 from calprobe.show.tables.types import Column, Row, Table
 from calprobe.studies.scored.results import RunReport
 from calprobe.words import Recalibration

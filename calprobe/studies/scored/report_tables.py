@@ -19,7 +19,7 @@ from calprobe.show.prose import (
 )
 from calprobe.show.tables.labels import TableName, of_run, table_names
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, Numbers, cells, metrics
-from calprobe.show.tables.slices import gaps_table, slices_table, trend_table
+from calprobe.show.tables.slice_table import gaps_table, slices_table, trend_table
 from calprobe.show.tables.types import Column, Row, Table
 from calprobe.studies.scored.against_table import against_table
 from calprobe.studies.scored.averages_table import averages_table, models_table

@@ -23,9 +23,9 @@ from calprobe.show.prose import (
     slice_size,
     trend_note,
 )
+from calprobe.show.tables.gap_table import slice_gaps_table
 from calprobe.show.tables.labels import TableName, of_run
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells
-from calprobe.show.tables.slice_gaps import slice_gaps_table
 from calprobe.show.tables.types import Column, Row, Table
 
 OF_RELATIONS = (

@@ -15,9 +15,9 @@ from commands import calprobe
 
 from calprobe.backends.options import BACKENDS as ENGINES
 from calprobe.backends.registry import ENTRIES
-from calprobe.cli import kinds
+from calprobe.cli import option_kinds
 from calprobe.cli.app import COMMANDS, cli
-from calprobe.cli.kinds import Group, KindCommand, KindOption, Kinds
+from calprobe.cli.option_kinds import Group, KindCommand, KindOption, Kinds
 from calprobe.curves import KINDS
 from calprobe.sweep import PLACES
 
@@ -33,7 +33,7 @@ TYPED: dict[str, dict[str, str]] = {
     "export": {
         "scored": "S --out OUT --what",
         "asked": "A --out OUT --what",
-        **{name: f"S --out OUT --what {name}" for name in kinds.TABLES.names},
+        **{name: f"S --out OUT --what {name}" for name in option_kinds.TABLES.names},
     },
     "ask": {name: f"--model m --questions Q --backend {name}" for name in ENGINES},
     "paraphrase": {name: f"Q --model m --backend {name}" for name in ENGINES},
@@ -100,7 +100,7 @@ def test_an_option_is_refused_for_a_kind_that_it_does_not_hold_for(
     monkeypatch.chdir(tmp_path)
     words = [files.get(word, word) for word in TYPED[name][kind].split()]
     if words[-1] == "--what":  # a table that has the option, so that only the run has not
-        words.append("lm-pub-quiz" if "lm-pub-quiz" in kinds.TABLES.of(option) else "confidences")
+        words.append("lm-pub-quiz" if "lm-pub-quiz" in option_kinds.TABLES.of(option) else "confidences")
     done = calprobe(name, *words, option.opts[0], *value_of(option))
     assert done.returncode == 2
     assert done.stderr.startswith(f"calprobe: {option.typed_as} applies to ")
@@ -118,13 +118,13 @@ def test_a_refusal_names_option_kinds_run_and_mend(files: dict[str, str]) -> Non
 
 
 def test_the_kinds_are_those_of_the_library() -> None:
-    assert tuple(kinds.BACKENDS.names) == tuple(ENTRIES)
-    assert tuple(kinds.SWEEP_PLACES.names) == tuple(PLACES)
-    assert tuple(kinds.CURVES.names) == tuple(KINDS)
+    assert tuple(option_kinds.BACKENDS.names) == tuple(ENTRIES)
+    assert tuple(option_kinds.SWEEP_PLACES.names) == tuple(PLACES)
+    assert tuple(option_kinds.CURVES.names) == tuple(KINDS)
 
 
 def test_every_declared_kind_is_known() -> None:
-    known = {kind for found in vars(kinds).values() if isinstance(found, Kinds) for kind in found.names}
+    known = {kind for found in vars(option_kinds).values() if isinstance(found, Kinds) for kind in found.names}
     options = [option for _, command in commands() for option in command.params if isinstance(option, KindOption)]
     assert {kind for option in options for kind in option.kinds} <= known
 
@@ -143,7 +143,7 @@ def test_the_help_of_many_options_stands_in_groups(name: str) -> None:
 def test_every_command_of_many_options_groups_them() -> None:
     for name, command in commands():
         options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
-        if len(options) > kinds.UNGROUPED:
+        if len(options) > option_kinds.UNGROUPED:
             assert [each.opts[0] for each in options if getattr(each, "group", None) is None] == [], name
 
 
