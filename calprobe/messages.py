@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -43,7 +44,11 @@ def reason(error: OSError) -> str:
     'No space left on device'
     >>> reason(OSError("the stream is closed"))
     'the stream is closed'
+    >>> reason(shutil.Error([("from", "to", "[Errno 28] No space left on device: 'from' -> 'to'")]))
+    'No space left on device'
     """
+    if isinstance(error, shutil.Error) and isinstance(error.args[0], list):  # of copies: all that failed, in one list
+        return re.sub(r"^\[Errno \d+\] |: '.*", "", str(error.args[0][0][2]))
     return os.strerror(error.errno) if error.errno else str(error)
 
 

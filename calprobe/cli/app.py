@@ -96,9 +96,10 @@ def main(args: list[str] | None = None) -> None:
     except OSError as error:
         if isinstance(error.__context__, KeyboardInterrupt):  # click ends the line on a terminal that was closed
             _fail(str(error.__context__) or "interrupted", INTERRUPTED, debug)
-        # A name that the file system refuses, or a folder without read permission.
-        where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-        _fail(f"{where}{error.strerror or error}; check the path", 1, debug)
+        # A name that the file system refuses, a folder without read permission, or a disk that a help does not fit on.
+        if isinstance(error.filename, str | bytes):
+            _fail(f"{os.fsdecode(error.filename)}: {error.strerror or error}; check the path", 1, debug)
+        _fail(f"{error.strerror or error}; check the path, and where the output goes", 1, debug)
     except UnicodeEncodeError as error:
         _fail(f"a given name is not valid UTF-8 ({error.object!r:.60}); rename the file or folder", 1, debug)
     except Exception as error:  # noqa: BLE001 - any other error: one line, no traceback
