@@ -21,7 +21,7 @@ from calprobe.confidence.asked.label_masses import NO_LABEL, LabelMasses
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.types import OK
 from calprobe.errors import UsageError
-from calprobe.interop.score_tables import read_scored_answers
+from calprobe.interop.score_tables import ScoredAnswers, read_scored_answers, read_scored_candidates
 from calprobe.runs import Run
 
 # Of replies, the estimators that are the largest probability of a label, with the place that all are read at.
@@ -49,7 +49,7 @@ class GroupedCell:
     cell: Cell
     by: str  # relation, group (of questions); empty: its units have no groups
     groups: npt.NDArray[np.str_]  # [units]
-    source: ScoredRun | AskedCell | None = None  # None: a table, which has no candidates
+    source: ScoredRun | AskedCell | Candidates | None = None  # None: a table of single answers
     stakes: float | None = None  # that the prompt names
 
     @property
@@ -72,6 +72,8 @@ class GroupedCell:
             distributions = run.distributions
             places = np.arange(len(self.cell.units))
             return Candidates(places, probabilities, distributions.offsets, distributions.answer_idx)
+        if isinstance(self.source, Candidates):
+            return self.source
         if self.source is None or estimator not in LABELS or estimator not in self.cell.estimators:
             return None
         return _of_labels(self.source, LABELS[estimator](self.source.read))
@@ -139,6 +141,24 @@ def file_cell(path: Path, columns: Columns) -> GroupedCell:
     """The cell of a table of scores, as they stand there. Raises as `read_scored_answers`."""
     answers = read_scored_answers(path, [columns.score], columns.correct, None, columns.cluster, many=True)
     cell = table_cell(answers, str(path), raw=True, is_uncertainty=lambda _: columns.uncertain)
-    if answers.groups is not None:
-        cell = replace(cell, units=replace(cell.units, clusters=np.array(answers.groups, np.str_)))
+    return _of_table(cell, answers.groups)
+
+
+def candidates_cell(path: Path, candidates: Sequence[str], answer: str, cluster: str | None = None) -> GroupedCell:
+    """The cell of a table of candidates: its one confidence is the largest probability of a row.
+
+    Arguments, and what is raised, as of `read_scored_candidates`.
+    """
+    table = read_scored_candidates(path, candidates, answer, cluster)
+    spans = list(zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True))
+    firsts = [int(np.argmax(table.probabilities[start:stop])) for start, stop in spans]
+    largest = table.probabilities[table.offsets[:-1] + np.array(firsts)]
+    answers = ScoredAnswers({"probability": largest}, (np.array(firsts) == table.answer_idx).astype(np.int64))
+    found = Candidates(np.arange(len(spans)), table.probabilities, table.offsets, table.answer_idx)
+    return replace(_of_table(table_cell(answers, str(path)), table.groups), source=found)
+
+
+def _of_table(cell: Cell, clusters: Sequence[str] | None) -> GroupedCell:
+    if clusters is not None:
+        cell = replace(cell, units=replace(cell.units, clusters=np.array(clusters, np.str_)))
     return GroupedCell(cell, "", np.full(len(cell.units), ""))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,8 +12,10 @@ import click
 from calprobe.cli.answer_cells import answer_cells, column_options
 from calprobe.cli.arguments import list_option
 from calprobe.cli.common import estimators_option, format_options
+from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
+    from calprobe.cells.candidates import GroupedCell
     from calprobe.metrics import SetRule
 
 
@@ -37,6 +41,14 @@ if TYPE_CHECKING:
     " answers to withhold.  [default: base; asked: label, label_final or frequency.majority]"
 )
 @column_options
+@list_option(
+    "--candidates",
+    "candidates",
+    metavar="COLUMN,..",
+    help="FILE: the columns that have the probabilities of a row's candidates, in place of --score; an empty value is"
+    " no candidate.",
+)
+@click.option("--answer", metavar="COLUMN", help="FILE: the column that names the right one of --candidates.")
 @click.option(
     "--by", metavar="relation|group", help="Also a threshold for each relation, or for each group of questions."
 )
@@ -58,13 +70,15 @@ def command(
     by: str | None,
     seed: int,
     form: str,
+    candidates: tuple[str, ...] | None,
+    answer: str | None,
     **columns: str | None,
 ) -> None:
     """Make sets of candidates, or of labels, that hold the right one in --coverage of the cases.
 
-    RUN is any run. Without probabilities of candidates, as of free answers or in FILE, a table with a row for each
-    answer, answers are given or withheld instead, so that they are right or withheld as often. Without RUN or FILE, say
-    what the number of cases that a threshold is fixed on does to coverage.
+    RUN is any run, FILE a table with a row for each case. Without probabilities of candidates, as of free answers or
+    of a FILE with --score, answers are given or withheld instead, so that they are right or withheld as often. Without
+    RUN or FILE, say what the number of cases that a threshold is fixed on does to coverage.
 
     \b
         calprobe sets runs/clm
@@ -72,6 +86,7 @@ def command(
         calprobe sets runs/letters --on runs/other-letters --format csv
         calprobe sets runs/samples --estimator frequency.majority
         calprobe sets answers.csv --score p --correct right
+        calprobe sets classes.csv --candidates cat,dog,bird --answer label
         calprobe sets --coverage 0.95
     """
     from calprobe.cli.output import print_result, print_tables
@@ -87,6 +102,24 @@ def command(
     if path is None:
         print_result(needed_text(coverage))
         return
-    others = None if on is None else answer_cells(on, **columns)
-    found = cells_answer_sets(answer_cells(path, **columns), others, options)
+    cells_of = partial(_cells, candidates, answer, columns)
+    found = cells_answer_sets(cells_of(path), None if on is None else cells_of(on), options)
     print_tables(found, partial(set_tables, found), form)
+
+
+def _cells(
+    candidates: tuple[str, ...] | None, answer: str | None, columns: Mapping[str, str | None], path: str
+) -> list[GroupedCell]:
+    """The cells of a run or a table. Raises UsageError as `answer_cells`, and for one of the two options alone."""
+    from calprobe.cells.candidates import candidates_cell
+    from calprobe.interop.score_tables import is_table
+
+    if candidates is None and answer is None:
+        return answer_cells(path, **columns)
+    if candidates is None or answer is None:
+        raise UsageError("--candidates and --answer go together: columns of probabilities, and the right one's name")
+    if any(columns[name] for name in ("score", "uncertainty", "correct")):
+        raise UsageError("--score, --uncertainty and --correct are of single answers; leave them out of --candidates")
+    if not is_table(path):
+        raise UsageError(f"--candidates and --answer are of tables; {path} is none")
+    return [candidates_cell(Path(path), candidates, answer, columns["cluster"])]

@@ -1,7 +1,7 @@
 """Tables of scores and correctness, a row an answer, as lm-polygraph and others give them: CSV, Parquet, JSON lines.
 
-Such a table has no candidates and makes no run folder: it is read into plain arrays, for
-`calprobe.studies.rank.rank_runs`.
+Such a table makes no run folder: it is read into plain arrays, for `calprobe.studies.rank.rank_runs` and for what
+decides on answers. A table of candidates has a column with the probabilities of each.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _TRUTHS = dict.fromkeys(("true", "yes", "t", "y"), 1.0) | dict.fromkeys(("false"
 # The column of a table with a row for each answer and estimator, such as `calprobe export --what confidences` writes.
 _ESTIMATOR = "estimator"
 _MOST_GROUPS = 200
+_MOST_SUM = 1.001  # of the probabilities of a case, as rounded numbers have it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,16 @@ class ScoredAnswers:
             scores = {name: values[rows] for name, values in self.scores.items()}
             groups[label] = ScoredAnswers(scores, self.correct[rows])
         return groups
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCandidates:
+    """Cases with a probability of each of their candidates, laid end to end."""
+
+    probabilities: Floats  # [candidates], in [0, 1]; those of a case sum to 1
+    offsets: Ints  # [cases + 1]
+    answer_idx: Ints  # [cases], place of the right one within the case's own
+    groups: Sequence[str] | None = None  # [cases]; None: all are of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +96,61 @@ def read_scored_answers(
         ProbeFormatError: the file cannot be read or is empty, or a value is missing, no number, or neither right nor
             wrong; names file, line (row, of Parquet) and what to do.
     """
-    if path.suffix.lower() not in _READERS:
-        raise UsageError(f"{path}: the suffix sets the format; give one of {', '.join(_READERS)}")
-    names = list(dict.fromkeys((*scores, correct, *([] if group is None else [group]))))
-    columns = {column.name: column for column in _READERS[path.suffix.lower()](path, names)}
-    if not columns[correct].values:
-        raise ProbeFormatError(f"{path}:1: no row in the table; give one with an answer a row")
+    columns = _columns(path, list(dict.fromkeys((*scores, correct, *([] if group is None else [group])))), correct)
     _refuse_a_pool(path, columns.get(_ESTIMATOR), group)
     return ScoredAnswers(
         {name: _floats(columns[name], _number) for name in scores},
         _floats(columns[correct], lambda value: _truth(value, correct_at)).astype(np.int64),
         None if group is None else _labels(path, columns[group], many=many),
     )
+
+
+def read_scored_candidates(
+    path: Path, candidates: Sequence[str], answer: str, group: str | None = None
+) -> ScoredCandidates:
+    """Read a table with a row for each case, and a column for each candidate that has its probability.
+
+    Args:
+        path: a .csv (with a header), .parquet or .jsonl file.
+        candidates: names of the columns; an empty value is of no candidate of this row.
+        answer: name of the column that names the right candidate.
+        group: name of a column of labels that divides the cases; any number of them.
+    Raises:
+        UsageError: another suffix, or no such column.
+        ProbeFormatError: the file cannot be read or is empty, a value is no probability, those of a row sum to more
+            than 1 or to 0, or no candidate of the row is the right one; names file, line and what to do.
+    """
+    names = list(dict.fromkeys((*candidates, answer, *([] if group is None else [group]))))
+    columns = _columns(path, names, answer)
+    candidates = list(dict.fromkeys(candidates))
+    table = np.stack([_floats(columns[name], _share) for name in candidates], axis=1)
+    there, sums = ~np.isnan(table), np.nansum(table, axis=1)
+    where, places = columns[answer].where, np.empty(len(table), np.int64)
+    for row, value in enumerate(columns[answer].values):
+        options = [name for name, has in zip(candidates, there[row], strict=True) if has]
+        if str(value) not in options:
+            named = ", ".join(options[:12]) or "none"
+            raise ProbeFormatError(f"{where(row)}: {answer} {_shown(value)} is no candidate of its row; it has {named}")
+        if not 0 < sums[row] <= _MOST_SUM:
+            fault = f"the probabilities of its candidates sum to {sums[row]:.4g}"
+            raise ProbeFormatError(f"{where(row)}: {fault}; give those of one distribution")
+        places[row] = options.index(str(value))
+    return ScoredCandidates(
+        (table / sums[:, None])[there],
+        np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64),
+        places,
+        None if group is None else _labels(path, columns[group], many=True),
+    )
+
+
+def _columns(path: Path, names: Sequence[str], needed: str) -> dict[str, _Column]:
+    """The columns by name. Raises UsageError for another suffix, ProbeFormatError where `needed` has no values."""
+    if path.suffix.lower() not in _READERS:
+        raise UsageError(f"{path}: the suffix sets the format; give one of {', '.join(_READERS)}")
+    columns = {column.name: column for column in _READERS[path.suffix.lower()](path, names)}
+    if not columns[needed].values:
+        raise ProbeFormatError(f"{path}:1: no row in the table; give one with an answer a row")
+    return columns
 
 
 def _refuse_a_pool(path: Path, estimators: _Column | None, group: str | None) -> None:
@@ -140,6 +194,16 @@ def _number(value: object) -> float:
         number = math.nan
     if math.isnan(number):
         raise _ValueFault(f"{_shown(value)} is no number; give one, or remove the line")
+    return number
+
+
+def _share(value: object) -> float:
+    """A probability; NaN where there is none."""
+    if value is None or value == "":
+        return math.nan
+    number = _number(value)
+    if not 0 <= number <= 1:
+        raise _ValueFault(f"{_shown(value)} lies outside 0 and 1; give probabilities")
     return number
 
 

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from calprobe.cli.app import cli
+from calprobe.metrics import SET_RULES, answer_sets, conformal_threshold, set_scores
 
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
 
@@ -74,3 +75,72 @@ def test_mistakes_are_refused(arguments: tuple[str, ...], message: str) -> None:
     result = CliRunner().invoke(cli, ["sets", str(RUNS / "clm"), *arguments])
     assert message in result.output + str(result.exception)
     assert result.exit_code != 0
+
+
+def write_classes(path: Path, lines: list[str]) -> Path:
+    path.write_text("\n".join(["cat,dog,bird,label,document", *lines]) + "\n", "utf-8")
+    return path
+
+
+def test_a_table_of_candidates_has_the_sets_of_its_arrays(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    shares = rng.dirichlet([1.0, 1.0, 1.0], 300).round(6)
+    shares[::3, 2] = np.nan  # a third of the rows has two candidates, which do not sum to 1
+    answers = np.array([rng.choice(2 if np.isnan(row[2]) else 3) for row in shares])
+    names = np.array(["cat", "dog", "bird"])
+    lines = [
+        ",".join(["" if np.isnan(share) else f"{share:.6f}" for share in row] + [names[answer], f"d{at // 5}"])
+        for at, (row, answer) in enumerate(zip(shares, answers, strict=True))
+    ]
+    path = write_classes(tmp_path / "classes.csv", lines)
+    columns = ("--candidates", "cat,dog,bird", "--answer", "label")
+    report = json.loads(run(path, *columns, "--on", path, "--rule", "lac,aps", "--json"))
+    there = ~np.isnan(shares)
+    flat = (shares / np.nansum(shares, axis=1, keepdims=True))[there]
+    offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    for rule, own in zip(SET_RULES[:2], report["sets"][0]["rules"], strict=True):
+        scores = set_scores(flat, offsets, rule)
+        limit = conformal_threshold(scores[offsets[:-1] + answers], 0.9)
+        sets = answer_sets(scores, offsets, answers, limit)
+        assert own["rule"] == rule
+        assert (own["threshold"], own["mean_size"]) == pytest.approx((limit, sets.mean_size))
+        assert own["coverage"]["value"] == sets.coverage.value
+        assert (own["units"], own["mean_options"]) == (300, pytest.approx(8 / 3))
+    assert report["sets"][0]["score"] == "probability"
+    assert json.loads(run(path, *columns, "--cluster", "document", "--json"))["sets"][0]["clustered"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("0.5,0.2,,bird,a", "classes.csv:2: label 'bird' is no candidate of its row; it has cat, dog"),
+        ("0.5,0.2,0.3,fish,a", "label 'fish' is no candidate of its row; it has cat, dog, bird"),
+        ("0.9,0.9,0.9,cat,a", "sum to 2.7; give those of one distribution"),
+        ("0,0,0,cat,a", "sum to 0; give those of one distribution"),
+        ("-3.5,0.2,0.3,cat,a", "cat '-3.5' lies outside 0 and 1; give probabilities"),
+        ("0.1,x,0.3,dog,a", "dog 'x' is no number"),
+    ],
+)
+def test_rows_that_are_no_distribution_are_named(tmp_path: Path, line: str, said: str) -> None:
+    path = write_classes(tmp_path / "classes.csv", [line])
+    result = CliRunner().invoke(cli, ["sets", str(path), "--candidates", "cat,dog,bird", "--answer", "label"])
+    assert said in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--candidates", "cat"), "--candidates and --answer go together"),
+        (("--answer", "label"), "--candidates and --answer go together"),
+        (("--candidates", "cat", "--answer", "label", "--score", "dog"), "leave them out of --candidates"),
+        (("--candidates", "cat,cow", "--answer", "label"), "no column 'cow'"),
+    ],
+)
+def test_columns_that_do_not_go_together_are_refused(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+    path = write_classes(tmp_path / "classes.csv", ["0.5,0.2,0.3,cat,a"])
+    assert said in str(CliRunner().invoke(cli, ["sets", str(path), *options]).exception)
+
+
+def test_a_run_has_no_columns_of_candidates() -> None:
+    result = CliRunner().invoke(cli, ["sets", str(RUNS / "clm"), "--candidates", "cat", "--answer", "label"])
+    assert "are of tables" in str(result.exception)
