@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from calprobe.cells.asked import Asked
@@ -14,6 +14,7 @@ from calprobe.runs import AskedRun, Run, open_scores
 from calprobe.runs import open_run as open_run
 
 AnyRun = Run | AskedRun
+_ONE_RUN = (Run, AskedRun, str, Path)
 RunLike = Run | str | Path
 AskedLike = AskedRun | str | Path
 Runs = RunLike | Sequence[RunLike] | Mapping[str, RunLike]  # a mapping gives names to its runs
@@ -23,13 +24,16 @@ AskedRuns = AskedLike | Sequence[AskedLike] | Mapping[str, AskedLike]
 def named_runs(runs: Runs | AskedRuns) -> dict[str, AnyRun | str | Path]:
     """Each run by its label: the key of a mapping, else the path as it was given.
 
-    Raises UsageError for none, or one named twice.
+    Raises UsageError for none, one named twice, or what is no run.
     """
     if isinstance(runs, Mapping):
         labels, sources = list(runs), list(runs.values())
     else:
-        sources = [runs] if isinstance(runs, AnyRun | str | Path) else list(runs)
+        sources = list(runs) if isinstance(runs, Iterable) and not isinstance(runs, _ONE_RUN) else [runs]
         labels = [str(run.path if isinstance(run, AnyRun) else run) for run in sources]
+    for source in sources:
+        if not isinstance(source, _ONE_RUN):
+            raise UsageError(f"{source!r:.60} is no run: give folders of runs, or runs that are open")
     if not labels:
         raise UsageError("name one run or more, each once")
     if twice := next((label for label in labels if labels.count(label) > 1), None):

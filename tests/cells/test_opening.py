@@ -35,6 +35,9 @@ def test_runs_are_called_by_their_key_or_path(path: str) -> None:
     for none in ([], {}):
         with pytest.raises(UsageError, match="name one run or more, each once"):
             named_runs(none)
+    for odd in (3, None, [3], {"a": None}):
+        with pytest.raises(UsageError, match="is no run: give folders of runs, or runs that are open"):
+            named_runs(odd)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="run is named twice"):
         named_runs([path, path])
 
