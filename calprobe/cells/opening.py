@@ -19,9 +19,10 @@ RunLike = Run | str | Path
 AskedLike = AskedRun | str | Path
 Runs = RunLike | Sequence[RunLike] | Mapping[str, RunLike]  # a mapping gives names to its runs
 AskedRuns = AskedLike | Sequence[AskedLike] | Mapping[str, AskedLike]
+AnyRuns = Runs | AskedRuns | Mapping[str, AnyRun]
 
 
-def named_runs(runs: Runs | AskedRuns) -> dict[str, AnyRun | str | Path]:
+def named_runs(runs: AnyRuns) -> dict[str, AnyRun | str | Path]:
     """Each run by its label: the key of a mapping, else the path as it was given.
 
     Raises UsageError for none, one named twice, or what is no run.
@@ -41,7 +42,7 @@ def named_runs(runs: Runs | AskedRuns) -> dict[str, AnyRun | str | Path]:
     return dict(zip(labels, sources, strict=True))
 
 
-def open_runs(runs: Runs | AskedRuns) -> dict[str, AnyRun]:
+def open_runs(runs: AnyRuns) -> dict[str, AnyRun]:
     """The runs by label, of either kind. Raises as `named_runs` and `open_run`."""
     return {label: run if isinstance(run, AnyRun) else open_run(run) for label, run in named_runs(runs).items()}
 
@@ -64,7 +65,7 @@ def of_replies(runs: Mapping[str, AnyRun]) -> dict[str, AskedRun]:
     return {label: run for label, run in runs.items() if isinstance(run, AskedRun)}
 
 
-def open_each_scored(runs: Runs | AskedRuns) -> dict[str, Run]:
+def open_each_scored(runs: AnyRuns) -> dict[str, Run]:
     """The runs of scores by label. Raises as `named_runs`, and as `open_scores`."""
     opened: dict[str, Run] = {}
     for label, run in named_runs(runs).items():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from calprobe.analysis import Curves, ReportOptions
     from calprobe.curves.curve import AccuracyOf
     from calprobe.show.plots import Look
-
-Names = Callable[[], dict[str, Any]]  # how a figure names the runs, as fields of its look; shards may be read for it
 
 COLUMNS = ("scores", "uncertainties", "correct")  # parameters of a table
 OF_TABLES = (*COLUMNS, "runs", "kind", "out", "overlay", "bins", "bootstrap", "seed")
@@ -158,7 +157,7 @@ def command(**typed: Any) -> None:
     is_figure = arguments.out.suffix.lower() in FIGURE_SUFFIXES
     if not is_figure:
         refuse_typed(context, (*LOOKS, "overlay"), "applies to figures; give --out F.png, F.svg or F.pdf")
-    names_of: Names = dict
+    names_of: Callable[[], dict[str, Any]] = dict
     if is_table(arguments.runs[0]):
         of_runs = [option.name for option in context.command.params if option.name not in (*OF_TABLES, *LOOKS)]
         refuse_typed(context, of_runs, "is of runs; leave it out")
@@ -166,8 +165,10 @@ def command(**typed: Any) -> None:
     else:
         refuse_typed(context, COLUMNS, "is of a FILE; leave it out")
         runs = open_typed(arguments.runs, arguments.labels, RUNS, mixed="draw each kind by itself")
-        curves, names_of = COMPUTED[runs.kind](arguments, runs)
+        curves = _of_runs(arguments, runs)
         overlaid = arguments.overlay or runs.kind == "asked"
+        if runs.kind == "scored":
+            names_of = partial(_names, runs)
     if is_figure:
         look = replace(arguments.look, form="overlay" if overlaid else "panels", **names_of())
         save(plot(curves, look=look), arguments.out, look.style)
@@ -175,46 +176,35 @@ def command(**typed: Any) -> None:
         write_curves(curves, arguments.out)
 
 
-def _of_scores(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
-    """The curves of runs of scores, and how a figure names the runs. Raises UsageError for rules of replies."""
-    from calprobe.analysis import CurveOptions
-    from calprobe.cells.opening import of_scores
-    from calprobe.curves import KINDS
-    from calprobe.measures.options import check_rules
-    from calprobe.studies.scored.contents import curves_of_scores
-
-    check_rules(arguments.options.compat, "scored")
-    scored = of_scores(runs.runs)
-    options = CurveOptions(arguments.options, arguments.estimators, arguments.accuracy or "own", arguments.among)
-    curves = curves_of_scores(KINDS[arguments.kind], scored, options)
-
-    def names() -> dict[str, Any]:
-        limited = frozenset(label for label, run in scored.items() if run.manifest.limits())
-        partial = frozenset(label for label, run in scored.items() if run.partial)
-        return {"labels": runs.labels, "limited": limited, "partial": partial}
-
-    return curves, names
-
-
-def _of_replies(arguments: Typed, runs: TypedRuns) -> tuple[Curves, Names]:
-    """The curves of runs of replies, pooled over variants as in a report, or over some of them.
+def _of_runs(arguments: Typed, runs: TypedRuns) -> Curves:
+    """The curves of runs; of replies pooled over variants as in a report, or over some of them.
 
     Raises UsageError for another kind, which replies do not have, and for rules that change none of its curves.
     """
-    from calprobe.cells.opening import asked_runs, of_replies
-    from calprobe.measures.options import PARSE_THRESHOLD, check_rules
-    from calprobe.presentation.reporting import ASKED_CURVES
+    from calprobe.analysis import CurveOptions, curve
 
-    _check_kind(arguments.kind, OF_REPLIES, "of runs of replies")
-    check_rules(arguments.options.compat, "asked")
-    if arguments.options.compat == "stated2025":
-        raise UsageError("--compat stated2025: changes errors in tables, and no curve; leave it out")
-    options = replace(
-        arguments.options,
-        threshold=PARSE_THRESHOLD if arguments.threshold is None else arguments.threshold,
-        variants=arguments.variants,
-    )
-    return ASKED_CURVES[arguments.kind](asked_runs(of_replies(runs.runs)), options, arguments.estimators), dict
+    options = replace(arguments.options, variants=arguments.variants)
+    if runs.kind == "asked":
+        _check_kind(arguments.kind, OF_REPLIES, "of runs of replies")
+        if options.compat == "stated2025":
+            raise UsageError("--compat stated2025: changes errors in tables, and no curve; leave it out")
+        if arguments.threshold is not None:
+            options = replace(options, threshold=arguments.threshold)
+    chosen = CurveOptions(options, arguments.estimators, arguments.accuracy or "own", arguments.among)
+    return curve(runs.runs, arguments.kind, chosen)
+
+
+def _names(runs: TypedRuns) -> dict[str, Any]:
+    """How a figure names runs of scores, as fields of its look; their shards may be read for it."""
+    from calprobe.cells.opening import of_scores
+
+    scored = of_scores(runs.runs).items()
+    limited = frozenset(label for label, run in scored if run.manifest.limits())
+    return {
+        "labels": runs.labels,
+        "limited": limited,
+        "partial": frozenset(label for label, run in scored if run.partial),
+    }
 
 
 def _check_kind(kind: str, kinds_there: Sequence[str], of: str) -> None:
@@ -242,9 +232,3 @@ def _of_table(arguments: Typed) -> Curves:
         return table_calibration(cell, arguments.options.ace_bins, arguments.options.resampling)
     of_kind = table_utility if arguments.kind == "utility" else table_rejection
     return of_kind(cell, arguments.options.resampling)
-
-
-COMPUTED: Mapping[str, Callable[[Typed, TypedRuns], tuple[Curves, Names]]] = {
-    "scored": _of_scores,
-    "asked": _of_replies,
-}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from calprobe.cells.asked import Asked
 from calprobe.cells.opening import (
+    AnyRuns,
     AskedLike,
     AskedRuns,
     RunLike,
@@ -120,7 +121,7 @@ def compare(
     return compare_scores(of_scores(opened), of_one_kind)
 
 
-def curve(runs: Runs | AskedRuns, kind: str, options: CurveOptions | None = None) -> Curves:
+def curve(runs: AnyRuns, kind: str, options: CurveOptions | None = None) -> Curves:
     """One kind of curve of runs: what `calprobe curve` writes. `frame()` has its points.
 
     `calprobe.curves.plot` draws it.
