@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,10 @@ from calprobe.metrics.resamples import ClusterLabels, Resampling
 TENTHS = 10
 # By score: [answers], how sure, in [0, 1], and 0 or 1; NaN where not known.
 Graded = Mapping[str, tuple[Floats, Floats]]
+Mask = npt.NDArray[np.bool_]  # [answers]
+_Part = tuple[bytes, bytes]  # a score of some answers, and which
+_Place = tuple[_Part, bytes]  # and what is right of them
+_Parts = dict[_Part, tuple[Floats, Mask, dict[bytes, Floats]]]  # a score, answers, and each truth by its bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,53 +74,80 @@ def grader_order(
     >>> found.best, found.tau.value, found.lost.value
     (('a', 'b'), -1.0, 1.0)
     """
-    if first.keys() != second.keys():
-        raise ValueError(f"both graders must have the same scores; got {', '.join(first)} and {', '.join(second)}")
-    pairs = {name: _shared(first[name], second[name]) for name in first}
-    pairs = {name: parts for name, parts in pairs.items() if all(map(_has_both, parts))}
-    names, nan = tuple(pairs), float("nan")
-    if not names:
-        return GraderOrder((), (), (), Estimate(nan), Estimate(nan), ("", ""), nan, Estimate(nan))
-    n_answers = len(next(iter(first.values()))[0])
+    return grader_orders({"first": first, "second": second}, resampling, clusters)["first", "second"]
+
+
+def grader_orders(
+    graders: Mapping[str, Graded], resampling: Resampling = Resampling(), clusters: ClusterLabels | None = None
+) -> dict[tuple[str, str], GraderOrder]:
+    """`grader_order` of each two of several graders: the same numbers, in a fraction of the time.
+
+    What two pairs have in common, a score under a grader on the same answers, is ranked once.
+
+    Args:
+        graders: by name, as `grader_order` takes them.
+        resampling: number of resamples, and seed.
+        clusters: [answers], the label of each one's cluster; None draws single answers.
+    Raises:
+        ValueError: as `grader_order`.
+    """
+    parts: _Parts = {}
+    pairs = {}
+    for (name, first), (other, second) in combinations(graders.items(), 2):
+        if first.keys() != second.keys():
+            raise ValueError(f"both graders must have the same scores; got {', '.join(first)} and {', '.join(second)}")
+        pairs[name, other] = {score: _places(first[score], second[score], parts) for score in first}
+    places = [(part, truth) for part, (_, _, truths) in parts.items() for truth in truths]
+    ranked = [RankedPart.of(score, list(truths.values()), kept) for score, kept, truths in parts.values()]
+    n_answers = max((len(score) for score, _, _ in parts.values()), default=0)
 
     def aurocs(counts: Ints) -> Floats:
-        return np.stack([AUROC.compute(part.ranks(counts)) for side in (0, 1) for part in _side(pairs, side)])
+        return np.concatenate([part.auroc(counts) for part in ranked])
 
-    draws = joint_draws(aurocs, n_answers, resampling, clusters)
-    values = np.array([[number.value] for number in draws]).reshape(2, len(names), 1)
-    resampled = np.array([number.resampled for number in draws]).reshape(2, len(names), -1)
-    whole = _order_numbers(values)
-    drawn = _order_numbers(resampled)
+    drawn = joint_draws(aurocs, n_answers, resampling, clusters) if ranked else ()
+    draws = dict(zip(places, drawn, strict=True))
+    return {pair: _order(of_scores, draws) for pair, of_scores in pairs.items()}
+
+
+def _places(first: tuple[Floats, Floats], second: tuple[Floats, Floats], parts: _Parts) -> tuple[_Place, _Place]:
+    """Where one score's AUROC under each grader is, on the answers that have all of it; `parts` gets what is new."""
+    columns = [check_vector("a score or a grade", column, "answers") for side in (first, second) for column in side]
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError("scores and grades must be of one length")
+    kept = np.asarray(~np.isnan(np.array(columns)).any(axis=0))
+
+    def place(score: Floats, truth: Floats) -> _Place:
+        part, right = (score[kept].tobytes(), kept.tobytes()), truth[kept].tobytes()
+        parts.setdefault(part, (score, kept, {}))[2].setdefault(right, truth)
+        return part, right
+
+    return place(*columns[:2]), place(*columns[2:])
+
+
+def _order(of_scores: Mapping[str, tuple[_Place, _Place]], draws: Mapping[_Place, Draws]) -> GraderOrder:
+    """Of the scores that have an AUROC under both."""
+    by_name = {name: [draws[place] for place in places] for name, places in of_scores.items()}
+    of_names = {name: both for name, both in by_name.items() if not any(np.isnan(side.value) for side in both)}
+    names, nan = tuple(of_names), float("nan")
+    if not names:
+        return GraderOrder((), (), (), Estimate(nan), Estimate(nan), ("", ""), nan, Estimate(nan))
+    sides = list(zip(*of_names.values(), strict=True))
+    values = np.array([[number.value for number in side] for side in sides])
+    whole = _order_numbers(values[..., None])
+    drawn = _order_numbers(np.array([[number.resampled for number in side] for side in sides]))
     tau, rho, lost = (interval(Draws(float(whole[name][0]), drawn[name])) for name in ("tau", "rho", "lost"))
-    best = values[..., 0].argmax(axis=1)
+    best = values.argmax(axis=1)
     same = drawn["same"]
     return GraderOrder(
         names,
-        tuple(values[0, :, 0].tolist()),
-        tuple(values[1, :, 0].tolist()),
+        tuple(values[0].tolist()),
+        tuple(values[1].tolist()),
         tau,
         rho,
         (names[best[0]], names[best[1]]),
         float(same.mean()) if len(same) else nan,
         lost,
     )
-
-
-def _shared(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> tuple[RankedPart, RankedPart]:
-    """One score under both graders, on the answers that have all of it."""
-    columns = [check_vector("a score or a grade", column, "answers") for side in (first, second) for column in side]
-    if len({len(column) for column in columns}) > 1:
-        raise ValueError("scores and grades must be of one length")
-    kept = np.asarray(~np.isnan(np.array(columns)).any(axis=0))
-    return RankedPart.of(columns[0], columns[1], kept), RankedPart.of(columns[2], columns[3], kept)
-
-
-def _has_both(part: RankedPart) -> bool:
-    return len(np.unique(part.instances.correct)) == 2
-
-
-def _side(pairs: Mapping[str, tuple[RankedPart, RankedPart]], side: int) -> Sequence[RankedPart]:
-    return [parts[side] for parts in pairs.values()]
 
 
 def _order_numbers(aurocs: Floats) -> dict[str, Floats]:
@@ -177,20 +209,13 @@ def auroc_within(
     if labels.shape != values.shape:
         raise ValueError(f"strata must have one label for each of {len(values)} answers; got shape {labels.shape}")
     right = np.asarray(correct)
-    every = RankedPart.of(values, right, np.ones(len(values), np.bool_))
+    every = np.ones(len(values), np.bool_)
+    parts = RankedPart.of(values, [right], every), RankedPart.of(values, [right], every, labels)
     if not len(values):
         return StratifiedAuroc(Estimate(float("nan")), Estimate(float("nan")), Difference(float("nan")))
-    parts = [RankedPart.of(values, right, labels == label) for label in np.unique(labels)]
-    parts = [part for part in parts if _has_both(part)]
 
     def statistics(counts: Ints) -> Floats:
-        surer, pairs = np.zeros(len(counts)), np.zeros(len(counts))
-        for part in parts:
-            ranks = part.ranks(counts)
-            surer += ranks.ordered / 2
-            pairs += ranks.right * ranks.wrong
-        with np.errstate(invalid="ignore"):
-            return np.stack([AUROC.compute(every.ranks(counts)), surer / pairs])
+        return np.concatenate([part.auroc(counts) for part in parts])
 
     over_all, within = joint_draws(statistics, len(values), resampling, clusters)
     return StratifiedAuroc(interval(over_all), interval(within), PairedDraws.of(within, over_all, AUROC).difference())

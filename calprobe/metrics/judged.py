@@ -11,7 +11,6 @@ from calprobe.arrays import Floats, Ints, check_confidence, check_correct
 from calprobe.metrics.bootstrap import joint_draws
 from calprobe.metrics.intervals import Estimate, interval
 from calprobe.metrics.means import bootstrap_of_means
-from calprobe.metrics.ranking import AUROC
 from calprobe.metrics.ranks import RankedPart
 from calprobe.metrics.resamples import ClusterLabels, Resampling
 from calprobe.metrics.sample import row_sums
@@ -150,7 +149,7 @@ def judged_confidence(
     known, right, wrong = ~np.isnan(hand), hand == 1, hand == 0
     every = np.ones(len(values), np.bool_)
     parts = [
-        RankedPart.of(values, truth, kept)
+        RankedPart.of(values, [truth], kept)
         for truth, kept in ((says, every), (hand, known), (says, right), (says, wrong))
     ]
     # Means of: grades of both kinds, as `_rates` takes them; squares of the confidence, and what a right answer adds.
@@ -163,7 +162,7 @@ def judged_confidence(
     def statistics(counts: Ints) -> Floats:
         weights = counts.astype(np.float64)
         means = np.stack([row_sums(weights, column) for column in columns]) / counts.sum(axis=1)
-        auroc, hand_auroc, *errors = (AUROC.compute(part.ranks(counts)) for part in parts)
+        auroc, hand_auroc, *errors = (part.auroc(counts)[0] for part in parts)
         squares, gains, judged_gains, n_hand, hand_brier = means[5:]
         rates = _rates(means[:5].T)
         m, a, better = rates["judged"], rates["accuracy"], rates["sensitivity"] + rates["specificity"] - 1

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
-from calprobe.metrics.sample import Sample, SortedInstances, sort_instances
+from calprobe.arrays import Floats, Ints, check_confidence, check_correct
+from calprobe.metrics.sample import Sample
 
 EXACT_SUMS = 64  # harmonic numbers that are summed up
 
@@ -60,22 +63,72 @@ def rank_sample(sample: Sample) -> Ranks:
     return Ranks(n_right, n_wrong, ordered, risk_sum, half_risk_sum)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RankedPart:
-    """Some of several instances, to be ranked in resamples of all."""
+    """The AUROC of one confidence in some of several instances, in resamples of all, under several truths at once.
 
-    places: npt.NDArray[np.intp]  # [of the part], among all
-    instances: SortedInstances
+    Pairs of a right and a wrong instance count where both are of one stratum. All numbers are whole up to the last
+    division, so that the products of matrices below are exact, in whatever order BLAS adds.
+    """
+
+    order: npt.NDArray[np.intp]  # [of the part], places among all, by stratum and then by ascending confidence
+    ties: npt.NDArray[np.intp]  # [groups], where each group of equal confidences of a stratum begins
+    strata: npt.NDArray[np.intp]  # [strata], where each begins
+    correct: Floats  # [of the part, truths], 0 or 1
 
     @classmethod
-    def of(cls, confidence: Floats, correct: Floats | Ints, kept: npt.NDArray[np.bool_]) -> RankedPart:
-        """Those kept, of arrays [instances] that need a meaning only there. Raises as every metric."""
-        places = np.flatnonzero(kept)
-        return cls(places, sort_instances(confidence[places], correct[places]))
+    def of(
+        cls,
+        confidence: Floats,
+        truths: Sequence[Floats | Ints],
+        kept: npt.NDArray[np.bool_],
+        strata: npt.NDArray[Any] | None = None,
+    ) -> RankedPart:
+        """Those kept, of arrays [instances] that need a meaning only there. Raises as every metric.
 
-    def ranks(self, counts: Ints) -> Ranks:
-        """In resamples that hold each of all instances so often, [resamples, instances]."""
-        return rank_sample(self.instances.resampled(counts.take(self.places, axis=1)))
+        Args:
+            confidence: in [0, 1].
+            truths: 0 or 1, what each calls right.
+            kept: the part.
+            strata: a label of each instance; None: all are of one stratum.
+        """
+        places = np.flatnonzero(kept)
+        values = check_confidence(confidence[places])
+        correct = [check_correct(truth[places], len(places)) for truth in truths]
+        labels = np.zeros(len(places)) if strata is None else strata[places]
+        order = np.lexsort((values, labels))
+        begins = np.ones((2, len(order)), np.bool_)
+        begins[0, 1:] = labels[order][1:] != labels[order][:-1]
+        begins[1, 1:] = begins[0, 1:] | (np.diff(values[order]) != 0)
+        of_strata, ties = (np.flatnonzero(row) for row in begins)
+        return cls(places[order], ties, of_strata, np.array(correct, np.float64)[:, order].T)
+
+    @property
+    def has_both(self) -> npt.NDArray[np.bool_]:
+        """Whether there are right and wrong instances, [truths]."""
+        return np.asarray((self.correct.min(axis=0, initial=1) == 0) & (self.correct.max(axis=0, initial=0) == 1))
+
+    def auroc(self, counts: Ints) -> Floats:
+        """[truths, resamples] where these hold each of all instances so often, [resamples, instances]; NaN: no pair."""
+        held = counts.take(self.order, axis=1).astype(np.float64)
+        if not held.shape[1]:
+            return np.full((self.correct.shape[1], len(held)), np.nan)
+        tied = len(self.ties) < held.shape[1]
+        total = np.add.reduceat(held, self.ties, axis=1) if tied else held
+        twice_rank = 2 * np.cumsum(total, axis=1) - total
+        if tied:
+            twice_rank = np.repeat(twice_rank, np.diff(self.ties, append=held.shape[1]), axis=1)
+        ordered = (held * twice_rank) @ self.correct
+        sizes = np.add.reduceat(held, self.strata, axis=1)
+        before = np.cumsum(sizes, axis=1) - sizes
+        pairs = np.zeros_like(ordered)
+        for at, (start, end) in enumerate(pairwise([*self.strata, held.shape[1]])):
+            right = held[:, start:end] @ self.correct[start:end]
+            # What lies in strata before adds to ranks, and the right ones add the square of their number.
+            ordered -= right * (right + 2 * before[:, at, None])
+            pairs += right * (sizes[:, at, None] - right)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((ordered / (2 * pairs)).T)
 
 
 def best_risk_sum(ranks: Ranks) -> Floats:

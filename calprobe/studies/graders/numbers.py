@@ -20,7 +20,7 @@ from calprobe.measures.estimates import estimates_of, mean_estimate
 from calprobe.measures.options import ALL_GRADERS, ReportOptions
 from calprobe.metrics import Estimate, bootstrap
 from calprobe.metrics.correlation import correlation
-from calprobe.metrics.grader_order import StratifiedAuroc, auroc_within, grader_order, tenths
+from calprobe.metrics.grader_order import StratifiedAuroc, auroc_within, grader_orders, tenths
 from calprobe.metrics.judged import JudgedConfidence, judged_accuracy, judged_confidence
 from calprobe.metrics.registry import named_metrics
 from calprobe.runs.replies import Reply
@@ -74,11 +74,7 @@ def _cell(opened: AskedCell, names: Sequence[str], options: ReportOptions) -> Ce
         opened.table.set,
         opened.table.variant,
         by_name,
-        tuple(
-            _pair(opened, graders, pair, reading, options)
-            for pair in combinations(graders, 2)
-            for reading in _readings(opened)
-        ),
+        tuple(_pairs(opened, graders, options)),
         unit,
         {
             name: _with_length(opened, opened.confidences[name].sureness(opened.estimators[name].scale), of, options)
@@ -160,19 +156,20 @@ def _readings(opened: AskedCell) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(_reading_of, opened.estimators))) or ("answers",)
 
 
-def _pair(
-    opened: AskedCell, graders: Mapping[str, Regraded], pair: tuple[str, str], reading: str, options: ReportOptions
-) -> GraderPair:
-    first, second = (graders[name] for name in pair)
-    both = ~np.isnan(first.correct) & ~np.isnan(second.correct)
+def _pairs(opened: AskedCell, graders: Mapping[str, Regraded], options: AskedOptions) -> Iterator[GraderPair]:
     clusters = opened.units.clusters
-    return GraderPair(
-        *pair,
-        reading,
-        int(both.sum()),
-        mean_estimate(first.correct == second.correct, both, options.resampling, clusters),
-        grader_order(_graded(first, reading), _graded(second, reading), options.resampling, clusters),
-    )
+    orders = {
+        reading: grader_orders(
+            {name: _graded(grader, reading) for name, grader in graders.items()}, options.resampling, clusters
+        )
+        for reading in _readings(opened)
+    }
+    for pair in combinations(graders, 2):
+        first, second = (graders[name].correct for name in pair)
+        both = ~np.isnan(first) & ~np.isnan(second)
+        agree = mean_estimate(first == second, both, options.resampling, clusters)
+        for reading, of_pairs in orders.items():
+            yield GraderPair(*pair, reading, int(both.sum()), agree, of_pairs[pair])
 
 
 def _graded(grader: Regraded, reading: str) -> dict[str, tuple[Floats, Floats]]:
