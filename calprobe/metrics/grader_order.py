@@ -205,20 +205,36 @@ def auroc_within(
     >>> found.auroc.value, found.within.value
     (1.0, nan)
     """
+    return aurocs_within(confidence, {"": correct}, strata, resampling, clusters)[""]
+
+
+def aurocs_within(
+    confidence: npt.ArrayLike,
+    truths: Mapping[str, npt.ArrayLike],
+    strata: npt.ArrayLike,
+    resampling: Resampling = Resampling(),
+    clusters: ClusterLabels | None = None,
+) -> dict[str, StratifiedAuroc]:
+    """`auroc_within` by each of several truths, such as graders' names and what each calls right of the answers."""
     values, labels = np.asarray(confidence, np.float64), np.asarray(strata)
     if labels.shape != values.shape:
         raise ValueError(f"strata must have one label for each of {len(values)} answers; got shape {labels.shape}")
-    right = np.asarray(correct)
-    every = np.ones(len(values), np.bool_)
-    parts = RankedPart.of(values, [right], every), RankedPart.of(values, [right], every, labels)
+    right, every = [np.asarray(truth) for truth in truths.values()], np.ones(len(values), np.bool_)
+    parts = RankedPart.of(values, right, every), RankedPart.of(values, right, every, labels)
     if not len(values):
-        return StratifiedAuroc(Estimate(float("nan")), Estimate(float("nan")), Difference(float("nan")))
+        none = Estimate(float("nan"))
+        return dict.fromkeys(truths, StratifiedAuroc(none, none, Difference(float("nan"))))
 
     def statistics(counts: Ints) -> Floats:
         return np.concatenate([part.auroc(counts) for part in parts])
 
-    over_all, within = joint_draws(statistics, len(values), resampling, clusters)
-    return StratifiedAuroc(interval(over_all), interval(within), PairedDraws.of(within, over_all, AUROC).difference())
+    draws = joint_draws(statistics, len(values), resampling, clusters)
+    return {
+        name: StratifiedAuroc(
+            interval(over_all), interval(within), PairedDraws.of(within, over_all, AUROC).difference()
+        )
+        for name, over_all, within in zip(truths, draws, draws[len(truths) :], strict=False)
+    }
 
 
 def tenths(values: npt.ArrayLike) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,44 +141,62 @@ def judged_confidence(
     >>> [round(value.value, 3) for value in (found.auroc, found.auroc_corrected, found.auroc_by_hand)]
     [0.667, 0.75, 0.75]
     """
+    return judged_confidences(confidence, {"": judged}, by_hand, resampling, clusters)[""]
+
+
+def judged_confidences(
+    confidence: npt.ArrayLike,
+    judges: Mapping[str, npt.ArrayLike],
+    by_hand: npt.ArrayLike,
+    resampling: Resampling = Resampling(),
+    clusters: ClusterLabels | None = None,
+) -> dict[str, JudgedConfidence]:
+    """`judged_confidence` of the same answers by each of several judges, by their names."""
     values = check_confidence(confidence)
-    says, hand = _grades(judged, by_hand)
-    if len(says) != len(values):
-        raise ValueError(f"judged must have as many entries as confidence, {len(values)}; got {len(says)}")
+    hand = np.asarray(by_hand, np.float64)
+    says = [_grades(judged, hand)[0] for judged in judges.values()]
+    if wrong_size := next((len(of_judge) for of_judge in says if len(of_judge) != len(values)), None):
+        raise ValueError(f"judged must have as many entries as confidence, {len(values)}; got {wrong_size}")
     if not len(values):
-        return JudgedConfidence(*[Estimate(float("nan"))] * 8)
+        return {name: JudgedConfidence(*[Estimate(float("nan"))] * 8) for name in judges}
     known, right, wrong = ~np.isnan(hand), hand == 1, hand == 0
-    every = np.ones(len(values), np.bool_)
-    parts = [
-        RankedPart.of(values, [truth], kept)
-        for truth, kept in ((says, every), (hand, known), (says, right), (says, wrong))
-    ]
-    # Means of: grades of both kinds, as `_rates` takes them; squares of the confidence, and what a right answer adds.
-    gain = 1 - 2 * values
-    columns = (
-        *(says, right, says * right, wrong, (1 - says) * wrong),
-        *(values**2, gain, says * gain, known, known * values**2 + right * gain),
-    )
+    by_judge = [RankedPart.of(values, says, kept) for kept in (np.ones(len(values), np.bool_), right, wrong)]
+    of_hand = RankedPart.of(values, [hand], known)
+    # Sums of whole numbers are exact, whatever the order of adding: for each judge what `_rates` takes.
+    whole = np.array([column for own in says for column in (own, right, own * right, wrong, (1 - own) * wrong)])
+    gain = 1 - 2 * values  # what a right answer adds to the square of the confidence
 
     def statistics(counts: Ints) -> Floats:
-        weights = counts.astype(np.float64)
-        means = np.stack([row_sums(weights, column) for column in columns]) / counts.sum(axis=1)
-        auroc, hand_auroc, *errors = (part.auroc(counts)[0] for part in parts)
-        squares, gains, judged_gains, n_hand, hand_brier = means[5:]
-        rates = _rates(means[:5].T)
-        m, a, better = rates["judged"], rates["accuracy"], rates["sensitivity"] + rates["specificity"] - 1
+        weights, size = counts.astype(np.float64), counts.sum(axis=1)
+        rates = (weights @ whole.T / size[:, None]).reshape(len(counts), len(says), 5)
+        aurocs, sure_right, sure_wrong = (part.auroc(counts) for part in by_judge)
+        squares, gains = row_sums(weights, values**2) / size, row_sums(weights, gain) / size
         with np.errstate(invalid="ignore", divide="ignore"):
-            corrected = 0.5 + (auroc - 0.5) * m * (1 - m) / (a * (1 - a) * better)
-            brier = squares + (judged_gains + (rates["specificity"] - 1) * gains) / better
-            usable = (better > 1e-12) & (a > 0) & (a < 1)
-            rows = (
-                *(auroc, np.where(usable, np.clip(corrected, 0, 1), np.nan), hand_auroc),
-                *(squares + judged_gains, np.where(usable, np.clip(brier, 0, 1), np.nan), hand_brier / n_hand),
-            )
-        return np.stack([*rows, *errors])
+            n_hand = row_sums(weights, known) / size
+            hand_brier = row_sums(weights, known * values**2 + right * gain) / size / n_hand
+        auroc_by_hand = of_hand.auroc(counts)[0]
+        rows = []
+        for at, own in enumerate(says):
+            judged_gains = row_sums(weights, own * gain) / size
+            auroc, brier = _corrected(_rates(rates[:, at]), aurocs[at], squares, gains, judged_gains)
+            rows += [aurocs[at], auroc, auroc_by_hand, squares + judged_gains, brier, hand_brier]
+            rows += [sure_right[at], sure_wrong[at]]
+        return np.stack(rows)
 
-    draws = joint_draws(statistics, len(values), resampling, clusters)
-    return JudgedConfidence(*(interval(number) for number in draws))
+    found = [interval(number) for number in joint_draws(statistics, len(values), resampling, clusters)]
+    return {name: JudgedConfidence(*found[8 * at : 8 * at + 8]) for at, name in enumerate(judges)}
+
+
+def _corrected(
+    rates: Mapping[str, Floats], auroc: Floats, squares: Floats, gains: Floats, judged_gains: Floats
+) -> tuple[Floats, Floats]:
+    """AUROC and Brier score without the errors of one judge, [resamples] each."""
+    m, a, better = rates["judged"], rates["accuracy"], rates["sensitivity"] + rates["specificity"] - 1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        corrected = 0.5 + (auroc - 0.5) * m * (1 - m) / (a * (1 - a) * better)
+        brier = squares + (judged_gains + (rates["specificity"] - 1) * gains) / better
+        usable = (better > 1e-12) & (a > 0) & (a < 1)
+        return np.where(usable, np.clip(corrected, 0, 1), np.nan), np.where(usable, np.clip(brier, 0, 1), np.nan)
 
 
 def _grades(judged: npt.ArrayLike, by_hand: npt.ArrayLike) -> tuple[Floats, Floats]:

@@ -111,24 +111,32 @@ class RankedPart:
     def auroc(self, counts: Ints) -> Floats:
         """[truths, resamples] where these hold each of all instances so often, [resamples, instances]; NaN: no pair."""
         held = counts.take(self.order, axis=1).astype(np.float64)
-        if not held.shape[1]:
+        number = held.shape[1]
+        if not number:
             return np.full((self.correct.shape[1], len(held)), np.nan)
-        tied = len(self.ties) < held.shape[1]
-        total = np.add.reduceat(held, self.ties, axis=1) if tied else held
-        twice_rank = 2 * np.cumsum(total, axis=1) - total
-        if tied:
-            twice_rank = np.repeat(twice_rank, np.diff(self.ties, append=held.shape[1]), axis=1)
+        up_to = np.cumsum(held, axis=1)
+        if len(self.ties) < number:
+            of_ties = _up_to(up_to, self.ties)
+            twice_rank = np.repeat(of_ties[:, 1:] + of_ties[:, :-1], np.diff(self.ties, append=number), axis=1)
+        else:
+            twice_rank = 2 * up_to - held
+        before = _up_to(up_to, self.strata)
+        sizes = np.diff(before, axis=1)
         ordered = (held * twice_rank) @ self.correct
-        sizes = np.add.reduceat(held, self.strata, axis=1)
-        before = np.cumsum(sizes, axis=1) - sizes
         pairs = np.zeros_like(ordered)
-        for at, (start, end) in enumerate(pairwise([*self.strata, held.shape[1]])):
+        for at, (start, end) in enumerate(pairwise([*self.strata, number])):
             right = held[:, start:end] @ self.correct[start:end]
             # What lies in strata before adds to ranks, and the right ones add the square of their number.
             ordered -= right * (right + 2 * before[:, at, None])
             pairs += right * (sizes[:, at, None] - right)
         with np.errstate(invalid="ignore"):
             return np.asarray((ordered / (2 * pairs)).T)
+
+
+def _up_to(sums: Floats, starts: npt.NDArray[np.intp]) -> Floats:
+    """0 and what running sums [resamples, instances] are at the end of each group, [resamples, groups + 1]."""
+    ends = np.append(starts[1:], sums.shape[1]) - 1
+    return np.insert(sums.take(ends, axis=1), 0, 0.0, axis=1)
 
 
 def best_risk_sum(ranks: Ranks) -> Floats:

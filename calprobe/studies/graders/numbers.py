@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from calprobe.answers.graders import IMPORTED, JUDGE
 from calprobe.arrays import Floats
@@ -15,13 +16,15 @@ from calprobe.cells.regrading import Regraded, graders_of, regraded
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, representative
+from calprobe.confidence.types import Mask
+from calprobe.measures.asked_options import ALL_GRADERS, AskedOptions
 from calprobe.measures.chosen import Choice
 from calprobe.measures.estimates import estimates_of, mean_estimate
 from calprobe.measures.options import ALL_GRADERS, ReportOptions
 from calprobe.metrics import Estimate, bootstrap
 from calprobe.metrics.correlation import correlation
-from calprobe.metrics.grader_order import StratifiedAuroc, auroc_within, grader_orders, tenths
-from calprobe.metrics.judged import JudgedConfidence, judged_accuracy, judged_confidence
+from calprobe.metrics.grader_order import StratifiedAuroc, aurocs_within, grader_orders, tenths
+from calprobe.metrics.judged import JudgedConfidence, judged_accuracy, judged_confidences
 from calprobe.metrics.registry import named_metrics
 from calprobe.runs.replies import Reply
 from calprobe.studies.graders.results import CellGraders, GraderErrors, GraderNumbers, GraderPair, GraderStudy, Metrics
@@ -69,7 +72,8 @@ def choose_graders(study: GraderStudy, choice: Choice) -> GraderStudy:
 def _cell(opened: AskedCell, names: Sequence[str], options: ReportOptions) -> CellGraders:
     graders = {name: regraded(opened, name) for name in names}
     unit, lengths = _lengths(opened)
-    by_name = {name: _numbers(opened, grader, lengths, options) for name, grader in graders.items()}
+    within = _within_length(graders, lengths, options)
+    by_name = {name: _numbers(opened, graders[name], lengths, within[name], options) for name in graders}
     return CellGraders(
         opened.table.set,
         opened.table.variant,
@@ -86,7 +90,11 @@ def _cell(opened: AskedCell, names: Sequence[str], options: ReportOptions) -> Ce
 
 
 def _numbers(
-    opened: AskedCell, grader: Regraded, lengths: Mapping[str, Floats], options: ReportOptions
+    opened: AskedCell,
+    grader: Regraded,
+    lengths: Mapping[str, Floats],
+    within: Mapping[str, StratifiedAuroc],
+    options: AskedOptions,
 ) -> GraderNumbers:
     cell, known = grader.cell, ~np.isnan(grader.correct)
     estimates = estimates_of(cell, METRICS, options.resampling)
@@ -96,15 +104,36 @@ def _numbers(
         mean_estimate(grader.correct, known, options.resampling, opened.units.clusters),
         {name: of_name for name, of_name in estimates.items() if cell.confidences[name].read.any()},
         _with_length(opened, grader.correct, own, options),
-        {name: _within(grader, name, of, options) for name, of in lengths.items() if name},
+        within,
     )
 
 
-def _within(grader: Regraded, name: str, lengths: Floats, options: ReportOptions) -> StratifiedAuroc:
-    cell = grader.cell
-    kept = cell.confidences[name].read & ~np.isnan(lengths)
-    sample, clusters = cell.sample(name, kept), cell.units.clusters_of(kept)
-    return auroc_within(*sample, tenths(lengths[kept]), options.resampling, clusters)
+def _within_length(
+    graders: Mapping[str, Regraded], lengths: Mapping[str, Floats], options: AskedOptions
+) -> dict[str, dict[str, StratifiedAuroc]]:
+    """By grader and estimator, AUROC within tenths of length."""
+    found: dict[str, dict[str, StratifiedAuroc]] = {name: {} for name in graders}
+    for estimator, of in ((name, of) for name, of in lengths.items() if name):
+        for kept, truths, confidence in _alike(graders, estimator, ~np.isnan(of)):
+            clusters = next(iter(graders.values())).cell.units.clusters_of(kept)
+            strata = tenths(of[kept])
+            for name, value in aurocs_within(confidence, truths, strata, options.resampling, clusters).items():
+                found[name][estimator] = value
+    return found
+
+
+def _alike(
+    graders: Mapping[str, Regraded], estimator: str, among: Mask
+) -> Iterator[tuple[Mask, dict[str, npt.ArrayLike], npt.ArrayLike]]:
+    """Graders that have graded the same answers of an estimator: which, what each calls right, and the confidences."""
+    alike: dict[bytes, list[str]] = {}
+    reads = {name: grader.cell.confidences[estimator].read & among for name, grader in graders.items()}
+    for name, read in reads.items():
+        alike.setdefault(read.tobytes(), []).append(name)
+    for names in alike.values():
+        kept = reads[names[0]]
+        samples = {name: graders[name].cell.sample(estimator, kept) for name in names}
+        yield kept, {name: right for name, (_, right) in samples.items()}, samples[names[0]][0]
 
 
 def _with_length(opened: AskedCell, values: Floats, lengths: Floats, options: ReportOptions) -> Estimate:
@@ -187,35 +216,44 @@ def _errors(opened: AskedCell, graders: Mapping[str, Regraded], options: ReportO
     if IMPORTED not in graders:
         return {}
     hand = graders[IMPORTED]
-    return {name: _error(opened, name, grader, hand, options) for name, grader in graders.items() if name != IMPORTED}
+    judges = {name: grader for name, grader in graders.items() if name != IMPORTED}
+    confidences = _confidence_errors(judges, hand, options)
+    return {name: _error(opened, name, judges[name], hand, confidences[name], options) for name in judges}
 
 
-def _error(opened: AskedCell, name: str, grader: Regraded, hand: Regraded, options: ReportOptions) -> GraderErrors:
+def _error(
+    opened: AskedCell,
+    name: str,
+    grader: Regraded,
+    hand: Regraded,
+    confidences: Mapping[str, JudgedConfidence],
+    options: AskedOptions,
+) -> GraderErrors:
     clusters, known = opened.units.clusters, ~np.isnan(grader.correct)
     kept = None if clusters is None else clusters[known]
     scored, score = _score(opened, hand, options) if name == JUDGE else (0, {})
-    return GraderErrors(
-        judged_accuracy(grader.correct[known], hand.correct[known], options.resampling, kept),
-        dict(_confidence_errors(grader, hand, options)),
-        scored,
-        score,
-    )
+    accuracy = judged_accuracy(grader.correct[known], hand.correct[known], options.resampling, kept)
+    return GraderErrors(accuracy, confidences, scored, score)
 
 
 def _confidence_errors(
-    grader: Regraded, hand: Regraded, options: ReportOptions
-) -> Iterator[tuple[str, JudgedConfidence]]:
-    for name, estimator in grader.cell.estimators.items():
-        read = grader.cell.confidences[name].read
-        if not read.any():
-            continue
+    judges: Mapping[str, Regraded], hand: Regraded, options: AskedOptions
+) -> dict[str, dict[str, JudgedConfidence]]:
+    """By grader and estimator."""
+    found: dict[str, dict[str, JudgedConfidence]] = {name: {} for name in judges}
+    for name, estimator in hand.cell.estimators.items():
         known, truth = hand.cell.confidences[name].read, hand.cell.confidences[name].correct
-        by_hand = np.where(known, truth.astype(np.float64), np.nan)[read]
-        clusters = grader.cell.units.clusters_of(read)
-        found = judged_confidence(*grader.cell.sample(name, read), by_hand, options.resampling, clusters)
-        if estimator.scale != "probability":  # ranks have no Brier score
-            found = replace(found, brier=NONE, brier_corrected=NONE, brier_by_hand=NONE)
-        yield name, found
+        by_hand = np.where(known, truth.astype(np.float64), np.nan)
+        for kept, says, confidence in _alike(judges, name, np.ones(len(known), np.bool_)):
+            if not kept.any():
+                continue
+            clusters = hand.cell.units.clusters_of(kept)
+            by_judge = judged_confidences(confidence, says, by_hand[kept], options.resampling, clusters)
+            for judge, value in by_judge.items():
+                if estimator.scale != "probability":  # ranks have no Brier score
+                    value = replace(value, brier=NONE, brier_corrected=NONE, brier_by_hand=NONE)
+                found[judge][name] = value
+    return found
 
 
 def _score(opened: AskedCell, hand: Regraded, options: ReportOptions) -> tuple[int, Metrics]:
