@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from calprobe.confidence import Confidence
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.readings import GIVEN, GRADED, read_answers, stage_of
 from calprobe.confidence.asked.reply_table import FINAL, GREEDY, GREEDY_FINAL, ReplyTable, Row
-from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY
+from calprobe.confidence.asked.sample_readings import correct_of, reading_of
 from calprobe.confidence.estimator import Estimator
 from calprobe.confidence.types import Mask
 from calprobe.runs.grades import StoredGrade
@@ -76,22 +77,20 @@ def regraded(opened: AskedCell, grader: str) -> Regraded:
     known = graded & (ends[0].answers.correct == ends[-1].answers.correct)
     right = np.where(known & ends[0].answers.asked, ends[0].answers.correct.astype(np.float64), np.nan)
 
+    @cache
+    def of_reading(reading: str) -> list[Mask]:
+        """What is right as the run has it, and with each end."""
+        return [correct_of(read, reading) for read in (opened.read, *ends)]
+
     def confidence(estimator: Estimator) -> Confidence:
         before = opened.confidences[estimator.name]
-        if _is_of_rows(estimator, before, opened):  # what it says need not be read again
-            by_end = [end.answers.correct for end in ends]
-        else:
+        own, *by_end = of_reading(reading_of(estimator.name))
+        if not np.array_equal(before.correct, own):  # it speaks of answers of its own
             by_end = [estimator(end).correct for end in ends]
         return _with_correct(before, by_end, graded)
 
     cell = replace(opened.cell, confidences=Confidences(opened.estimators, confidence))
     return Regraded(cell, right)
-
-
-def _is_of_rows(estimator: Estimator, confidence: Confidence, opened: AskedCell) -> bool:
-    """Whether an estimator speaks of each row's own answer."""
-    of_others = any(f"{reading}." in f"{estimator.name}." for reading in (MAJORITY, GREEDY_READING))
-    return not of_others and np.array_equal(confidence.correct, opened.read.answers.correct)
 
 
 def _with_correct(own: Confidence, by_end: Sequence[Mask], graded: Mask) -> Confidence:

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from calprobe.arrays import Floats, Ints, check_confidence, check_correct
 from calprobe.metrics.bootstrap import joint_draws
 from calprobe.metrics.intervals import Estimate, interval
-from calprobe.metrics.means import bootstrap_of_means
 from calprobe.metrics.ranks import RankedPart
 from calprobe.metrics.resamples import ClusterLabels, Resampling
 from calprobe.metrics.sample import row_sums
+
+Mask = npt.NDArray[np.bool_]  # [answers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +61,21 @@ def judged_accuracy(
     """
     says, hand = _grades(judged, by_hand)
     right, wrong = hand == 1, hand == 0
-    quantities = np.array([says, right, says * right, wrong, (1 - says) * wrong])
+    columns = _columns(says, right, wrong)
 
-    def estimate(statistic: str) -> Estimate:
-        return bootstrap_of_means(quantities, lambda means: _rates(means)[statistic], resampling, clusters)
+    def statistics(counts: Ints) -> Floats:
+        rates = _rates(counts @ columns.T / counts.sum(axis=1)[:, None])
+        return np.stack([rates[name] for name in ("judged", "sensitivity", "specificity", "accuracy")])
 
-    return JudgedAccuracy(
-        judged=estimate("judged"),
-        sensitivity=estimate("sensitivity"),
-        specificity=estimate("specificity"),
-        accuracy=estimate("accuracy"),
-        right=int(right.sum()),
-        wrong=int(wrong.sum()),
-    )
+    none = [Estimate(float("nan"))] * 4
+    draws = joint_draws(statistics, len(says), resampling, clusters) if len(says) else ()
+    share, sensitivity, specificity, accuracy = map(interval, draws) if draws else none
+    return JudgedAccuracy(share, sensitivity, specificity, accuracy, int(right.sum()), int(wrong.sum()))
+
+
+def _columns(says: Floats, right: Mask, wrong: Mask) -> Floats:
+    """What `_rates` takes the means of, [quantities, answers]: 0 or 1, so that sums are exact in any order."""
+    return np.array([says, right, says * right, wrong, (1 - says) * wrong])
 
 
 def _rates(means: Floats) -> dict[str, Floats]:
@@ -162,13 +165,12 @@ def judged_confidences(
     known, right, wrong = ~np.isnan(hand), hand == 1, hand == 0
     by_judge = [RankedPart.of(values, says, kept) for kept in (np.ones(len(values), np.bool_), right, wrong)]
     of_hand = RankedPart.of(values, [hand], known)
-    # Sums of whole numbers are exact, whatever the order of adding: for each judge what `_rates` takes.
-    whole = np.array([column for own in says for column in (own, right, own * right, wrong, (1 - own) * wrong)])
+    columns = np.concatenate([_columns(of_judge, right, wrong) for of_judge in says])
     gain = 1 - 2 * values  # what a right answer adds to the square of the confidence
 
     def statistics(counts: Ints) -> Floats:
         weights, size = counts.astype(np.float64), counts.sum(axis=1)
-        rates = (weights @ whole.T / size[:, None]).reshape(len(counts), len(says), 5)
+        rates = (weights @ columns.T / size[:, None]).reshape(len(counts), len(says), 5)
         aurocs, sure_right, sure_wrong = (part.auroc(counts) for part in by_judge)
         squares, gains = row_sums(weights, values**2) / size, row_sums(weights, gain) / size
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -176,8 +178,8 @@ def judged_confidences(
             hand_brier = row_sums(weights, known * values**2 + right * gain) / size / n_hand
         auroc_by_hand = of_hand.auroc(counts)[0]
         rows = []
-        for at, own in enumerate(says):
-            judged_gains = row_sums(weights, own * gain) / size
+        for at, of_judge in enumerate(says):
+            judged_gains = row_sums(weights, of_judge * gain) / size
             auroc, brier = _corrected(_rates(rates[:, at]), aurocs[at], squares, gains, judged_gains)
             rows += [aurocs[at], auroc, auroc_by_hand, squares + judged_gains, brier, hand_brier]
             rows += [sure_right[at], sure_wrong[at]]

@@ -29,7 +29,7 @@ from calprobe.confidence.asked.token_estimators import DECIMALS, of_rows
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimator import Entry, Estimator
 from calprobe.confidence.samples import frequencies
-from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, Confidence
+from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, Confidence, Mask
 
 Compute = Callable[[Read], Confidence]
 Reading = tuple[str, str, Callable[[Compute], Compute]]  # what ends its name and its definition
@@ -135,6 +135,28 @@ def _mean(values: Floats) -> float:
     if not len(values):
         return float("nan")
     return float(values[0] if (values == values[0]).all() else values.mean())
+
+
+def reading_of(estimator: str) -> str:
+    """What an estimator speaks of, by its name: "majority", the most frequent answer; "greedy"; or each of "answers".
+
+    >>> reading_of("frequency.majority.isotonic")
+    'majority'
+    """
+    return next((name[1:] for name in (MAJORITY, GREEDY_READING) if f"{name}." in f"{estimator}."), "answers")
+
+
+def correct_of(read: Read, reading: str) -> Mask:
+    """Whether what estimators of a reading speak of is right, [rows]; False where they say nothing."""
+    if reading == "answers":
+        return read.answers.correct
+    if reading == "greedy":
+        return np.array([right is True for right in read.greedy_is_right], np.bool_)
+    correct = np.zeros(len(read.table), np.bool_)
+    for question in read.samples:
+        if (place := representative(question)) is not None:
+            correct[question.rows[0]] = read.answers.correct[place]
+    return correct
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from calprobe.cells.asked import Asked, AskedCell
 from calprobe.cells.regrading import Regraded, graders_of, regraded
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY
-from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, representative
+from calprobe.confidence.asked.sample_readings import reading_of, representative
 from calprobe.confidence.types import Mask
 from calprobe.measures.asked_options import ALL_GRADERS, AskedOptions
 from calprobe.measures.chosen import Choice
@@ -162,7 +162,7 @@ def _lengths(opened: AskedCell) -> tuple[str, dict[str, Floats]]:
     by_reading = {"answers": each, "majority": _of_majority(opened, each), "greedy": of_greedy}
     found = {"": each}
     for name in opened.estimators:
-        found[name] = by_reading[_reading_of(name)]
+        found[name] = by_reading[reading_of(name)]
     return "tokens" if counted else "characters", found
 
 
@@ -175,14 +175,9 @@ def _of_majority(opened: AskedCell, lengths: Floats) -> Floats:
     return found
 
 
-def _reading_of(estimator: str) -> str:
-    """What an estimator speaks of: each answer, the most frequent one, a greedy one."""
-    return next((name[1:] for name in (MAJORITY, GREEDY_READING) if f"{name}." in f"{estimator}."), "answers")
-
-
 def _readings(opened: AskedCell) -> tuple[str, ...]:
     """Estimators of one reading have an order; those of several are of different answers."""
-    return tuple(dict.fromkeys(map(_reading_of, opened.estimators))) or ("answers",)
+    return tuple(dict.fromkeys(map(reading_of, opened.estimators))) or ("answers",)
 
 
 def _pairs(opened: AskedCell, graders: Mapping[str, Regraded], options: AskedOptions) -> Iterator[GraderPair]:
@@ -204,7 +199,7 @@ def _pairs(opened: AskedCell, graders: Mapping[str, Regraded], options: AskedOpt
 def _graded(grader: Regraded, reading: str) -> dict[str, tuple[Floats, Floats]]:
     """What `grader_order` takes of each estimator of a reading."""
     cell, found = grader.cell, {}
-    for name in (name for name in cell.estimators if _reading_of(name) == reading):
+    for name in (name for name in cell.estimators if reading_of(name) == reading):
         read = cell.confidences[name].read
         sure, right = np.full(len(read), np.nan), np.full(len(read), np.nan)
         sure[read], right[read] = cell.sample(name, read)
