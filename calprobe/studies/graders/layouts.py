@@ -11,11 +11,13 @@ from calprobe.answers.graders import IMPORTED, JUDGE
 from calprobe.measures.number_text import short
 from calprobe.metrics import Difference, Estimate
 from calprobe.metrics.judged import JudgedConfidence
+from calprobe.show.prose import listed
 from calprobe.show.tables.layout import UNRANKED, Layout, below, cells, each, quantity, where
 from calprobe.show.tables.types import Row, Table
 from calprobe.studies.graders.results import CellGraders, GraderErrors, GraderNumbers, GraderPair, GraderStudy
 
 NO = Estimate(math.nan)
+READINGS = {"answers": "each answer", "majority": "most frequent answer", "greedy": "greedy answer"}
 Record = TypeVar("Record")
 PAIRS = Layout[GraderPair].given(
     "Agreement of graders, and of the orders that they put confidences in",
@@ -24,13 +26,14 @@ PAIRS = Layout[GraderPair].given(
     cells("n", "n", lambda pair: pair.answers),
     cells("agree", "agree", lambda pair: pair.agree),
     cells("tau", "tau", lambda pair: pair.order.tau),
-    cells("rho", "rho", lambda pair: pair.order.rho),
-    quantity("best by the first", lambda pair: pair.order.best[0], name="best_first"),
-    quantity("by the second", lambda pair: pair.order.best[1], name="best_second"),
+    cells("rho", "rho", lambda pair: pair.order.rho, printed=False),
+    quantity("best by the first", lambda pair: pair.order.best[0], name="best_first", printed=False),
+    quantity("by the second", lambda pair: pair.order.best[1], name="best_second", printed=False),
     cells("same best", "same_best", lambda pair: pair.order.same_best),
     cells("AUROC lost", "lost", lambda pair: pair.order.lost),
     notes=(
-        "Tau-b and rho: of the AUROCs of all estimators under both, on the answers that both have graded. Same best: "
+        "Agree: the share of the answers that both have graded in which they say the same. Tau: Kendall's tau-b of the "
+        "AUROCs of all estimators under both, on these answers; 1 where both put them in one order. Same best: the "
         "share of resamples in which one estimator is the best under both. AUROC lost: under the second, where the "
         "first has chosen the estimator.",
     ),
@@ -166,13 +169,9 @@ def _tables(found: Sequence[CellGraders]) -> Iterator[Table]:
     table = by_grader.of_rows([(_head(row, found), row) for row in rows])
     yield replace(table, lead=tuple(sentence for cell in found for sentence in grader_sentences(cell)))
     yield GRADED.of_rows(_single(below({cell.variant: cell.graders for cell in found}, "grader"), found))
-    pairs = {
-        cell.variant: {_name(pair, cell): pair for pair in cell.pairs if len(pair.order.names) > 1 or not pair.repeated}
-        for cell in found
-    }
-    yield PAIRS.of_rows(_single(below(pairs, "graders"), found))
+    yield PAIRS.of_rows(_pair_rows(found))
     if any(cell.length for cell in found):
-        yield _lengths(graders, [row for row in rows if row.cell.length], found)
+        yield _lengths([row for row in rows if row.cell.length], found)
     yield from _errors(found)
 
 
@@ -196,20 +195,28 @@ def _errors(found: Sequence[CellGraders]) -> Iterator[Table]:
     )
 
 
-def _lengths(graders: Mapping[str, str], rows: Sequence[UnderGraders], found: Sequence[CellGraders]) -> Table:
+def _pair_rows(found: Sequence[CellGraders]) -> Iterator[tuple[Row, GraderPair]]:
+    for cell in found:
+        pairs = [pair for pair in cell.pairs if len(pair.order.names) > 1 or not pair.repeated]
+        several = len({pair.reading for pair in pairs}) > 1
+        for reading in dict.fromkeys(pair.reading for pair in pairs):
+            group = ", ".join(filter(None, (cell.variant * (len(found) > 1), READINGS[reading] * several)))
+            for pair in (pair for pair in pairs if pair.reading == reading):
+                name = f"{pair.first}, {pair.second}"
+                keys = {"variant": cell.variant, "graders": name} | ({"reading": reading} if several else {})
+                yield Row(name, group=group, keys=keys), pair
+
+
+def _lengths(rows: Sequence[UnderGraders], found: Sequence[CellGraders]) -> Table:
     unit = " or ".join(dict.fromkeys(row.cell.length for row in rows))
-    layout = Layout[UnderGraders].given(
+    layout = Layout[tuple[UnderGraders, str]].given(
         "Confidences and the length of replies",
         "grader-length",
         "estimator",
-        cells("rho with length", "with_length", lambda row: row.with_length),
-        *each(
-            graders,
-            lambda row, name: row.within(name),
-            _keys("auroc_within_length"),
-            heading="AUROC within tenths of length",
-        ),
-        *each(graders, lambda row, name: row.change(name), _keys("within_length_minus_all"), heading="minus over all"),
+        cells("rho with length", "with_length", lambda row: row[0].with_length),
+        cells("AUROC", "auroc", lambda row: row[0].metric(row[1], "auroc")),
+        cells("within tenths", "auroc_within_length", lambda row: row[0].within(row[1])),
+        cells("minus AUROC", "within_length_minus_all", lambda row: row[0].change(row[1])),
         notes=(
             f"Lengths are in {unit}. Rho with length: Spearman's correlation of being sure and the length of the "
             "reply; where being right goes with length too, a part of AUROC is length. Within tenths: of pairs of a "
@@ -218,40 +225,63 @@ def _lengths(graders: Mapping[str, str], rows: Sequence[UnderGraders], found: Se
         kind="graders",
         more=UNRANKED,
     )
-    return layout.of_rows([(_head(row, found), row) for row in rows])
+    return layout.of_rows(
+        (_head(row, found, grader), (row, grader))
+        for cell in found
+        for grader in cell.graders
+        for row in rows
+        if row.cell is cell and row.within(grader) is not None
+    )
 
 
 def grader_sentences(cell: CellGraders) -> Iterator[str]:
-    """Which confidence ranks best under each of two graders, with the imported grades or the judge as one of them."""
+    """Which confidence ranks best under each of two graders, with the imported grades or the judge as one of them.
+
+    Graders of which the same is to be said share a sentence; there are three at most.
+    """
     pairs = [pair for pair in cell.pairs if len(pair.order.names) > 1 and pair.reading == cell.pairs[0].reading]
-    imported = [pair for pair in pairs if IMPORTED in (pair.first, pair.second)]
-    judge = [pair for pair in pairs if JUDGE in (pair.first, pair.second)]
-    for pair in (imported or judge or pairs)[:3]:
-        order = pair.order
-        first, second = order.best
-        at = [dict(zip(order.names, side, strict=True)) for side in (order.first, order.second)]
-        best = (
-            f"{first} ranks best by {pair.first} ({at[0][first]:.3f}) and by {pair.second} ({at[1][first]:.3f})"
-            if first == second
-            else f"{first} ranks best by {pair.first} ({at[0][first]:.3f}), {second} by {pair.second} "
-            f"({at[1][second]:.3f}, {first} {at[1][first]:.3f})"
-        )
-        surely = "" if math.isnan(order.same_best) else f"; the same in {100 * order.same_best:.0f} % of resamples"
-        yield f"{cell.variant}: {best}{surely}; orders agree by tau {short(order.tau.value, 2)}."
+    by_second = {name: [pair for pair in pairs if pair.second == name] for name in (IMPORTED, JUDGE)}
+    chosen = by_second[IMPORTED] or by_second[JUDGE] or [pair for pair in pairs if pair.first == pairs[0].first]
+    alike: dict[str, list[GraderPair]] = {}
+    for pair in chosen:
+        others = ("", pair.second) if pair.second in by_second else (pair.first, "")
+        alike.setdefault(_order_sentence(pair, *others), []).append(pair)
+    for pairs in list(alike.values())[:3]:
+        first, second = (listed(list(dict.fromkeys(names))) for names in zip(*map(_names, pairs), strict=True))
+        yield f"{cell.variant}: {_order_sentence(pairs[0], first, second)}"
 
 
-def _name(pair: GraderPair, cell: CellGraders) -> str:
-    several = len({other.reading for other in cell.pairs}) > 1
-    return f"{pair.first}, {pair.second}{f' ({pair.reading})' if several else ''}"
+def _names(pair: GraderPair) -> tuple[str, str]:
+    return pair.first, pair.second
+
+
+def _order_sentence(pair: GraderPair, by_first: str, by_second: str) -> str:
+    """Which is best by each, with their AUROCs; the graders are named as given."""
+    order = pair.order
+    best, other = order.best
+    first, second = (dict(zip(order.names, side, strict=True)) for side in (order.first, order.second))
+    ranks = (
+        f"{best} ranks best by {by_first} ({first[best]:.3f}) and by {by_second} ({second[best]:.3f})"
+        if best == other
+        else f"{best} ranks best by {by_first} ({first[best]:.3f}), {other} by {by_second} "
+        f"({second[other]:.3f}, {best} {second[best]:.3f})"
+    )
+    surely = (
+        ""
+        if math.isnan(order.same_best)
+        else f"; the same one is best by both in {100 * order.same_best:.0f} % of resamples"
+    )
+    return f"{ranks}{surely}; orders agree by tau {short(order.tau.value, 2)}."
 
 
 def _keys(metric: str) -> Callable[[str], Mapping[str, str]]:
     return lambda grader: {"grader": grader, "metric": metric}
 
 
-def _head(row: UnderGraders, found: Sequence[CellGraders]) -> Row:
-    group = row.cell.variant if len(found) > 1 else ""
-    return Row(row.name, group=group, keys={"variant": row.cell.variant, "estimator": row.name})
+def _head(row: UnderGraders, found: Sequence[CellGraders], grader: str = "") -> Row:
+    group = ", ".join(filter(None, (row.cell.variant * (len(found) > 1), grader)))
+    keys = {"variant": row.cell.variant} | ({"grader": grader} if grader else {}) | {"estimator": row.name}
+    return Row(row.name, group=group, keys=keys)
 
 
 def _single(rows: Iterator[tuple[Row, Record]], found: Sequence[CellGraders]) -> Iterator[tuple[Row, Record]]:
