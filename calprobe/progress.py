@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, TextIO, TypeVar
 
@@ -65,6 +66,42 @@ def watchers(
     hooks = [] if hook is None else [hook]
     with _shown(total, label, unit, quiet) as show:
         yield hooks if show is None else [show, *hooks]
+
+
+@dataclass(slots=True)
+class Steps:
+    """Work of so many steps, as `Progress`; `step` is called after each."""
+
+    total: int
+    unit: str
+    shown: Sequence[Callable[[Steps], None]]
+    begun: float  # by the clock of `time.monotonic`
+    part: str = ""
+    done: int = 0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds to the end; None before the first step is done."""
+        return seconds_left(self.done, self.total, time.monotonic() - self.begun)
+
+    @property
+    def rates(self) -> str:
+        """Steps a second."""
+        return f"{rate(self.done, time.monotonic() - self.begun)} {self.unit}/s"
+
+    def step(self, part: str) -> None:
+        """One more is done, which was of this."""
+        self.done, self.part = self.done + 1, part
+        for show in self.shown:
+            show(self)
+
+
+@contextmanager
+def steps(total: int, label: str, unit: str, *, quiet: bool = False) -> Iterator[Steps]:
+    """So many steps, shown as `watchers` shows them; with the same arguments."""
+    hook: Callable[[Steps], None] | None = None
+    with watchers(total, label, unit, quiet=quiet, hook=hook) as shown:
+        yield Steps(total, unit, shown, time.monotonic())
 
 
 def _shown(total: int, label: str, unit: str, quiet: bool) -> AbstractContextManager[Show | None]:

@@ -14,6 +14,7 @@ import calprobe.progress as progress_module
 from calprobe.asking import ask_progress as asking
 from calprobe.asking.ask_progress import AskProgress
 from calprobe.backends.options import Prices
+from calprobe.progress import steps
 from calprobe.runs.replies import Reply
 from calprobe.scoring.score_progress import ScoreProgress, progress
 
@@ -155,3 +156,12 @@ def test_replies_say_nothing_if_quiet(capsys: pytest.CaptureFixture[str], caplog
 def test_a_closed_stream_is_no_terminal() -> None:
     assert not progress_module.is_terminal(None)  # what Python has for a stream that was closed
     assert not progress_module.is_terminal(io.StringIO())
+
+
+def test_steps_count_themselves(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "calprobe"), steps(3, "numbers", "runs") as work:
+        for part in ("a", "b", "c"):
+            clock[0] += 10
+            work.step(part)
+    assert (work.done, work.part) == (3, "c")
+    assert caplog.messages == ["1 of 3 runs, 0.1 runs/s, 20 s left", "3 of 3 runs, 0.1 runs/s, 0 s left"]

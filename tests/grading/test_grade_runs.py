@@ -20,7 +20,8 @@ from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.grading import GradeOptions, grade
 from calprobe.grading.judged_meanings import different_answers
 from calprobe.interop.reply_import import import_replies
-from calprobe.measures.options import ReportOptions
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.metrics import Resampling
 from calprobe.questions.types import Question
 from calprobe.runs import AskedRun, ModelRecord, open_asked
 from calprobe.runs.grades import FILE_NAME
@@ -289,6 +290,25 @@ def test_reports_read_the_grades(run: AskedRun) -> None:
     assert said["graded by"] == "judge 4 (3 right), number 2 (1 right), exact 1 (1 right), abstention 1 (0 right)"
     assert said["grading"].startswith("judge: toy by label probabilities of Yes and No, prompts judge (")
     json.dumps(after.to_json())
+
+
+def test_the_latest_judge_is_a_grader_and_an_earlier_one_where_its_grades_are_imported(
+    run: AskedRun, tmp_path: Path
+) -> None:
+    """Two judges of one run: the second replaces the grades of the first, unless these are given as grades."""
+    first = grade(run, judge=ScriptedJudge(knows=KNOWS))
+    other = ScriptedJudge(model=ModelRecord("other", weights_fingerprint="v" * 64))  # calls nothing right
+    grade(run, judge=other)
+    options = AskedOptions(resampling=Resampling(0), graders=("all",), variants=("plain",))
+    (cell,) = report_asked([asked_of("run", open_asked(run.path))], options).runs[0].studies["graders"].cells
+    assert "imported" not in cell.graders
+    assert cell.graders["judge"].accuracy.value == 0.5  # two are right by rule
+    lines = [{"question": row.question, "variant": row.variant, "correct": row.correct} for row in first.rows]
+    grade(run, grades=grades_file(tmp_path / "first.jsonl", *lines))
+    (cell,) = report_asked([asked_of("run", open_asked(run.path))], options).runs[0].studies["graders"].cells
+    accuracy = {name: numbers.accuracy.value for name, numbers in cell.graders.items()}
+    assert accuracy["judge"] == 0.5
+    assert accuracy["imported"] == 1
 
 
 def test_readings_say_who_decided(run: AskedRun) -> None:

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from calprobe.metrics import Resampling, auroc
-from calprobe.metrics.grader_order import Graded, auroc_within, grader_order, tenths
+from calprobe.metrics.grader_order import Graded, auroc_within, aurocs_within, grader_order, grader_orders, tenths
+from calprobe.metrics.ranks import RankedPart
 
 Numbers = npt.NDArray[np.float64]
 
@@ -83,6 +84,33 @@ def test_scores_of_one_class_have_no_place() -> None:
         grader_order({"a": (sure, right)}, {"a": (sure, np.ones(2))}, Resampling(0))
 
 
+def test_all_pairs_at_once_have_the_numbers_of_each_pair_alone() -> None:
+    (first, second), (_, third) = world(3, n=80), world(4, n=80)
+    third = {name: (sure, third[name][1]) for name, (sure, _) in first.items()}
+    graders, clusters = {"a": first, "b": second, "c": third}, np.repeat(np.arange(20), 4)
+    found = grader_orders(graders, Resampling(30), clusters)
+    assert list(found) == [("a", "b"), ("a", "c"), ("b", "c")]
+    for (name, other), order in found.items():
+        assert order == grader_order(graders[name], graders[other], Resampling(30), clusters)
+    assert grader_orders({"a": first}) == {}
+
+
+def test_resampled_aurocs_are_those_of_the_answers_drawn() -> None:
+    """With ties, strata and two truths: each resample against `auroc` of its answers, one by one."""
+    rng = np.random.default_rng(7)
+    confidence, strata = rng.random(40).round(1), rng.integers(3, size=40)
+    truths = [rng.random(40) < share for share in (0.3, 0.6)]
+    kept, counts = rng.random(40) < 0.8, rng.multinomial(40, np.full(40, 1 / 40), size=6)
+    over_all = RankedPart.of(confidence, truths, kept).auroc(counts)
+    within = RankedPart.of(confidence, truths, kept, strata).auroc(counts)
+    for at, truth in enumerate(truths):
+        for row, held in enumerate(counts):
+            drawn = np.repeat(np.arange(40), held * kept)
+            sure, right = confidence[drawn], truth[drawn].astype(float)
+            assert over_all[at, row] == auroc(sure, right).value
+            assert within[at, row] == pytest.approx(by_pairs(sure, right, strata[drawn]), abs=1e-12)
+
+
 def by_pairs(confidence: Numbers, correct: Numbers, strata: npt.NDArray[np.int64]) -> float:
     """The share of pairs of one stratum in order, one by one."""
     wins = [
@@ -108,6 +136,15 @@ def test_auroc_within_strata_is_over_pairs_of_one_stratum() -> None:
         assert again.within.value == pytest.approx(found.within.value, abs=1e-12)
         twice = auroc_within(*(np.repeat(column, 2) for column in (confidence, correct, labels)), Resampling(0))
         assert twice.within.value == pytest.approx(found.within.value, abs=1e-12)
+
+
+def test_several_truths_at_once_have_the_numbers_of_each_alone() -> None:
+    rng = np.random.default_rng(8)
+    confidence, strata = rng.random(60).round(2), rng.integers(4, size=60)
+    truths = {name: rng.random(60) < 0.5 for name in ("exact", "judge")}
+    found = aurocs_within(confidence, truths, strata, Resampling(40))
+    for name, truth in truths.items():
+        assert found[name] == auroc_within(confidence, truth, strata, Resampling(40))
 
 
 def test_a_confidence_that_is_length_alone_ranks_nothing_within_lengths() -> None:

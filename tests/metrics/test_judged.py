@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from calprobe.metrics import Resampling, auroc, brier
-from calprobe.metrics.judged import JudgedAccuracy, JudgedConfidence, judged_accuracy, judged_confidence
+from calprobe.metrics.judged import (
+    JudgedAccuracy,
+    JudgedConfidence,
+    judged_accuracy,
+    judged_confidence,
+    judged_confidences,
+)
 
 
 def simulated(seed: int, n: int = 800, by_hand: int = 200) -> tuple[JudgedAccuracy, float]:
@@ -121,6 +127,16 @@ def test_corrections_of_a_mixture_in_closed_form() -> None:
     for name in ("auroc_corrected", "brier_corrected", "auroc", "sure_where_right"):
         assert getattr(again, name).value == pytest.approx(getattr(found, name).value, abs=1e-12)
         assert getattr(twice, name).value == pytest.approx(getattr(found, name).value, abs=1e-12)
+
+
+def test_several_judges_at_once_have_the_numbers_of_each_alone() -> None:
+    rng = np.random.default_rng(5)
+    right, confidence = rng.random(90) < 0.5, rng.random(90).round(2)
+    judges = {name: np.where(rng.random(90) < error, ~right, right) for name, error in (("a", 0.1), ("b", 0.3))}
+    hand, clusters = np.where(np.arange(90) < 40, right, np.nan), np.repeat(np.arange(30), 3)
+    found = judged_confidences(confidence, judges, hand, Resampling(50), clusters)
+    for name, says in judges.items():
+        assert found[name] == judged_confidence(confidence, says, hand, Resampling(50), clusters)
 
 
 def test_confidences_that_cannot_be_corrected() -> None:

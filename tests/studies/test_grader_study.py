@@ -135,6 +135,9 @@ def test_tables_sentences_figure_and_json() -> None:
     assert corrected == {"contains", "includes", "rouge", "judge"}  # exact matching finds no right answer
     assert tables[0].lead[0].startswith("plain: stated_decimal ranks best by ")
     assert "imported" in tables[0].lead[0]
+    # Two rules find the same, and share a sentence; rouge and the judge have their own.
+    assert " by contains and includes (" in tables[0].lead[0]
+    assert len(tables[0].lead) == 3
     assert tables[0].rows[0].keys == {"variant": "plain", "estimator": "stated_decimal"}
     (figure,) = [figures for figures in run_figures(report().runs[0]) if figures.kind == "graders"]
     (panel,) = figure.panels

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,22 +27,25 @@ from calprobe.metrics.correlation import correlation
 from calprobe.metrics.grader_order import StratifiedAuroc, aurocs_within, grader_orders, tenths
 from calprobe.metrics.judged import JudgedConfidence, judged_accuracy, judged_confidences
 from calprobe.metrics.registry import named_metrics
+from calprobe.progress import Steps, steps
 from calprobe.runs.replies import Reply
 from calprobe.studies.graders.results import CellGraders, GraderErrors, GraderNumbers, GraderPair, GraderStudy, Metrics
 
 METRICS = named_metrics(("auroc", "prr", "brier"))
 OF_JUDGE = named_metrics(("accuracy", "mean_confidence", "ece", "brier", "auroc"))
 NONE = Estimate(float("nan"))
+AFTER = 3  # steps of a cell beside one for each grader
+Result = TypeVar("Result")
 
 
 def grader_study(asked: Asked, cells: Sequence[AskedCell], options: ReportOptions) -> GraderStudy | None:
     """The study of a run; None unless `--graders` asks for it, and of a run that has none of these graders."""
-    found = []
-    for opened in cells:
-        names = [name for name in graders_of(opened) if {name, ALL_GRADERS} & {*options.graders}]
-        if names and len(opened.table):
-            found.append(_cell(opened, names, options))
-    return GraderStudy(tuple(found)) if found else None
+    wanted = {*options.graders}
+    graders = [[name for name in graders_of(opened) if {name, ALL_GRADERS} & wanted] for opened in cells]
+    chosen = [(opened, names) for opened, names in zip(cells, graders, strict=True) if names and len(opened.table)]
+    with steps(sum(len(names) + AFTER for _, names in chosen), "graders", "steps") as work:
+        found = tuple(_cell(opened, names, options, work) for opened, names in chosen)
+    return GraderStudy(found) if found else None
 
 
 def choose_graders(study: GraderStudy, choice: Choice) -> GraderStudy:
@@ -69,23 +73,26 @@ def choose_graders(study: GraderStudy, choice: Choice) -> GraderStudy:
     )
 
 
-def _cell(opened: AskedCell, names: Sequence[str], options: ReportOptions) -> CellGraders:
+def _cell(opened: AskedCell, names: Sequence[str], options: AskedOptions, work: Steps) -> CellGraders:
+    def done(result: Result) -> Result:
+        work.step(opened.table.variant)
+        return result
+
     graders = {name: regraded(opened, name) for name in names}
     unit, lengths = _lengths(opened)
-    within = _within_length(graders, lengths, options)
-    by_name = {name: _numbers(opened, graders[name], lengths, within[name], options) for name in graders}
+    within = done(_within_length(graders, lengths, options))
     return CellGraders(
         opened.table.set,
         opened.table.variant,
-        by_name,
-        tuple(_pairs(opened, graders, options)),
+        {name: done(_numbers(opened, graders[name], lengths, within[name], options)) for name in graders},
+        done(tuple(_pairs(opened, graders, options))),
         unit,
         {
             name: _with_length(opened, opened.confidences[name].sureness(opened.estimators[name].scale), of, options)
             for name, of in lengths.items()
             if name
         },
-        _errors(opened, graders, options),
+        done(_errors(opened, graders, options)),
     )
 
 

@@ -7,8 +7,7 @@ import hashlib
 import logging
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from typing import Any, get_args
 from calprobe.cells.opening import open_run
 from calprobe.errors import CalprobeError
 from calprobe.messages import shortened
-from calprobe.progress import is_terminal, rate, seconds_left, watchers
+from calprobe.progress import is_terminal, steps
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.listing import FailedRun, ListedRun, RunList
 from calprobe.runs.lock import read_owner
@@ -195,17 +194,6 @@ def _age(created: str, now: datetime) -> float | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What watchers show; see `calprobe.progress.Progress`."""
-
-    done: int
-    total: int
-    seconds_left: float | None
-    rates: str
-    part: str
-
-
 def _with_headlines(runs: Sequence[CataloguedRun], states: Mapping[str, str]) -> list[CataloguedRun]:
     """The runs with their numbers: those that are known of files in these states, then those that are to be computed.
 
@@ -217,18 +205,13 @@ def _with_headlines(runs: Sequence[CataloguedRun], states: Mapping[str, str]) ->
     files = {run.path: states[run.path] for run in runs if run.run is not None and run.kind is not None}
     headlines = {path: _recalled(store, path, state) for path, state in files.items()}
     unknown = [path for path, headline in headlines.items() if headline is None]
-    begun = time.monotonic()
-    hook: Callable[[_Read], None] | None = None
     try:
-        with watchers(len(unknown), "numbers", "runs", quiet=not is_terminal(sys.stderr), hook=hook) as displays:
-            for done, path in enumerate(unknown, start=1):
+        with steps(len(unknown), "numbers", "runs", quiet=not is_terminal(sys.stderr)) as work:
+            for path in unknown:
                 headlines[path] = _computed(Path(path))
                 if (headline := headlines[path]) is not None:
                     store.keep(_key(path), {"files": files[path], "headline": asdict(headline)})
-                seconds = time.monotonic() - begun
-                now = _Read(done, len(unknown), seconds_left(done, len(unknown), seconds), rate(done, seconds), path)
-                for display in displays:
-                    display(now)
+                work.step(path)
     finally:
         store.write(lambda path: Path(path).is_dir())  # what is known by now, also where the rest is interrupted
     return [replace(run, headline=headlines.get(run.path)) for run in runs]
