@@ -8,6 +8,7 @@ from types import ModuleType
 
 import comparison_tests
 import interval_coverage
+import judge_errors
 import levels_and_power
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from harness.trials import Trials, print_table, two_models
         (interval_coverage, "paired", 11 * 7),
         (comparison_tests, "correction", 3),
         (comparison_tests, "relations", 5),
+        (judge_errors, "judges", 2),
     ],
 )
 def test_a_table_has_a_head_and_rows_of_as_many_cells(
