@@ -39,7 +39,7 @@ class GroupGap:
     accuracy: float
     gap: Estimate  # mean confidence minus accuracy; the intervals of all groups hold at once
     p_value: float  # of no gap, adjusted for the number of groups; NaN where there is no interval
-    debiased_ece: float  # of the group's own bins, in [0, 1]
+    debiased_ece: float  # of the group's own bins, in [0, 1]; NaN of a group of under 30: each bin has one or two
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def gaps_of(
             float(right[mask].mean()),
             Estimate(gaps[place], *map(float, by_place.get(place, (np.nan,) * 3)[:2])),
             float(by_place.get(place, (np.nan,) * 3)[2]),
-            debiased_ece(values[mask], right[mask]).value,
+            debiased_ece(values[mask], right[mask]).value if mask.sum() >= LEAST_OF_GROUP else float("nan"),
         )
         for place, (name, mask) in enumerate(kept.items())
     )

@@ -232,7 +232,7 @@ SIZES_BELOW_NAMES = "Below a slice's name: its instances and the mean K of their
 
 TREE_NOTE = (
     "By tree: cut where confidence - accuracy differs most, by all that is known. a: found in one half and measured in "
-    "the other, b: the reverse, so that the gaps owe nothing to the search."
+    "the other, b: the reverse, so that the gaps owe nothing to the search. +2: and two more categories."
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from printed_tables import printed
@@ -10,9 +12,9 @@ from calprobe.cells.cell import Cell
 from calprobe.cells.table import table_cell
 from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.measures.slice_gaps import SliceGaps, slice_gaps
-from calprobe.metrics import Resampling
+from calprobe.metrics import GroupGaps, Resampling
 from calprobe.show.kinds.gap_figure import gap_figures
-from calprobe.show.tables.gap_table import slice_gaps_table
+from calprobe.show.tables.slice_gaps import gap_sentences, slice_gaps_table
 
 QUICK = Resampling(100)
 HALVES = {"first": np.arange(400) < 200, "second": np.arange(400) >= 200}
@@ -69,9 +71,41 @@ def test_the_table_says_what_follows(found: dict[str, SliceGaps]) -> None:
     assert table is not None
     lines = " ".join(printed([table]).split())
     assert "p: 2 of 2 gaps can be told from 0; largest in" in lines
-    assert "Brier" in lines
+    assert "(held out): -." in lines
+    assert "), own maps are better; grouping loss of the Brier score at least ." in lines
+    assert "above 0 the model is too sure" in lines
     assert [row.significant for row in table.rows] == [True, True]
     assert table.rows[0].keys == {"estimator": "p", "covariate": "half", "slice": "first"}
+
+
+def test_a_direction_is_named_only_where_the_interval_leaves_out_0(found: dict[str, SliceGaps]) -> None:
+    largest = found["p"].found.largest
+    assert largest is not None
+    assert next(gap_sentences("p", found["p"])).endswith(("), too sure.", "), not sure enough."))
+    unsure = replace(
+        largest, gap=replace(largest.gap, low=-0.3, high=0.3)
+    )  # p steps down, and may be small all the same
+    gaps = replace(found["p"], found=GroupGaps((unsure,), unsure.p_value), maps=None)
+    assert next(iter(gap_sentences("p", gaps))).endswith("(-.300 to +.300).")
+
+
+def test_what_cannot_be_told_is_said(cell: Cell) -> None:
+    """Halves that were drawn by chance need no maps of their own."""
+    drawn = np.random.default_rng(1).random(400) < 0.5
+    gaps = slice_gaps(cell, ["p"], {"a": drawn, "b": ~drawn}, QUICK)["p"]
+    assert gaps.maps is not None
+    maps = replace(gaps.maps, change=replace(gaps.maps.change, value=0.001, low=-0.001, high=0.003))
+    sentence = list(gap_sentences("p", replace(gaps, maps=maps, grouping_loss=-0.002)))[1]
+    assert sentence.endswith(
+        "(held out): +.0010 (-.0010 to +.0030), which cannot be told from 0; no grouping loss found."
+    )
+
+
+def test_few_answers_have_no_debiased_error(cell: Cell) -> None:
+    of_sizes = {"few": np.arange(400) < 29, "enough": np.arange(400) >= 29}
+    few, enough = slice_gaps(cell, ["p"], of_sizes, QUICK)["p"].found.groups
+    assert np.isnan(few.debiased_ece)
+    assert enough.debiased_ece > 0
 
 
 def test_no_table_where_no_slice_has_an_interval(cell: Cell) -> None:

@@ -10,15 +10,18 @@ from calprobe.measures.number_text import short, short_signed
 from calprobe.measures.slice_gaps import LEAST_TO_MAP, OwnMaps, SliceGaps
 from calprobe.messages import counted
 from calprobe.metrics import Difference, Estimate, GroupGap
+from calprobe.metrics.calibration import DEBIASED_BINS
 from calprobe.metrics.group_gaps import LEAST_OF_GROUP, LEAST_OF_KIND
 from calprobe.show.tables.layout import UNRANKED, Layout, cells
 from calprobe.show.tables.types import Row, Table
 
 BELOW = 0.05
 NOTE = (
-    "Intervals and p hold for all slices of a block at once (95 %); *: p below 0.05. p takes the largest gap first and "
-    "the others after it, so it may find a gap whose interval includes 0. A slice without them has fewer than "
-    f"{LEAST_OF_GROUP} answers or fewer than {LEAST_OF_KIND} that are right, or wrong."
+    "Conf - acc: mean confidence minus accuracy; above 0 the model is too sure. Intervals and p hold for all slices of "
+    "a block at once (95 %); *: p below 0.05. p takes the largest gap first and the others after it, so it may find a "
+    f"gap whose interval includes 0. A slice without them has fewer than {LEAST_OF_GROUP} answers or fewer than "
+    f"{LEAST_OF_KIND} that are right, or wrong. Debiased ECE: root mean square gap of {DEBIASED_BINS} bins less what "
+    "chance adds, 0 where that is all."
 )
 
 
@@ -50,8 +53,8 @@ def slice_gaps_table(
         cells("n", "n", lambda group: group.instances),
         cells("accuracy", "accuracy", lambda group: group.accuracy),
         cells("conf - acc", "gap", _gap),
-        cells("p", "gap_p", lambda group: group.p_value if group.p_value <= 1 else None),
-        cells("debiased ECE", "debiased_ece", lambda group: group.debiased_ece),
+        cells("p", "gap_p", lambda group: _unless_nan(group.p_value)),
+        cells("debiased ECE", "debiased_ece", lambda group: _unless_nan(group.debiased_ece)),
         kind="slices",
         more=UNRANKED,
     )
@@ -66,6 +69,10 @@ def slice_gaps_table(
 
 def _gap(group: GroupGap) -> Difference:
     return Difference(group.gap.value, group.gap.low, group.gap.high, group.p_value)
+
+
+def _unless_nan(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _row(block: str, whole: str, name: str, by: str, group: GroupGap) -> Row:
@@ -88,13 +95,23 @@ def gap_sentences(name: str, gaps: SliceGaps) -> Iterator[str]:
         yield f"{name}: no gap can be told from 0 in {counted(len(tested), 'slice')}; {what}."
     else:
         of = f"{real} of {len(tested)} gaps can be told from 0"
-        yield f"{name}: {of}; {what}{f', {words}' if largest.p_value < BELOW else ''}."
+        is_told = largest.gap.low > 0 or largest.gap.high < 0
+        yield f"{name}: {of}; {what}{f', {words}' if is_told else ''}."
     if gaps.maps is not None:
-        yield f"{name}: {_of_maps(gaps.maps)}; grouping loss at least {gaps.grouping_loss:.4f}."
+        loss = gaps.grouping_loss
+        grouping = (
+            f"grouping loss of the Brier score at least {short(loss, 4)}" if loss > 0 else "no grouping loss found"
+        )
+        yield f"{name}: {_of_maps(gaps.maps)}; {grouping}."
 
 
 def _of_maps(maps: OwnMaps) -> str:
+    """Whether slices need maps of their own."""
     change = Estimate(maps.change.value, maps.change.low, maps.change.high)
     one, own = (short(brier.value, 4) for brier in (maps.one_map, maps.own_maps))
-    slices = f"{counted(maps.mapped, 'slice')} of {LEAST_TO_MAP} or more"
-    return f"Brier {one} by one map for all, {own} by maps of {slices} (held out): {short_signed(change, 4)}"
+    by = f"by maps of {counted(maps.mapped, 'slice')} of {LEAST_TO_MAP} or more (held out)"
+    verdict = ""
+    if not math.isnan(change.low):
+        which = "own maps are better" if change.high < 0 else "one map for all is better" if change.low > 0 else ""
+        verdict = f", {which or 'which cannot be told from 0'}"
+    return f"Brier score {one} by one map for all, {own} {by}: {short_signed(change, 4)}{verdict}"

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from calprobe.messages import shortened
 from calprobe.metrics import Estimate
 from calprobe.show.tables.best import best_cells
 from calprobe.show.tables.cell_text import cell_interval, cell_text, one_line
@@ -22,6 +23,7 @@ from calprobe.show.tables.types import Column, Row, Table, headings
 GAP = 1  # blanks before a column
 LEAST = len(".123-.456")  # characters of a column of estimates, with intervals or without
 INDENT = "  "  # of rows in a group
+MOST_OF_LABEL = 64  # characters of a row's label
 BEST = "*"
 PARTIAL = r"PARTIAL, [\d,]+ of [\d,]+ relations"
 
@@ -167,7 +169,7 @@ def _spanned(spans: Iterable[tuple[str, int]], columns: Sequence[_Column], stub_
 
 
 def _values(row: Row, place: int, columns: Sequence[_Column], stub_width: int) -> Text:
-    line = Text(_padded(one_line(_indented(row.label, row)), stub_width, left=True))
+    line = Text(_padded(_label(row), stub_width, left=True))
     for column in columns:
         text = column.set(column.values[place])
         bare = text.lstrip()
@@ -181,8 +183,13 @@ def _line(stub: str, stub_width: int, cells: Iterable[tuple[_Column, str]], styl
 
 
 def _stub_width(tables: Iterable[Table]) -> int:
-    texts = [_indented(text, row) for table in tables for row in table.rows for text in (row.label, row.note)]
+    texts = [text for table in tables for row in table.rows for text in (_label(row), _indented(row.note, row))]
     return max(cell_len(one_line(text)) for text in (*(table.stub for table in tables), *texts))
+
+
+def _label(row: Row) -> str:
+    """The row's label on one line, cut where it would push numbers out of sight."""
+    return _indented(shortened(one_line(row.label), MOST_OF_LABEL), row)
 
 
 def _indented(text: str, row: Row) -> str:
