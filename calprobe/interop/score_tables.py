@@ -213,7 +213,10 @@ def _truth(value: object, correct_at: float | None) -> float:
     if correct_at is not None:
         return float(number >= correct_at)
     if number not in (0, 1):
-        raise _ValueFault(f"{_shown(value)} is neither right (1, true, yes) nor wrong (0, false, no); see --correct-at")
+        raise _ValueFault(
+            f"{_shown(value)} is neither right (1, true, yes) nor wrong (0, false, no); a quality is for `calprobe "
+            "rank --correct-at`"
+        )
     return number
 
 

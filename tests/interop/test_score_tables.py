@@ -64,7 +64,7 @@ def _write(folder: Path, name: str, content: str | bytes | pa.Table) -> Path:
         (
             "a.csv",
             "s,right\n1,0.5\n",
-            "a.csv:2: right '0.5' is neither right (1, true, yes) nor wrong (0, false, no); see",
+            "a.csv:2: right '0.5' is neither right (1, true, yes) nor wrong (0, false, no); a quality is for",
         ),
         ("a.csv", "s,right\n1,maybe\n", "a.csv:2: right 'maybe' is no number"),
         ("a.csv", b"s,right\n1,1\n\xff,0\n", "a.csv:3: not UTF-8 (byte 0xff); save the file as UTF-8"),

@@ -95,14 +95,14 @@ def stakes_sentences(found: StakesReport) -> Iterator[str]:
         cost, given = f"{cost_of_error(stakes):.3g}", f"{_percent(at.answered)} of {counted(decided.units, 'answer')}"
         yield (
             f"{decided.cell}, {decided.score}: at stakes of {stakes:g}, where a wrong answer costs {cost}, it gives "
-            f"{given}, worth {at.utility.value:+.2f} each; answering always is worth {at.always.value:+.2f}, never 0."
+            f"{given}, worth {at.utility.value:+z.2f} each; answering always is worth {at.always.value:+z.2f}, never 0."
         )
     last = {told.cell: told for told in sorted(found.told, key=lambda told: told.stakes)}
     for cell, told in last.items():
         abstained, cost = f"{_percent(told.abstained.value)} of {told.units:,}", f"{cost_of_error(told.stakes):.3g}"
         yield (
             f"{cell}, told that a wrong answer costs {cost}: abstains in {abstained} replies, worth "
-            f"{told.utility.value:+.2f} each."
+            f"{told.utility.value:+z.2f} each."
         )
 
 

@@ -60,7 +60,11 @@ def stakes_report(cells: Sequence[GroupedCell], options: StakesOptions = DEFAULT
         if cell.stakes is not None and isinstance(cell.source, AskedCell)
     ]
     if not decided and not told:
-        raise UsageError("no confidences that are probabilities, and no prompt that names stakes")
+        others = ", ".join(dict.fromkeys(name for cell in cells for name in cell.cell.estimators)) or "none"
+        raise UsageError(
+            "no confidences that are probabilities, within 0 and 1, and no prompt that names stakes; there are: "
+            f"{others}"
+        )
     return StakesReport(options, tuple(decided), tuple(told))
 
 
