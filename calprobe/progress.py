@@ -92,8 +92,10 @@ class Steps:
     def step(self, part: str) -> None:
         """One more is done, which was of this."""
         self.done, self.part = self.done + 1, part
-        for show in self.shown:
-            show(self)
+        is_quick = self.done == self.total and time.monotonic() - self.begun < _SECONDS_TO_THE_FIRST
+        if not is_quick or is_terminal(sys.stderr):  # in a log, quick work is no line worth
+            for show in self.shown:
+                show(self)
 
 
 @contextmanager

@@ -165,3 +165,11 @@ def test_steps_count_themselves(clock: list[float], caplog: pytest.LogCaptureFix
             work.step(part)
     assert (work.done, work.part) == (3, "c")
     assert caplog.messages == ["1 of 3 runs, 0.1 runs/s, 20 s left", "3 of 3 runs, 0.1 runs/s, 0 s left"]
+
+
+def test_quick_steps_say_nothing_in_a_log(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "calprobe"), steps(2, "numbers", "runs") as work:
+        for part in ("a", "b"):
+            clock[0] += 2
+            work.step(part)
+    assert not caplog.messages
