@@ -16,6 +16,7 @@ DEPTH = 2  # four groups of each half
 CUTS = 20  # quantiles that a number is cut at
 ERRORS = 2  # standard errors by which the sides of a cut differ, at least
 NAMED = 2  # categories that a group's name has
+UNCUT = ("a: all", "b: all")  # the one group of a half that nothing cuts
 Mask = npt.NDArray[np.bool_]  # [instances]
 
 

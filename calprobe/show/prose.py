@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from calprobe.cells.run_facts import RunFacts
 from calprobe.measures.compare_results import Scope
@@ -14,6 +15,8 @@ from calprobe.measures.slices import RunSlices, Slice
 from calprobe.measures.uncertainty import MeanUncertainty
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, MANY_CLUSTERS, Resampling
+from calprobe.metrics.gap_tree import ERRORS, UNCUT
+from calprobe.metrics.group_gaps import LEAST_OF_GROUP
 from calprobe.words import ClusterKind
 
 INDENT = "  "
@@ -230,10 +233,19 @@ def mean_candidates(part: Slice) -> str:
 SIZES_BELOW_NAMES = "Below a slice's name: its instances and the mean K of their answer spaces."
 
 
-TREE_NOTE = (
-    "By tree: cut where confidence - accuracy differs most, by all that is known. a: found in one half and measured in "
-    "the other, b: the reverse, so that the gaps owe nothing to the search. +2: and two more categories."
-)
+def tree_notes(names: Sequence[str]) -> Iterator[str]:
+    """How a tree has found groups of these names, and what is in the names."""
+    yield (
+        "By tree: cut where confidence - accuracy differs most, by all that is known. a: found in one half and "
+        "measured in the other, b: the reverse, so that the gaps owe nothing to the search."
+    )
+    if any(re.search(r" \+\d+( and |$)", name) for name in names):
+        yield "+2 in a name: and two more categories."
+    if uncut := [name for name in names if name in UNCUT]:
+        yield (
+            f"{listed(uncut)}: no cut in the other half has {LEAST_OF_GROUP} instances on both sides that differ by "
+            f"{ERRORS} standard errors."
+        )
 
 
 def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
@@ -244,7 +256,7 @@ def slice_notes(found: RunSlices, options: ReportOptions) -> Iterable[str]:
     elif found.by == "domain":
         yield "A relation of two domains counts in both."
     elif found.by == TREE.name:
-        yield TREE_NOTE
+        yield from tree_notes([part.name for part in found.slices])
     yield from slice_ace_notes(options.slice_bins, {part.name: part.instances for part in found.slices})
     if options.cluster == "relation" and any(len(part.relations) < LEAST_CLUSTERS for part in found.slices):
         yield f"--cluster relation: a slice of fewer than {LEAST_CLUSTERS} relations has no interval."
@@ -264,9 +276,6 @@ def slice_ace_notes(bins: int | None, sizes: Mapping[str, int]) -> Iterable[str]
 
 def covariate_notes(covariate: Covariate, groups: int, lacking: int, unit: str) -> Iterable[str]:
     """Where the values of a covariate come from, into how many groups numbers are cut, and how many units have none."""
-    if covariate is TREE:
-        yield TREE_NOTE
-        return
     kind = "categories"
     if covariate.numeric:
         kind = f"numbers, cut at quantiles of these {unit}s into {counted(groups, 'group')}, equal ones together"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from calprobe.confidence.estimator import Scale
-from calprobe.measures.options import ReportOptions
+from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.covariates import TREE, Covariate
 from calprobe.measures.slices import RunSlices, Slice
 from calprobe.measures.trends import Trend
 from calprobe.metrics.ranking import AUROC
-from calprobe.show.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, trend_note
-from calprobe.show.tables.gap_table import slice_gaps_table
+from calprobe.show.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, tree_notes, trend_note
 from calprobe.show.tables.layout import Cells, Layout, below, cells, each, where
 from calprobe.show.tables.slice_table import trend_columns
 from calprobe.show.tables.types import Row, Table
@@ -71,11 +71,17 @@ def _slices(
         rows += _rows({variant: of_cell.averages}, first.by, "average")
     return layout.of_rows(
         [(row if len(slices) > 1 else replace(row, group=""), slice_) for row, slice_ in rows],
-        *(() if first.covariate is None else covariate_notes(first.covariate, groups, lacking, "question")),
+        *_covariate_notes(first.covariate, list(sizes), groups, lacking),
         *[AVERAGES] * any(of_cell.averages for of_cell in slices.values()),
         f"Accuracy: of what {', '.join(readers)} reads, the answers that confidences are in.",
         *slice_ace_notes(options.slice_bins, sizes),
     )
+
+
+def _covariate_notes(covariate: Covariate | None, names: Sequence[str], groups: int, lacking: int) -> Iterable[str]:
+    if covariate is TREE:
+        return tree_notes(names)
+    return () if covariate is None else covariate_notes(covariate, groups, lacking, "question")
 
 
 def _of(name: str, scale: Scale, place: int) -> tuple[Cells[Slice], ...]:
