@@ -83,8 +83,8 @@ graders_option = list_option(
     group=Group.WHAT,
     metavar="all|NAME,..",
     help="Compare what graders make of the same answers: whether confidences keep their order, what of it is length, "
-    "and what errors of grading hide. Some of exact, contains, includes, rouge, judge and imported; of numbers of "
-    "rounded, equal, scibench and imported.",
+    "and what errors of grading hide. Some of exact, contains, includes, rouge, judge (the latest) and "
+    "imported; where answers are numbers, of rounded, equal, scibench and imported.",
 )
 window_option = option(
     "--window",
