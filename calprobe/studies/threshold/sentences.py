@@ -70,4 +70,4 @@ def needed_text(risk: float, level: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
+    return f"{100 * share:.3g} %"
