@@ -22,6 +22,7 @@ from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import asked_tables
 from calprobe.studies.asked.figures import run_figures
 from calprobe.studies.asked.report_asked import report_asked
+from calprobe.studies.graders.layouts import grader_sentences
 from calprobe.studies.graders.results import CellGraders
 
 N, BY_HAND = 120, 60
@@ -167,4 +168,5 @@ def test_choices_have_their_length_alone() -> None:
     (found,) = report_asked([made.asked(questions, replies)], options).runs[0].studies["graders"].cells
     assert list(found.graders) == ["last_marker"]
     assert found.pairs == ()
+    assert list(grader_sentences(found)) == ["plain: one grader, last_marker, and so nothing to compare."]
     assert found.length == "tokens"

@@ -239,6 +239,8 @@ def grader_sentences(cell: CellGraders) -> Iterator[str]:
 
     Graders of which the same is to be said share a sentence; there are three at most.
     """
+    if len(cell.graders) == 1:
+        yield f"{cell.variant}: one grader, {next(iter(cell.graders))}, and so nothing to compare."
     pairs = [pair for pair in cell.pairs if len(pair.order.names) > 1 and pair.reading == cell.pairs[0].reading]
     by_second = {name: [pair for pair in pairs if pair.second == name] for name in (IMPORTED, JUDGE)}
     chosen = by_second[IMPORTED] or by_second[JUDGE] or [pair for pair in pairs if pair.first == pairs[0].first]
