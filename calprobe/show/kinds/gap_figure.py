@@ -12,6 +12,7 @@ from calprobe.metrics import Estimate, GroupGap
 from calprobe.show.kinds.dumbbell_figure import LONGEST, REST_INCHES, ROW_INCHES
 from calprobe.show.marks import Figures, Line, Panel, Points, Scale, Series
 from calprobe.show.plots.names import shortened
+from calprobe.show.tables.cell_text import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class GapRows:
     @property
     def panel(self) -> Panel:
         """A row for each slice; where the gap can be told from 0 its interval is thick."""
-        names = Scale.of_rows([f"{shortened(row.name, LONGEST)} ({row.instances})" for row in self.rows], ROW_INCHES)
+        labels = [f"{shortened(one_line(row.name), LONGEST)} ({row.instances})" for row in self.rows]
+        names = Scale.of_rows(labels, ROW_INCHES)
         zero = Line((0.0, 0.0), (len(self.rows) - 0.4, -0.6), "reference", "calibrated")
         intervals = tuple(
             Line((row.gap.low, row.gap.high), (at, at), *(("sure", "p < 0.05") if row.p_value < 0.05 else ("gap",)))
@@ -38,7 +40,7 @@ class GapRows:
         points = Points(tuple(row.gap.value for row in self.rows), heights, tips)
         label = f"{self.title}: confidence minus accuracy, a row a slice by {self.by}."
         series = (Series("confidence - accuracy", 0, (points,)),)
-        across = Scale("confidence - accuracy")
+        across = Scale("conf - acc, above 0: too sure")
         return Panel(self.title, across, names, series, (zero, *intervals), label=label, size=(2.6, REST_INCHES))
 
 
