@@ -20,7 +20,7 @@ from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.grading import GradeOptions, grade
 from calprobe.grading.judged_meanings import different_answers
 from calprobe.interop.reply_import import import_replies
-from calprobe.measures.asked_options import AskedOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.questions.types import Question
 from calprobe.runs import AskedRun, ModelRecord, open_asked
@@ -299,7 +299,7 @@ def test_the_latest_judge_is_a_grader_and_an_earlier_one_where_its_grades_are_im
     first = grade(run, judge=ScriptedJudge(knows=KNOWS))
     other = ScriptedJudge(model=ModelRecord("other", weights_fingerprint="v" * 64))  # calls nothing right
     grade(run, judge=other)
-    options = AskedOptions(resampling=Resampling(0), graders=("all",), variants=("plain",))
+    options = ReportOptions(resampling=Resampling(0), graders=("all",), variants=("plain",))
     (cell,) = report_asked([asked_of("run", open_asked(run.path))], options).runs[0].studies["graders"].cells
     assert "imported" not in cell.graders
     assert cell.graders["judge"].accuracy.value == 0.5  # two are right by rule

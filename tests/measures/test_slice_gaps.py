@@ -14,7 +14,7 @@ from calprobe.interop.score_tables import ScoredAnswers
 from calprobe.measures.slice_gaps import SliceGaps, slice_gaps
 from calprobe.metrics import GroupGaps, Resampling
 from calprobe.show.kinds.gap_figure import gap_figures
-from calprobe.show.tables.slice_gaps import gap_sentences, slice_gaps_table
+from calprobe.show.tables.gap_table import gap_sentences, slice_gaps_table
 
 QUICK = Resampling(100)
 HALVES = {"first": np.arange(400) < 200, "second": np.arange(400) >= 200}

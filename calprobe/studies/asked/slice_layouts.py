@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from calprobe.confidence.estimator import Scale
-from calprobe.measures.asked_options import AskedOptions
 from calprobe.measures.covariates import TREE, Covariate
+from calprobe.measures.options import ReportOptions
 from calprobe.measures.slices import RunSlices, Slice
 from calprobe.measures.trends import Trend
 from calprobe.metrics.ranking import AUROC
 from calprobe.show.prose import COVARIATE_METRICS, covariate_notes, slice_ace_notes, tree_notes, trend_note
+from calprobe.show.tables.gap_table import slice_gaps_table
 from calprobe.show.tables.layout import Cells, Layout, below, cells, each, where
 from calprobe.show.tables.slice_table import trend_columns
 from calprobe.show.tables.types import Row, Table

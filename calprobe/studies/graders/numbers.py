@@ -18,7 +18,6 @@ from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY
 from calprobe.confidence.asked.sample_readings import reading_of, representative
 from calprobe.confidence.types import Mask
-from calprobe.measures.asked_options import ALL_GRADERS, AskedOptions
 from calprobe.measures.chosen import Choice
 from calprobe.measures.estimates import estimates_of, mean_estimate
 from calprobe.measures.options import ALL_GRADERS, ReportOptions
@@ -73,7 +72,7 @@ def choose_graders(study: GraderStudy, choice: Choice) -> GraderStudy:
     )
 
 
-def _cell(opened: AskedCell, names: Sequence[str], options: AskedOptions, work: Steps) -> CellGraders:
+def _cell(opened: AskedCell, names: Sequence[str], options: ReportOptions, work: Steps) -> CellGraders:
     def done(result: Result) -> Result:
         work.step(opened.table.variant)
         return result
@@ -101,7 +100,7 @@ def _numbers(
     grader: Regraded,
     lengths: Mapping[str, Floats],
     within: Mapping[str, StratifiedAuroc],
-    options: AskedOptions,
+    options: ReportOptions,
 ) -> GraderNumbers:
     cell, known = grader.cell, ~np.isnan(grader.correct)
     estimates = estimates_of(cell, METRICS, options.resampling)
@@ -116,7 +115,7 @@ def _numbers(
 
 
 def _within_length(
-    graders: Mapping[str, Regraded], lengths: Mapping[str, Floats], options: AskedOptions
+    graders: Mapping[str, Regraded], lengths: Mapping[str, Floats], options: ReportOptions
 ) -> dict[str, dict[str, StratifiedAuroc]]:
     """By grader and estimator, AUROC within tenths of length."""
     found: dict[str, dict[str, StratifiedAuroc]] = {name: {} for name in graders}
@@ -187,7 +186,7 @@ def _readings(opened: AskedCell) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(reading_of, opened.estimators))) or ("answers",)
 
 
-def _pairs(opened: AskedCell, graders: Mapping[str, Regraded], options: AskedOptions) -> Iterator[GraderPair]:
+def _pairs(opened: AskedCell, graders: Mapping[str, Regraded], options: ReportOptions) -> Iterator[GraderPair]:
     clusters = opened.units.clusters
     orders = {
         reading: grader_orders(
@@ -229,7 +228,7 @@ def _error(
     grader: Regraded,
     hand: Regraded,
     confidences: Mapping[str, JudgedConfidence],
-    options: AskedOptions,
+    options: ReportOptions,
 ) -> GraderErrors:
     clusters, known = opened.units.clusters, ~np.isnan(grader.correct)
     kept = None if clusters is None else clusters[known]
@@ -239,7 +238,7 @@ def _error(
 
 
 def _confidence_errors(
-    judges: Mapping[str, Regraded], hand: Regraded, options: AskedOptions
+    judges: Mapping[str, Regraded], hand: Regraded, options: ReportOptions
 ) -> dict[str, dict[str, JudgedConfidence]]:
     """By grader and estimator."""
     found: dict[str, dict[str, JudgedConfidence]] = {name: {} for name in judges}
