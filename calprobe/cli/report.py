@@ -28,6 +28,7 @@ from calprobe.cli.recalibrate_options import (
     save_maps_option,
 )
 from calprobe.cli.reply_options import answers_of, reply_options
+from calprobe.cli.terminal_text import resampled
 from calprobe.cli.typed_runs import TypedRuns, expanded, open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
@@ -154,7 +155,8 @@ def command(**typed: Any) -> None:
 
     arguments = Typed(**typed)
     runs = open_typed(expanded(arguments.runs), arguments.labels, REPORTED_RUNS, mixed=CHOOSE)
-    presentation = PRESENTED[runs.kind](arguments, runs)
+    with resampled(arguments.options.resampling.n_resamples):
+        presentation = PRESENTED[runs.kind](arguments, runs)
     print_presentation(presentation, arguments.form)
     if arguments.save_maps is not None:
         write_text(presentation.files["maps"](arguments.save_maps.name), arguments.save_maps, "--save-maps")

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 
 from calprobe.messages import printable, without_secrets
+from calprobe.progress import is_terminal
 
 _LONGEST = 1000  # most characters in a line of a message; paths have a few hundred
+_PATIENCE = 3.0  # seconds that somebody waits without asking why
+_ROUGH = 100  # resamples that a report of a large run has in a few seconds
 
 
 def say(text: str) -> None:
     """Print a `message` on stderr."""
     click.echo(message(text), err=True)
+
+
+@contextmanager
+def resampled(n_resamples: int) -> Iterator[None]:
+    """Say on a terminal, after some seconds, what takes so long and what is faster; in a log nobody waits."""
+    faster = f"; --bootstrap {_ROUGH} is faster, and rougher" if n_resamples > _ROUGH else ""
+    what = f"computing {n_resamples:,} resamples of the numbers" if n_resamples else "reading the runs"
+    timer = threading.Timer(_PATIENCE, say, (f"{what}{faster}",))
+    timer.daemon = True
+    if is_terminal(sys.stderr):
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def message(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from pathlib import Path
 
 import labelled_runs
@@ -13,9 +14,9 @@ from hypothesis import strategies as st
 from probe_folders import ENTRY, OTHER, ROW, write
 from run_samples import make_manifest, make_piece, without_tokens
 
-from calprobe.cli import output
+from calprobe.cli import output, terminal_text
 from calprobe.cli.app import main
-from calprobe.cli.terminal_text import message
+from calprobe.cli.terminal_text import message, resampled
 from calprobe.messages import cleaned, printable, printable_json, without_secrets
 from calprobe.runs import RunFolder
 
@@ -157,3 +158,31 @@ def test_errors_and_logs_pass_none_and_fit_two_lines(
     printed = capsys.readouterr().err
     assert "left out" in printed
     assert not OBEYED.search(printed)
+
+
+class _AtOnce(threading.Timer):
+    """A timer that rings as it is started."""
+
+    def start(self) -> None:
+        self.function(*self.args)
+
+
+@pytest.mark.parametrize(
+    ("resamples", "said"),
+    [
+        (1000, "computing 1,000 resamples of the numbers; --bootstrap 100 is faster, and rougher\n"),
+        (50, "computing 50 resamples of the numbers\n"),
+        (0, "reading the runs\n"),
+    ],
+)
+def test_a_long_wait_has_a_reason_on_a_terminal_alone(
+    resamples: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal_text.threading, "Timer", _AtOnce)
+    with resampled(resamples):
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(terminal_text, "is_terminal", lambda _: True)
+    with resampled(resamples):
+        pass
+    assert capsys.readouterr().err == said
