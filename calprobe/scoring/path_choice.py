@@ -220,16 +220,22 @@ class _Truth:
 def _own_forward(model: LoadedModel, batch_tokens: int, sample: TokenRows, masking: Masking) -> _Truth:
     # Each row by itself, without padding.
     own = score_rows(executor_of("plain", model, 1, masking=masking), sample)
-    if n_failed := int(np.isnan(own).sum()):
-        fix = "copy or download them again" if model.dtype == "float32" else "try --dtype float32"
-        raise CalprobeError(
-            f"{model.name}: its own forward in {model.dtype} gives NaN for {n_failed} of the first {len(own)} tokens\n"
-            f"its weights are damaged, or too large for the dtype: {fix}"
-        )
+    check_numbers(model, own, "tokens")
     if model.dtype == "float32":  # float32 needs no noise estimate, and the full logits of a batch are large
         return _Truth(sample, own, FLOORS["float32"])
     batched = score_rows(executor_of("plain", model, batch_tokens, masking=masking), sample)
     return _Truth(sample, own, tolerance_for(model.dtype, np.abs(batched.astype(np.float64) - own)))
+
+
+def check_numbers(model: LoadedModel, own: npt.NDArray[np.float32], of_what: str) -> None:
+    """Raise CalprobeError where a model's own forward gives NaN: no path, and no engine, can be right then."""
+    if n_failed := int(np.isnan(own).sum()):
+        fix = "copy or download them again" if model.dtype == "float32" else "try --dtype float32"
+        many = f"{n_failed} of the first {len(own)} {of_what}"
+        raise CalprobeError(
+            f"{model.name}: its own forward in {model.dtype} gives NaN for {many}\n"
+            f"its weights are damaged, or too large for the dtype: {fix}"
+        )
 
 
 def _first_tokens(rows: TokenRows, at_most: int) -> TokenRows:

@@ -15,6 +15,7 @@ from tiny_models import CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE, loaded, t
 from calprobe.backends.local import check
 from calprobe.backends.local.check import ragged_engine
 from calprobe.backends.local.ragged_engine import Engine
+from calprobe.errors import CalprobeError
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel, LoadOptions, load_model
 
@@ -35,6 +36,14 @@ def test_a_right_engine_passes_whatever_the_text(dtype: str, monkeypatch: Patch)
     for text in TEXTS:
         monkeypatch.setattr(check, "_TEXT", text)
         assert not isinstance(ragged_engine(model), str)
+
+
+@pytest.mark.parametrize(("dtype", "fix"), [("float32", "copy or download"), ("float16", "try --dtype float32")])
+def test_a_model_that_gives_nan_is_named_and_not_its_engine(dtype: Any, fix: str) -> None:
+    model = model_in(dtype)
+    model.network.get_parameter("model.norm.weight").data[0] = torch.nan
+    with pytest.raises(CalprobeError, match=rf"{dtype} gives NaN for (\d+) of the first \1 probabilities\n.*: {fix}"):
+        ragged_engine(model)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -11,12 +11,13 @@ import torch
 
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.ragged_engine import Engine, NotRagged
+from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.models.head import own_hidden_states
 from calprobe.models.memory import is_out_of_memory
 from calprobe.models.torch_settings import exact_torch
 from calprobe.scoring.leaks import most_of
-from calprobe.scoring.path_choice import FLOORS, Tolerance, disagreement, setups_of, tolerance_for
+from calprobe.scoring.path_choice import FLOORS, Tolerance, check_numbers, disagreement, setups_of, tolerance_for
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,8 @@ def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
     Two rows of different lengths share a beginning, go on by several tokens and then by one, as conversations do.
 
     In a model with a short sliding window the longer one leaves it. On a card, where a kernel of calprobe's does not
-    run or is wrong, torch takes its part over: the layers', the head's, or both.
+    run or is wrong, torch takes its part over: the layers', the head's, or both. Raises CalprobeError for a model whose
+    own forward gives NaN.
     """
     refusals: list[str] = []
     for setup in setups_of(model, "tree"):
@@ -64,6 +66,8 @@ def _agreeing_engine(model: LoadedModel) -> tuple[Engine, int] | str:
         return (
             _disagreement(engine, rows, logprobs) or _why_leaking(engine, cache, rows) or (engine, cache.bytes_of_token)
         )
+    except CalprobeError:
+        raise
     except NotRagged as error:
         return str(error)
     except Exception as error:
@@ -143,6 +147,7 @@ def _turned(row: Sequence[int]) -> list[int]:
 @exact_torch()
 def _disagreement(engine: Engine, rows: Sequence[Sequence[int]], logprobs: npt.NDArray[np.float32]) -> str | None:
     expected = _own(engine, rows, at_once=1)
+    check_numbers(engine.model, expected, "probabilities")
     noise = np.abs(_own(engine, rows, at_once=len(rows)).astype(np.float64) - expected)
     tolerance = tolerance_for(engine.model.dtype, noise, _OF_FEW)
     return (
