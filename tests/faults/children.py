@@ -241,6 +241,7 @@ def _meet(fault: Mapping[str, Any]) -> None:
     if "largest" in fault:
         import resource
 
+        sys.dont_write_bytecode = True  # Python would leave cut files in __pycache__, which no later process can read
         resource.setrlimit(resource.RLIMIT_FSIZE, (fault["largest"], resource.RLIM_INFINITY))
     if "clock" in fault:
         moments = list(fault["clock"])
