@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from calprobe.answers import GradeRules, grade, read
+from calprobe.answers import READERS, GradeRules, grade, read
 from calprobe.answers.graders import IMPORTED, JUDGE, OPEN_GRADERS, TOLERANCES, UNDECIDED
 from calprobe.answers.readers import CONCLUDES
 from calprobe.answers.short import first_paragraph
@@ -17,13 +17,16 @@ from calprobe.cells.asked import AskedCell
 from calprobe.cells.cell import Cell, Confidences
 from calprobe.confidence import Confidence
 from calprobe.confidence.asked.read_cell import Read
-from calprobe.confidence.asked.readings import GIVEN, GRADED, read_answers, stage_of
+from calprobe.confidence.asked.readings import ARGMAX, CONCLUDED, DEFAULT, GIVEN, GRADED, read_answers, stage_of
 from calprobe.confidence.asked.reply_table import FINAL, GREEDY, GREEDY_FINAL, ReplyTable, Row
 from calprobe.confidence.asked.sample_readings import correct_of, reading_of
 from calprobe.confidence.estimator import Estimator
 from calprobe.confidence.types import Mask
+from calprobe.errors import UsageError
+from calprobe.messages import no_such
 from calprobe.runs.grades import StoredGrade
 
+ALL_GRADERS = "all"
 NOT_GRADED = "not graded so"  # of an answer that this grader says nothing of
 GREEDY_OF = {FINAL: GREEDY_FINAL}  # the stage of the greedy answer beside samples, of all other stages `greedy`
 
@@ -51,6 +54,14 @@ def graders_of(opened: AskedCell) -> tuple[str, ...]:
     names += [JUDGE] * any(verdict.rule == JUDGE for verdict in stored)
     imported = any(row.first.correct is not None for row in rows) or any(v.imported is not None for v in stored)
     return (*names, *[IMPORTED] * imported) or (reader,)
+
+
+def check_graders(names: Sequence[str]) -> None:
+    """Raise UsageError for a name that is that of no grader of any cell, see `graders_of`."""
+    usual = (ALL_GRADERS, *OPEN_GRADERS, *TOLERANCES, JUDGE, IMPORTED)
+    for name in names:
+        if name not in (*usual, *READERS, ARGMAX, DEFAULT, CONCLUDED, GIVEN):
+            raise UsageError(f"--graders: {no_such(name, usual)}")
 
 
 def regraded(opened: AskedCell, grader: str) -> Regraded:

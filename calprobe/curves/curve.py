@@ -30,7 +30,7 @@ LEAD = ("run", "model", "estimator")  # the columns that every table begins with
 
 @dataclass(frozen=True, slots=True)
 class CurveOptions:
-    """How to read the scores, and the estimators to draw."""
+    """How to read runs, and the estimators to draw."""
 
     scores: ReportOptions = DEFAULT_OPTIONS
     estimators: tuple[str, ...] | None = None  # by the names of `report`; None: the paper's, as far as a run has them

@@ -9,6 +9,7 @@ from calprobe.cells.cell_readers import CONSTRAINED
 from calprobe.errors import UsageError
 from calprobe.measures.calibration_file import CalibrationFile
 from calprobe.measures.covariates import Covariate, SliceTree
+from calprobe.messages import no_such
 from calprobe.metrics import ACE_BINS, Metric, Resampling, standard_metrics
 from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
@@ -31,7 +32,6 @@ PARSE_THRESHOLD = 0.80  # the study's: a cell that reads less of its stated conf
 FIRST_CHAR, LAST_MARKER = "first_char", "last_marker"
 FIRST_MARKER = "first_marker"  # the first repair of the paper
 OF_THE_AUDIT = (FIRST_CHAR, FIRST_MARKER)  # by the paper's rules, which take a letter of a word for an answer
-ALL_GRADERS = "all"
 READERS = (LAST_MARKER, FIRST_CHAR, CONSTRAINED)  # of choices; the first is the one that confidences go by
 
 
@@ -48,7 +48,7 @@ class ReportOptions:
     """How to read runs, and what to compute of them. What is of scores says nothing of runs of replies, nor the other
     way round.
 
-    Raises UsageError for numbers that cannot be.
+    Raises UsageError for rules of no paper, and for numbers that cannot be.
     """
 
     reduction: Reduction = "sum"  # of scores: of token scores to a statement's
@@ -74,9 +74,12 @@ class ReportOptions:
     with_original: bool = False  # whether the question's own text is a wording in plans and in the wording's share
     variants: tuple[str, ...] | None = None  # these alone, as if no other had been asked; None: all
     forms: tuple[str, ...] = ()  # estimators beside the usual ones, such as semantic_entropy.likelihood
-    graders: tuple[str, ...] = ()  # whose grades of the same answers are compared; `ALL_GRADERS`: all that a cell has
+    graders: tuple[str, ...] = ()  # whose grades of the same answers are compared; "all": all that a cell has
 
     def __post_init__(self) -> None:
+        rules = (*get_args(Compat), *get_args(AskedCompat))
+        if self.compat is not None and self.compat not in rules:
+            raise UsageError(f"--compat: {no_such(self.compat, rules)}")
         if not 0 <= self.threshold <= 1:
             raise UsageError(f"--parse-threshold must lie within 0 and 1; got {self.threshold}")
         if self.window is not None and self.window < 1:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from calprobe.cells.run_facts import model_name
 from calprobe.confidence import Headline, headline
 from calprobe.errors import UsageError
-from calprobe.measures.options import ReportOptions
+from calprobe.measures.options import ReportOptions, check_rules
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, Resampling
 from calprobe.presentation.reporting import report
@@ -62,7 +62,8 @@ def hub_card(run: Run | AskedRun, options: ReportOptions, source: str | None = N
         options: how its scores or replies are read; without resamples, since a card has no place for intervals.
         source: address of what the numbers can be checked by: the run, its report.
     Raises:
-        UsageError: a partial run, or an address that does not begin with https:// or http://.
+        UsageError: a partial run, rules of a paper on the other kind, or an address that does not begin with https://
+            or http://.
     """
     from huggingface_hub import ModelCardData
 
@@ -70,6 +71,7 @@ def hub_card(run: Run | AskedRun, options: ReportOptions, source: str | None = N
         raise UsageError(f"{run.path}: a card of a partial run would say too much; complete the run first")
     if source is not None and not source.startswith(("https://", "http://")):
         raise UsageError(f"--source {source}: no address; give one that begins with https://")
+    check_rules(options.compat, "asked" if isinstance(run, AskedRun) else "scored")
     numbers = _asked(run, options) if isinstance(run, AskedRun) else _scored(run, options)
     version = run.manifest.versions.get("calprobe", "")
     named = None if source is None else f"calprobe {version}".rstrip()

@@ -102,7 +102,7 @@ def compare(
         runs: run folders, open or by path; of one run its estimators or variants are compared.
         options: FourWaysOptions of both kinds together, else CompareOptions; None: the defaults.
     Raises:
-        UsageError: as these functions, and for options of another comparison.
+        UsageError: as these functions, and for options of another comparison, or rules of a paper on the other kind.
 
     Example:
         >>> calprobe.compare(["runs/gpt2-bear", "runs/opt-125m-bear"]).pairs[0].first  # doctest: +SKIP
@@ -116,6 +116,7 @@ def compare(
             of_scores(opened), of_replies(opened), cast("FourWaysOptions", options or FourWaysOptions())
         )
     of_one_kind = cast("CompareOptions", options or DEFAULT_COMPARISON)
+    check_rules(of_one_kind.scores.compat, "asked" if kinds == {True} else "scored")
     if kinds == {True}:
         return compare_asked(asked_runs(of_replies(opened)), of_one_kind)
     return compare_scores(of_scores(opened), of_one_kind)
@@ -223,7 +224,7 @@ def readings(run: AskedLike, options: ReportOptions = DEFAULT_OPTIONS) -> pd.Dat
     Example:
         >>> calprobe.readings("runs/smollm2-135m-mmlu").groupby("rule").size()  # doctest: +SKIP
     """
-    return readings_frame(_asked(run), options)
+    return readings_frame(_asked(run, options), options)
 
 
 def replies(run: AskedLike, options: ReportOptions = DEFAULT_OPTIONS) -> pd.DataFrame:
@@ -235,7 +236,7 @@ def replies(run: AskedLike, options: ReportOptions = DEFAULT_OPTIONS) -> pd.Data
     Example:
         >>> calprobe.replies("runs/smollm2-135m-mmlu").query("~correct")[["text", "reply"]]  # doctest: +SKIP
     """
-    return replies_frame(_asked(run), options)
+    return replies_frame(_asked(run, options), options)
 
 
 def asked_confidences(run: AskedLike, options: ReportOptions = DEFAULT_OPTIONS) -> pd.DataFrame:
@@ -246,9 +247,10 @@ def asked_confidences(run: AskedLike, options: ReportOptions = DEFAULT_OPTIONS) 
     Example:
         >>> calprobe.asked_confidences("runs/smollm2-135m-mmlu").query("estimator == 'label'")  # doctest: +SKIP
     """
-    return confidences_frame(_asked(run), options)
+    return confidences_frame(_asked(run, options), options)
 
 
-def _asked(run: AskedLike) -> Asked:
+def _asked(run: AskedLike, options: ReportOptions) -> Asked:
+    check_rules(options.compat, "asked")
     (asked,) = asked_runs(run)
     return asked

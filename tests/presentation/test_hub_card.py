@@ -137,6 +137,8 @@ def test_what_would_say_too_much_is_refused(tmp_path: Path) -> None:
         hub_card(part, SCORES)
     with pytest.raises(UsageError, match="no address"):
         hub_card(run, SCORES, "example.org")
+    with pytest.raises(UsageError, match="--compat audit2026 is of runs of replies"):
+        hub_card(run, ReportOptions(compat="audit2026"))
 
 
 def test_the_hubs_library_puts_blocks_of_several_runs_into_one_card(

@@ -159,6 +159,10 @@ def test_what_is_asked_for_alone() -> None:
     assert "graders" not in report_asked([graded_run()[0]], ReportOptions(resampling=Resampling(0))).runs[0].studies
     with pytest.raises(UsageError, match="--graders scibench: no answers of these runs have such grades; there are ex"):
         report_asked([graded_run()[0]], ReportOptions(resampling=Resampling(0), graders=("exact", "scibench")))
+    read: list[Asked] = []
+    with pytest.raises(UsageError, match="--graders: no 'jugde'; did you mean judge"):  # before any run is read
+        report_asked((read.append(run) or run for run in [graded_run()[0]]), ReportOptions(graders=("exact", "jugde")))
+    assert read == []
 
 
 def test_choices_have_their_length_alone() -> None:

@@ -82,10 +82,10 @@ def compare_asked(
     Raises:
         UsageError: names of no run, variant, estimator or metric, or nothing that two runs have in common.
     """
-    asked = options.scores
-    opened = {run.label: _opened(run, asked) for run in runs}
+    reading = options.scores
+    opened = {run.label: _opened(run, reading) for run in runs}
     read = [read_set for run in opened.values() for read_set in run.sets.values()]
-    check_used(asked.readers, [reader for read_set in read for reader in read_set.readers])
+    check_used(reading.readers, [reader for read_set in read for reader in read_set.readers])
     cells = [cell for read_set in read for cell in read_set.cells.values()]
     scales = {name: estimator.scale for cell in cells for name, estimator in cell.estimators.items()}
     chosen = replace(options, correction=options.correction or "max-t")
@@ -93,14 +93,14 @@ def compare_asked(
     if options.estimators is not None:
         estimators = known_estimators("the comparison", options.estimators, scales)
     few = any(
-        few_values_of(cell.cell, name, asked.ace_bins)
+        few_values_of(cell.cell, name, reading.ace_bins)
         for cell in cells
         for name in estimators
         if name in cell.confidences
     )
     names = chosen.metrics or [error_shown(few_values=few) if name == "error" else name for name in WITH_ERROR]
-    of_confidences = known_metrics(names, chosen.scores.ace_bins)
-    wanted = _Wanted(estimators, asked.readers, of_confidences, chosen, variants)
+    of_confidences = known_metrics(names, reading.ace_bins)
+    wanted = _Wanted(estimators, reading.readers, of_confidences, chosen, variants)
     pairs = tuple(_pair(opened[first], opened[second], wanted) for first, second in _run_pairs(list(opened), chosen))
     metrics = (ACCURACY, *(metric for metric in wanted.metrics if metric.name != ACCURACY.name))
     facts = tuple(run.facts for run in opened.values())

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from calprobe.cells.asked import Asked, ReadSet, format_changes, read_sets, usual_variants
 from calprobe.cells.cell_readers import check_used
-from calprobe.cells.regrading import graders_of
+from calprobe.cells.regrading import ALL_GRADERS, check_graders, graders_of
 from calprobe.errors import UsageError
 from calprobe.measures.covariates import TREE, Covariate, SliceTree
-from calprobe.measures.options import ALL_GRADERS, DEFAULT_OPTIONS, ReportOptions, SliceOptions, metrics_of
+from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions, SliceOptions, metrics_of
 from calprobe.studies.asked.across import across_runs, shift_summaries
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_slices import Values, cell_slices, covariate_values, set_groups, tree_values
@@ -24,9 +24,10 @@ from calprobe.studies.asked.set_report import OpenedSet, report_set
 def report_asked(runs: Iterable[Asked], options: ReportOptions = DEFAULT_OPTIONS) -> AskedReport:
     """Accuracy by reader, estimators with their coverage, shift, overconfidence, spread and repairs of asked runs.
 
-    Raises UsageError for a reader that reads none of the replies, for plans or calibrated uncertainties that no cell
-    has, and for a run called `across` beside others.
+    Raises UsageError for a reader that reads none of the replies, for graders that there are not, for plans or
+    calibrated uncertainties that no cell has, and for a run called `across` beside others.
     """
+    check_graders(options.graders)
     reports = tuple(report_asked_run(run, options) for run in runs)
     check_used(options.readers, [name for run in reports for cell in run.reports() for name in cell.accuracy])
     _check_made(reports, options)

@@ -13,14 +13,14 @@ import numpy.typing as npt
 from calprobe.answers.graders import IMPORTED, JUDGE
 from calprobe.arrays import Floats
 from calprobe.cells.asked import Asked, AskedCell
-from calprobe.cells.regrading import Regraded, graders_of, regraded
+from calprobe.cells.regrading import ALL_GRADERS, Regraded, graders_of, regraded
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY
 from calprobe.confidence.asked.sample_readings import reading_of, representative
 from calprobe.confidence.types import Mask
 from calprobe.measures.chosen import Choice
 from calprobe.measures.estimates import estimates_of, mean_estimate
-from calprobe.measures.options import ALL_GRADERS, ReportOptions
+from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, bootstrap
 from calprobe.metrics.correlation import correlation
 from calprobe.metrics.grader_order import StratifiedAuroc, aurocs_within, grader_orders, tenths

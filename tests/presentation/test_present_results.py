@@ -35,7 +35,7 @@ def test_one_name_takes_runs_of_both_kinds(scored: str) -> None:
     assert_frame_equal(calprobe.confidences(scored), score_confidences(scored))
     assert_frame_equal(calprobe.confidences(ASKED), calprobe.asked_confidences(ASKED))
     assert_frame_equal(calprobe.answers(ASKED), calprobe.replies(ASKED))
-    assert type(calprobe.compare([scored], CompareOptions(VALUES))).__name__ == "Comparison"
+    assert type(calprobe.compare([scored], CompareOptions(scores=VALUES))).__name__ == "Comparison"
     assert type(calprobe.compare({"a": ASKED, "b": ASKED})).__name__ == "AskedComparison"
     for kind in ASKED_CURVES:
         assert set(calprobe.curve(ASKED, kind, CURVES).frame()["estimator"])
@@ -52,6 +52,21 @@ def test_what_does_not_fit_is_refused(scored: str) -> None:
         calprobe.figures("runs/a", "figures")  # type: ignore[arg-type]
 
 
+def test_rules_of_a_paper_on_the_other_kind_are_refused(scored: str) -> None:
+    of_replies = calprobe.ReportOptions(compat="audit2026")
+    of_scores = calprobe.ReportOptions(compat="kissling2026")
+    with pytest.raises(UsageError, match="--compat audit2026 is of runs of replies"):
+        calprobe.compare([scored], CompareOptions(scores=of_replies))
+    said = "--compat kissling2026 is of scores; for runs of replies there is"
+    with pytest.raises(UsageError, match=said):
+        calprobe.compare({"a": ASKED, "b": ASKED}, CompareOptions(scores=of_scores))
+    for of_run in (calprobe.readings, calprobe.replies, calprobe.asked_confidences):
+        with pytest.raises(UsageError, match=said):
+            of_run(ASKED, of_scores)
+    with pytest.raises(UsageError, match="--compat: no 'kissling'; did you mean kissling2026"):
+        calprobe.ReportOptions(compat="kissling")  # type: ignore[arg-type]
+
+
 def test_a_notebook_shows_the_first_look_and_figures_are_one_call(scored: str, tmp_path: Path) -> None:
     for result, label in ((calprobe.report(scored, VALUES), scored), (calprobe.report(ASKED, VALUES), ASKED)):
         shown = result._repr_html_()
@@ -59,7 +74,7 @@ def test_a_notebook_shows_the_first_look_and_figures_are_one_call(scored: str, t
         assert "<table>" in shown
         assert "--tables" not in shown  # which can be typed on a terminal alone
     assert len(calprobe.figures(calprobe.report(ASKED, VALUES), tmp_path / "figures")) >= 4
-    compared = calprobe.compare([scored], CompareOptions(VALUES))
+    compared = calprobe.compare([scored], CompareOptions(scores=VALUES))
     assert [path.name for path in calprobe.figures(compared, tmp_path)] == ["differences.png", "differences.svg"]
 
 
