@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from calprobe.cli.answer_cells import answer_cells, column_options
-from calprobe.cli.arguments import list_option
+from calprobe.cli.arguments import list_option, refuse_typed
 from calprobe.cli.common import estimators_option, format_options
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from calprobe.cells.candidates import GroupedCell
     from calprobe.metrics import SetRule
+
+COLUMNS = ("score", "uncertainty", "correct")  # parameters of a table of single answers
+OF_CASES = (*COLUMNS, "cluster", "candidates", "answer", "on", "rules", "estimators", "by", "seed")
 
 
 @click.command(short_help="Make answer sets that hold the right candidate as promised.")
@@ -100,6 +103,7 @@ def command(
         known_names("--rule", rules, SET_RULES)
     options = SetOptions(coverage, USUAL_RULES if rules is None else rules, by, estimators, seed)
     if path is None:
+        refuse_typed(click.get_current_context(), OF_CASES, "is of a RUN or FILE, and there is none; give one")
         print_result(needed_text(coverage))
         return
     cells_of = partial(_cells, candidates, answer, columns)
@@ -118,7 +122,7 @@ def _cells(
         return answer_cells(path, **columns)
     if candidates is None or answer is None:
         raise UsageError("--candidates and --answer go together: columns of probabilities, and the right one's name")
-    if any(columns[name] for name in ("score", "uncertainty", "correct")):
+    if any(columns[name] for name in COLUMNS):
         raise UsageError("--score, --uncertainty and --correct are of single answers; leave them out of --candidates")
     if not is_table(path):
         raise UsageError(f"--candidates and --answer are of tables; {path} is none")

@@ -96,8 +96,7 @@ def read_scored_answers(
         ProbeFormatError: the file cannot be read or is empty, or a value is missing, no number, or neither right nor
             wrong; names file, line (row, of Parquet) and what to do.
     """
-    columns = _columns(path, list(dict.fromkeys((*scores, correct, *([] if group is None else [group])))), correct)
-    _refuse_a_pool(path, columns.get(_ESTIMATOR), group)
+    columns = _columns(path, scores, correct, group)
     return ScoredAnswers(
         {name: _floats(columns[name], _number) for name in scores},
         _floats(columns[correct], lambda value: _truth(value, correct_at)).astype(np.int64),
@@ -116,12 +115,11 @@ def read_scored_candidates(
         answer: name of the column that names the right candidate.
         group: name of a column of labels that divides the cases; any number of them.
     Raises:
-        UsageError: another suffix, or no such column.
+        UsageError: another suffix, no such column, or a table of several estimators (column `estimator`).
         ProbeFormatError: the file cannot be read or is empty, a value is no probability, those of a row sum to more
             than 1 or to 0, or no candidate of the row is the right one; names file, line and what to do.
     """
-    names = list(dict.fromkeys((*candidates, answer, *([] if group is None else [group]))))
-    columns = _columns(path, names, answer)
+    columns = _columns(path, candidates, answer, group)
     candidates = list(dict.fromkeys(candidates))
     table = np.stack([_floats(columns[name], _share) for name in candidates], axis=1)
     there, sums = ~np.isnan(table), np.nansum(table, axis=1)
@@ -143,19 +141,25 @@ def read_scored_candidates(
     )
 
 
-def _columns(path: Path, names: Sequence[str], needed: str) -> dict[str, _Column]:
-    """The columns by name. Raises UsageError for another suffix, ProbeFormatError where `needed` has no values."""
+def _columns(path: Path, numbers: Sequence[str], right: str, group: str | None) -> dict[str, _Column]:
+    """The columns by name.
+
+    Raises UsageError for another suffix, no such column, or rows of several estimators, ProbeFormatError without rows.
+    """
     if path.suffix.lower() not in _READERS:
         raise UsageError(f"{path}: the suffix sets the format; give one of {', '.join(_READERS)}")
+    names = list(dict.fromkeys((*numbers, right, *([] if group is None else [group]))))
     columns = {column.name: column for column in _READERS[path.suffix.lower()](path, names)}
-    if not columns[needed].values:
+    if not columns[right].values:
         raise ProbeFormatError(f"{path}:1: no row in the table; give one with an answer a row")
+    if _ESTIMATOR not in names:
+        _refuse_a_pool(path, columns.get(_ESTIMATOR))
     return columns
 
 
-def _refuse_a_pool(path: Path, estimators: _Column | None, group: str | None) -> None:
+def _refuse_a_pool(path: Path, estimators: _Column | None) -> None:
     """Raise UsageError if rows are of several estimators, and would be taken for answers of one."""
-    if estimators is None or group == _ESTIMATOR:
+    if estimators is None:
         return
     labels = list(dict.fromkeys(map(str, estimators.values)))
     if len(labels) > 1:

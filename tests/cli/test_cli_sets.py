@@ -141,6 +141,20 @@ def test_columns_that_do_not_go_together_are_refused(tmp_path: Path, options: tu
     assert said in str(CliRunner().invoke(cli, ["sets", str(path), *options]).exception)
 
 
+def test_a_table_of_several_estimators_is_no_table_of_cases(tmp_path: Path) -> None:
+    path = tmp_path / "classes.csv"
+    path.write_text("cat,dog,label,estimator\n0.5,0.5,cat,a\n0.6,0.4,cat,b\n", "utf-8")
+    result = CliRunner().invoke(cli, ["sets", str(path), "--candidates", "cat,dog", "--answer", "label"])
+    assert "its rows are of 2 estimators (a, b)" in str(result.exception)
+
+
+@pytest.mark.parametrize("options", [("--candidates", "cat", "--answer", "label"), ("--by", "relation"), ("--on", "b")])
+def test_without_a_run_or_table_nothing_is_read(options: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(cli, ["sets", *options])
+    assert result.exit_code == 2
+    assert f"{options[0]} is of a RUN or FILE, and there is none" in result.output
+
+
 def test_a_run_has_no_columns_of_candidates() -> None:
     result = CliRunner().invoke(cli, ["sets", str(RUNS / "clm"), "--candidates", "cat", "--answer", "label"])
     assert "are of tables" in str(result.exception)
