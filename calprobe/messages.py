@@ -46,9 +46,11 @@ def reason(error: OSError) -> str:
     'the stream is closed'
     >>> reason(shutil.Error([("from", "to", "[Errno 28] No space left on device: 'from' -> 'to'")]))
     'No space left on device'
+    >>> reason(shutil.Error([("it's", "to", str(OSError(28, "No space left on device", "it's")))]))
+    'No space left on device'
     """
     if isinstance(error, shutil.Error) and isinstance(error.args[0], list):  # of copies: all that failed, in one list
-        return re.sub(r"^\[Errno \d+\] |: '.*", "", str(error.args[0][0][2]))
+        return re.sub(r"^\[Errno \d+\] |: ['\"].*", "", str(error.args[0][0][2]))
     return os.strerror(error.errno) if error.errno else str(error)
 
 

@@ -93,7 +93,7 @@ class Steps:
         """One more is done, which was of this."""
         self.done, self.part = self.done + 1, part
         is_quick = self.done == self.total and time.monotonic() - self.begun < _SECONDS_TO_THE_FIRST
-        if not is_quick or is_terminal(sys.stderr):  # in a log, quick work is no line worth
+        if not is_quick or is_terminal(sys.stderr):  # in a log, quick work is not worth a line
             for show in self.shown:
                 show(self)
 

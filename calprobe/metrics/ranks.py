@@ -103,11 +103,6 @@ class RankedPart:
         of_strata, ties = (np.flatnonzero(row) for row in begins)
         return cls(places[order], ties, of_strata, np.array(correct, np.float64)[:, order].T)
 
-    @property
-    def has_both(self) -> npt.NDArray[np.bool_]:
-        """Whether there are right and wrong instances, [truths]."""
-        return np.asarray((self.correct.min(axis=0, initial=1) == 0) & (self.correct.max(axis=0, initial=0) == 1))
-
     def auroc(self, counts: Ints) -> Floats:
         """[truths, resamples] where these hold each of all instances so often, [resamples, instances]; NaN: no pair."""
         held = counts.take(self.order, axis=1).astype(np.float64)
