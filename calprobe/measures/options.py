@@ -37,17 +37,25 @@ READERS = (LAST_MARKER, FIRST_CHAR, CONSTRAINED)  # of choices; the first is the
 
 @dataclass(frozen=True, slots=True)
 class SliceOptions:
-    """What to cut a run's instances by, and which estimators to show of each slice."""
+    """What to cut a run's instances, or questions, by, and which estimators to show of each slice.
+
+    Raises UsageError for a name that is none of `SliceKind`.
+    """
 
     by: SliceKind | Covariate | SliceTree
-    estimators: tuple[str, ...] | None = None  # None: base, margin and average_min, as far as the templates give them
+    # Of scores; None: base, margin and average_min, as far as the templates give them. Of replies all are shown.
+    estimators: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.by, str) and self.by not in get_args(SliceKind):
+            raise UsageError(f"--by: {no_such(self.by, get_args(SliceKind))}")
 
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """How to read runs, and what to compute of them. What is of scores says nothing of runs of replies, nor the other
-    way round.
+    """How to read runs, and what to compute of them.
 
+    What is of scores changes nothing in runs of replies, nor the other way round.
     Raises UsageError for rules of no paper, and for numbers that cannot be.
     """
 

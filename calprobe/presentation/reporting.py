@@ -75,13 +75,14 @@ def report(runs: Runs | AskedRuns, options: ReportOptions = DEFAULT_OPTIONS) -> 
         runs: run folders, open or by path; one or several, of one kind.
         options: how scores or replies are read, and what is computed.
     Raises:
-        UsageError: no run, one named twice, runs of both kinds, or rules of a paper on the other kind.
-            DataMissingError: no run at a path. CalprobeError: a run is damaged.
+        UsageError: no run, one named twice, runs of both kinds, or rules of a paper on the other kind. ValueError:
+            options of another type. DataMissingError: no run at a path. CalprobeError: a run is damaged.
 
     Example:
         >>> calprobe.report("runs/smollm2-135m-mini").runs[0].accuracy.value  # doctest: +SKIP
         >>> calprobe.report("runs/smollm2-135m-mmlu").to_json()  # doctest: +SKIP
     """
+    _check_type(options, ReportOptions)
     opened = open_runs(runs)
     check_rules(options.compat, "asked" if are_asked(opened) else "scored")
     if not are_asked(opened):
@@ -107,6 +108,7 @@ def compare(
     Example:
         >>> calprobe.compare(["runs/gpt2-bear", "runs/opt-125m-bear"]).pairs[0].first  # doctest: +SKIP
     """
+    _check_type(options or DEFAULT_COMPARISON, CompareOptions, FourWaysOptions)
     opened = open_runs(runs)
     kinds = {isinstance(run, AskedRun) for run in opened.values()}
     if isinstance(options, FourWaysOptions if len(kinds) == 1 else CompareOptions):
@@ -138,7 +140,9 @@ def curve(runs: AnyRuns, kind: str, options: CurveOptions | None = None) -> Curv
     Example:
         >>> calprobe.curve("runs/smollm2-135m-mini", "calibration").frame().head()  # doctest: +SKIP
     """
-    opened, chosen = open_runs(runs), options or DEFAULT_CURVE_OPTIONS
+    chosen = options or DEFAULT_CURVE_OPTIONS
+    _check_type(chosen, CurveOptions)
+    opened = open_runs(runs)
     check_rules(chosen.scores.compat, "asked" if are_asked(opened) else "scored")
     if are_asked(opened):
         known_names("kind", [kind], ASKED_CURVES)
@@ -248,6 +252,12 @@ def asked_confidences(run: AskedLike, options: ReportOptions = DEFAULT_OPTIONS) 
         >>> calprobe.asked_confidences("runs/smollm2-135m-mmlu").query("estimator == 'label'")  # doctest: +SKIP
     """
     return confidences_frame(_asked(run, options), options)
+
+
+def _check_type(options: object, *types: type) -> None:
+    if not isinstance(options, types):
+        names = " or ".join(kind.__name__ for kind in types)
+        raise ValueError(f"options must be {names}, got {type(options).__name__}")
 
 
 def _asked(run: AskedLike, options: ReportOptions) -> Asked:

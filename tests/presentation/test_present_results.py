@@ -13,7 +13,7 @@ import calprobe
 from calprobe.confidence import confidences as score_confidences
 from calprobe.curves import KINDS
 from calprobe.errors import UsageError
-from calprobe.measures.options import CompareOptions
+from calprobe.measures.options import CompareOptions, SliceOptions
 from calprobe.metrics import Resampling
 from calprobe.presentation.reporting import ASKED_CURVES
 from calprobe.show.tables.html import html
@@ -48,6 +48,14 @@ def test_what_does_not_fit_is_refused(scored: str) -> None:
         calprobe.curve(ASKED, "exposure")
     with pytest.raises(UsageError, match="FourWaysOptions are of runs of both kinds together"):
         calprobe.compare([scored], FourWaysOptions())
+    with pytest.raises(ValueError, match="options must be ReportOptions, got CompareOptions"):
+        calprobe.report(ASKED, CompareOptions())  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="options must be CompareOptions or FourWaysOptions, got ReportOptions"):
+        calprobe.compare(ASKED, VALUES)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="options must be CurveOptions, got ReportOptions"):
+        calprobe.curve(ASKED, "utility", VALUES)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="--by: no 'domian'; did you mean domain"):
+        SliceOptions("domian")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="result must be one of Report, AskedReport"):
         calprobe.figures("runs/a", "figures")  # type: ignore[arg-type]
 
