@@ -219,6 +219,8 @@ def aurocs_within(
     values, labels = np.asarray(confidence, np.float64), np.asarray(strata)
     if labels.shape != values.shape:
         raise ValueError(f"strata must have one label for each of {len(values)} answers; got shape {labels.shape}")
+    if not truths:
+        return {}
     right, every = [np.asarray(truth) for truth in truths.values()], np.ones(len(values), np.bool_)
     parts = RankedPart.of(values, right, every), RankedPart.of(values, right, every, labels)
     if not len(values):

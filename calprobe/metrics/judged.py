@@ -160,7 +160,7 @@ def judged_confidences(
     says = [_grades(judged, hand)[0] for judged in judges.values()]
     if wrong_size := next((len(of_judge) for of_judge in says if len(of_judge) != len(values)), None):
         raise ValueError(f"judged must have as many entries as confidence, {len(values)}; got {wrong_size}")
-    if not len(values):
+    if not len(values) or not judges:
         return {name: JudgedConfidence(*[Estimate(float("nan"))] * 8) for name in judges}
     known, right, wrong = ~np.isnan(hand), hand == 1, hand == 0
     by_judge = [RankedPart.of(values, says, kept) for kept in (np.ones(len(values), np.bool_), right, wrong)]

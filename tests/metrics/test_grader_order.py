@@ -145,6 +145,7 @@ def test_several_truths_at_once_have_the_numbers_of_each_alone() -> None:
     found = aurocs_within(confidence, truths, strata, Resampling(40))
     for name, truth in truths.items():
         assert found[name] == auroc_within(confidence, truth, strata, Resampling(40))
+    assert aurocs_within(confidence, {}, strata) == {}
 
 
 def test_a_confidence_that_is_length_alone_ranks_nothing_within_lengths() -> None:

@@ -137,6 +137,7 @@ def test_several_judges_at_once_have_the_numbers_of_each_alone() -> None:
     found = judged_confidences(confidence, judges, hand, Resampling(50), clusters)
     for name, says in judges.items():
         assert found[name] == judged_confidence(confidence, says, hand, Resampling(50), clusters)
+    assert judged_confidences(confidence, {}, hand) == {}
 
 
 def test_confidences_that_cannot_be_corrected() -> None:
