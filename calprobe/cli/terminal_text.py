@@ -14,7 +14,7 @@ from calprobe.progress import is_terminal
 
 _LONGEST = 1000  # most characters in a line of a message; paths have a few hundred
 _PATIENCE = 3.0  # seconds that somebody waits without asking why
-_ROUGH = 100  # resamples that a report of a large run has in a few seconds
+_ROUGH = 100  # resamples, a tenth of the usual ones
 
 
 def say(text: str) -> None:

@@ -158,8 +158,8 @@ def judged_confidences(
     values = check_confidence(confidence)
     hand = np.asarray(by_hand, np.float64)
     says = [_grades(judged, hand)[0] for judged in judges.values()]
-    if wrong_size := next((len(of_judge) for of_judge in says if len(of_judge) != len(values)), None):
-        raise ValueError(f"judged must have as many entries as confidence, {len(values)}; got {wrong_size}")
+    if len(hand) != len(values):  # as many as each judge has
+        raise ValueError(f"judged and by_hand must have as many entries as confidence, {len(values)}; got {len(hand)}")
     if not len(values) or not judges:
         return {name: JudgedConfidence(*[Estimate(float("nan"))] * 8) for name in judges}
     known, right, wrong = ~np.isnan(hand), hand == 1, hand == 0

@@ -145,5 +145,7 @@ def test_confidences_that_cannot_be_corrected() -> None:
     assert np.isnan(chance.auroc_corrected.value)
     assert np.isnan(chance.brier_corrected.value)
     assert np.isnan(judged_confidence([], [], [], Resampling(5)).auroc.value)
-    with pytest.raises(ValueError, match="judged must have as many entries as confidence, 1; got 2"):
+    with pytest.raises(ValueError, match="judged and by_hand must have as many entries as confidence, 1; got 2"):
         judged_confidence([0.5], [1, 0], [1, np.nan])
+    with pytest.raises(ValueError, match="as many entries as confidence, 1; got 0"):
+        judged_confidence([0.5], [], [])
