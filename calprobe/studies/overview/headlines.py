@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from calprobe.cells.asked import Asked
@@ -51,17 +51,18 @@ def scored_headline(run: ScoredRun, options: ReportOptions = DEFAULT_OPTIONS) ->
     if name is None or not len(run.instances):
         return NOTHING
     confidence = run.confidence(name)
-    resampling = options.resampling if chance_shown(len(run.instances), options.resampling) else Resampling(0)
-    names = [metric for error in ERRORS for metric in with_chance(error)]
-    metrics = bootstrap(
-        [metric for metric in standard_metrics(options.ace_bins) if metric.name in names],
-        confidence.confidence,
-        confidence.correct,
-        resampling,
-        run.clusters,
-    )
+    error = error_shown(few_values=False)
+    errors = {metric.name: metric for metric in standard_metrics(options.ace_bins)}
+
+    def estimates(names: Iterable[str], resampling: Resampling) -> dict[str, Estimate]:
+        metrics = [errors[name] for name in names]
+        return bootstrap(metrics, confidence.confidence, confidence.correct, resampling, run.clusters)
+
+    metrics = estimates(ERRORS, Resampling(0))
+    if chance_shown(len(run.instances), options.resampling):
+        metrics |= estimates(with_chance(error), options.resampling)
     accuracy = {"accuracy": Estimate(float(confidence.correct.mean()))}
-    return _headline(len(run.instances), metrics | accuracy, error_shown(few_values=False), name)
+    return _headline(len(run.instances), metrics | accuracy, error, name)
 
 
 def asked_headline(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS) -> RunHeadline:
