@@ -13,6 +13,7 @@ import pytest
 from children import Ended, Forge
 from commands import exports_of
 from proofs import few_of
+from unbroken import nth_shard, shards_in
 
 from calprobe.runs import open_run
 
@@ -94,7 +95,9 @@ def test_killed_at_a_write_either_request_goes_on(growth: Growth, forge: Forge, 
 def test_killed_again_and_again(growth: Growth, forge: Forge, tmp_path: Path) -> None:
     run, kills = tmp_path / "run", 0
     shutil.copytree(growth.begun, run)
-    while forge.run(*SCORE, *growth.large, "--out", run, watch=run, at=16).code:
+    at = nth_shard(growth.ended.changes, 2)
+    while forge.run(*SCORE, *growth.large, "--out", run, watch=run, at=at).code:
         kills += 1
+        assert kills <= len(shards_in(growth.ended.changes))  # each life writes one
     assert kills
     assert exports_of(run) == exports_of(growth.grown)

@@ -19,7 +19,7 @@ import pytest
 from children import Ended, Forge
 from commands import exports_of
 from proofs import few_of
-from unbroken import ASKED, Complete, shards_in
+from unbroken import ASKED, Complete, nth_shard, shards_in
 
 from calprobe.runs import open_run
 from calprobe.runs.manifest_file import FILE_NAME
@@ -82,13 +82,15 @@ def test_sigkill_before_a_random_write(
 
 @pytest.mark.proof
 def test_sigkill_again_and_again(forge: Forge, complete: Complete, tmp_path: Path, reported: Report) -> None:
-    run, kills = tmp_path / "run", 0
-    while True:  # each life gets a little further than its predecessor
-        ended = forge.run("score", *ASKED, "--out", run, watch=run, at=16)
+    run, at = tmp_path / "run", nth_shard(complete.ended.changes, 2)
+    kills = 0
+    while True:  # each life writes a shard more than its predecessor
+        ended = forge.run("score", *ASKED, "--out", run, watch=run, at=at)
         if ended.code == 0:
             break
         assert ended.code == -signal.SIGKILL
         kills += 1
+        assert kills <= len(complete.order)
     assert kills > 1
     assert_it_goes_on(forge, run, complete)
 

@@ -46,3 +46,8 @@ def shards_in(changes: tuple[str, ...]) -> list[str]:
     """The shards that were given their names, in order."""
     renamed = [change.removeprefix("os.rename ") for change in changes if change.startswith("os.rename ")]
     return [Path(path).name for path in renamed if path.endswith(".parquet")]
+
+
+def nth_shard(changes: tuple[str, ...], number: int) -> int:
+    """Which of the changes, from 1, gives the `number`-th shard its name."""
+    return [place for place, change in enumerate(changes, 1) if shards_in((change,))][number - 1]
