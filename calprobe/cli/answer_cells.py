@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from calprobe.cli.terminal_text import explained_wait
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def column_options(command: Command) -> Command:
     return command
 
 
+@explained_wait()
 def answer_cells(
     path: str, score: str | None, uncertainty: str | None, correct: str | None, cluster: str | None
 ) -> list[GroupedCell]:

@@ -17,7 +17,7 @@ from calprobe.cli.label_option import label_option
 from calprobe.cli.option_kinds import COMPARED_RUNS, Group, KindCommand, heading, option
 from calprobe.cli.output import at_path, html_option, print_presentation, write_presentation, write_text
 from calprobe.cli.reply_options import readers_option, variant_pairs, window_option
-from calprobe.cli.terminal_text import resampled
+from calprobe.cli.terminal_text import explained_wait
 from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
@@ -193,7 +193,7 @@ def command(**typed: Any) -> None:
     arguments = Typed(**typed)
     _refuse_what_changes_nothing(arguments)
     runs = open_typed(arguments.runs, arguments.labels, COMPARED_RUNS)
-    with resampled(arguments.options.resampling.n_resamples):
+    with explained_wait(arguments.options.resampling.n_resamples):
         presentation = PRESENTED[runs.kind](arguments, runs)
     print_presentation(presentation, arguments.form)
     write_presentation(

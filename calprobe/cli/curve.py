@@ -16,7 +16,7 @@ from calprobe.cli.figure_options import LOOKS, figure_options
 from calprobe.cli.label_option import label_option
 from calprobe.cli.option_kinds import CURVES, RUNS, Group, KindCommand, heading, option
 from calprobe.cli.reply_options import threshold_option, variants_option
-from calprobe.cli.terminal_text import resampled
+from calprobe.cli.terminal_text import explained_wait
 from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError
 
@@ -166,7 +166,7 @@ def command(**typed: Any) -> None:
     else:
         refuse_typed(context, COLUMNS, "is of a FILE; leave it out")
         runs = open_typed(arguments.runs, arguments.labels, RUNS, mixed="draw each kind by itself")
-        with resampled(arguments.options.resampling.n_resamples):
+        with explained_wait(arguments.options.resampling.n_resamples):
             curves = _of_runs(arguments, runs)
         overlaid = arguments.overlay or runs.kind == "asked"
         if runs.kind == "scored":

@@ -14,7 +14,7 @@ from calprobe.cli.arguments import output_path
 from calprobe.cli.common import any_compat_option, ties_option
 from calprobe.cli.option_kinds import OF_CONFIDENCES, RUNS, TABLES, KindCommand, option
 from calprobe.cli.reply_options import readers_option, window_option
-from calprobe.cli.terminal_text import say
+from calprobe.cli.terminal_text import explained_wait, say
 from calprobe.cli.typed_runs import open_typed
 from calprobe.messages import counted
 from calprobe.words import Reduction, Ties
@@ -129,7 +129,8 @@ def command(**typed: Any) -> None:
         check_form(run)
         export_lm_pub_quiz(run, out, arguments.reduction, arguments.template, labels_of(run, arguments.probe))
     else:
-        wrote += f": {counted(write(arguments.what, out), 'row')}"
+        with explained_wait():
+            wrote += f": {counted(write(arguments.what, out), 'row')}"
     say(wrote)
     if isinstance(run, Run) and run.partial:
         say(f"partial run: {len(run.pieces)} of {len(run.manifest.pieces)} pieces scored")

@@ -28,7 +28,7 @@ from calprobe.cli.recalibrate_options import (
     save_maps_option,
 )
 from calprobe.cli.reply_options import answers_of, reply_options
-from calprobe.cli.terminal_text import resampled
+from calprobe.cli.terminal_text import explained_wait
 from calprobe.cli.typed_runs import TypedRuns, expanded, open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
@@ -155,7 +155,7 @@ def command(**typed: Any) -> None:
 
     arguments = Typed(**typed)
     runs = open_typed(expanded(arguments.runs), arguments.labels, REPORTED_RUNS, mixed=CHOOSE)
-    with resampled(arguments.options.resampling.n_resamples):
+    with explained_wait(arguments.options.resampling.n_resamples):
         presentation = PRESENTED[runs.kind](arguments, runs)
     print_presentation(presentation, arguments.form)
     if arguments.save_maps is not None:

@@ -18,6 +18,7 @@ from calprobe.cli.common import (
 from calprobe.cli.label_option import label_option
 from calprobe.cli.option_kinds import RUNS, Group, KindCommand, heading, option
 from calprobe.cli.output import print_data, print_result, printed_json, write_text
+from calprobe.cli.terminal_text import explained_wait
 from calprobe.cli.typed_runs import TypedRuns, open_typed
 from calprobe.errors import UsageError
 from calprobe.messages import cleaned
@@ -134,6 +135,7 @@ def _replies(runs: TypedRuns, form: str, *, surest: bool, disagree: str | None, 
     return printed_json(shown) if form == "json" else _text(shown, prompts=given["prompts"])
 
 
+@explained_wait()
 def _every_reply(runs: TypedRuns, estimator: str | None) -> RunReplies:
     from calprobe.cells.opening import asked_runs, of_replies
     from calprobe.studies.asked.shown_replies import shown_replies

@@ -9,6 +9,7 @@ import click
 from calprobe.cli.answer_cells import answer_cells, column_options
 from calprobe.cli.arguments import list_option
 from calprobe.cli.common import bootstrap_option, estimators_option, format_options, seed_option
+from calprobe.cli.terminal_text import explained_wait
 
 
 @click.command(short_help="Show what answers are worth where wrong ones cost.")
@@ -50,7 +51,9 @@ def command(
 
     stakes = USUAL_STAKES if at is None else tuple(map(_number, at))
     options = StakesOptions(stakes, estimators, Resampling(bootstrap, seed))
-    found = stakes_report(answer_cells(path, **columns), options)
+    cells = answer_cells(path, **columns)
+    with explained_wait(bootstrap):
+        found = stakes_report(cells, options)
     print_tables(found, partial(stakes_tables, found), form)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import labelled_runs
 import pytest
+from asked_samples import write_asked
 from hypothesis import given
 from hypothesis import strategies as st
 from probe_folders import ENTRY, OTHER, ROW, write
@@ -16,7 +17,7 @@ from run_samples import make_manifest, make_piece, without_tokens
 
 from calprobe.cli import output, terminal_text
 from calprobe.cli.app import main
-from calprobe.cli.terminal_text import message, resampled
+from calprobe.cli.terminal_text import explained_wait, message
 from calprobe.messages import cleaned, printable, printable_json, without_secrets
 from calprobe.runs import RunFolder
 
@@ -179,10 +180,21 @@ def test_a_long_wait_has_a_reason_on_a_terminal_alone(
     resamples: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(terminal_text.threading, "Timer", _AtOnce)
-    with resampled(resamples):
+    with explained_wait(resamples):
         pass
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(terminal_text, "is_terminal", lambda _: True)
-    with resampled(resamples):
+    with explained_wait(resamples):
         pass
     assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("command", [("show",), ("threshold", "--risk", "0.5"), ("sets",), ("stakes",)])
+def test_what_only_reads_a_run_says_so_too(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_asked(tmp_path / "run")
+    monkeypatch.setattr(terminal_text.threading, "Timer", _AtOnce)
+    monkeypatch.setattr(terminal_text, "is_terminal", lambda _: True)
+    main([command[0], str(tmp_path / "run"), *command[1:]])
+    assert capsys.readouterr().err.startswith("reading the runs\n")
