@@ -113,6 +113,8 @@ class _Place(click.Path):
     """A path to write to, in a folder that exists: a mistyped path creates no folders."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fsdecode(value):  # as of a variable that is not set; it would be taken for this folder
+            self.fail("the path is empty; give one", param, ctx)
         path = super().convert(value, param, ctx)
         folder = Path(os.fsdecode(path)).parent
         if not folder.is_dir():

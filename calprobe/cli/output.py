@@ -14,7 +14,7 @@ import click
 from calprobe.cli.arguments import output_file
 from calprobe.cli.option_kinds import Group, option
 from calprobe.cli.terminal_text import say
-from calprobe.errors import CalprobeError, UsageError
+from calprobe.errors import CalprobeError
 from calprobe.messages import cleaned, printable, printable_json, reason
 from calprobe.progress import is_terminal
 
@@ -79,8 +79,6 @@ def write_presentation(
         for written in write_figures(presentation, figure_paths, look):
             say(f"wrote {written}" if isinstance(written, Path) else written)
     if page is not None and presentation.page is not None:
-        if not page.name:
-            raise UsageError(f"--html {str(page)!r}: not a file name; give one such as report.html")
         for name, linked in presentation.linked.items():
             write_text(linked(), page.with_name(name), "--html")
         write_text(presentation.page(), page, "--html")

@@ -90,6 +90,18 @@ def test_a_mistyped_place_makes_no_folder(line: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "line", ["report RUN --html", "report RUN --plots", "export RUN --what candidates --out", "doctor --report"]
+)
+def test_an_empty_place_is_not_this_folder(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write_run(tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    done = calprobe(*line.replace("RUN", str(run)).split(), "")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the path is empty; give one" in done.stderr
+    assert list(tmp_path.iterdir()) == [run]
+
+
+@pytest.mark.parametrize(
     ("line", "said"),
     [
         ("curve RUN --kind accuracy-rejection --bins 5 --out x.csv", "--bins does not apply to --kind accuracy-rejec"),
