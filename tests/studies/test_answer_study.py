@@ -138,6 +138,45 @@ def test_three_treatments_of_failures() -> None:
     assert ways["worst"]["mean_confidence"].value == pytest.approx(0.75)
 
 
+def test_claims_without_a_readable_verdict_have_no_answer_by_chance() -> None:
+    """An option drawn among four unread ones would be right in a quarter of the questions, with a share of 1/4."""
+    many = judged(question_set(40), "{label}: {option}", "{label}. {option}")
+    found = study(lambda claim, sample: "Let me think.", many).questions
+    assert (found.rows, found.unanswered, found.tied, found.accuracy.value) == (40, 40, 0, 0)
+    assert (found.share, found.normalised) == ({}, {})
+    half = study(lambda claim, sample: claim.gold if int(claim.of[1:]) % 2 else "Let me think.", many).questions
+    assert (half.rows, half.unanswered, half.accuracy.value) == (40, 20, 0.5)
+    assert half.normalised is not None
+    for metrics in (half.share, half.normalised):
+        assert (metrics["accuracy"].value, metrics["mean_confidence"].value, metrics["brier"].value) == (1, 1, 0)
+
+
+def test_questions_without_an_answer_are_in_the_shares_of_the_studys_rules_alone() -> None:
+    """Half of the questions are guessed between two numbers, half not answered: a free order by the study's rule."""
+    sums = QuestionSet(
+        "sums",
+        tuple(Question(f"n{at}", "How many?", "number", number=15.0) for at in range(40)),
+        SetSource("0" * 64),
+    )
+
+    def guesses(question: Question, sample: int) -> str:
+        number = int(question.id[1:])
+        return "NONE" if number < 20 else "15" if number % 2 else "16"
+
+    run = concluded(guesses, sums)
+    of_shares = []
+    for options in (OPTIONS, replace(OPTIONS, compat="science2026")):
+        report = report_asked([run], options)
+        assert report.runs[0].answers is not None
+        (found,) = report.runs[0].answers.cells
+        assert (found.questions.unanswered, found.questions.accuracy.value) == (20, 0.25)
+        of_shares.append({name: found.questions.share[name].value for name in ("accuracy", "brier", "auroc")})
+        (table,) = (own for own in asked_tables(report) if own.caption.startswith("One answer a question"))
+        assert any(note.startswith("Unread: ") for note in table.notes)
+    assert of_shares[0] == {"accuracy": 0.5, "brier": 0.5, "auroc": 0.5}
+    assert of_shares[1] == {"accuracy": 0.25, "brier": 0.25, "auroc": pytest.approx(1 / 3 * 0.5 + 2 / 3)}
+
+
 def test_requests_that_failed_are_in_no_number() -> None:
     found = study(lambda claim, sample: claim.gold if sample < 2 else None, CLAIMS)
     responses, questions = found.responses, found.questions

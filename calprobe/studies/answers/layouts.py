@@ -18,9 +18,10 @@ CLAIMS = (
     "asked for; normalised over the options' shares."
 )
 ALWAYS_NO = "Of four options three are wrong, so that always No has an accuracy of 0.75, and a balanced one of 0.5."
-FREQUENT = (
-    "Of {kinds}, the answer is the most frequent one, and its share that among the samples asked for. Without any "
-    "answer that could be read, a question counts as wrong with confidence 0."
+FREQUENT = "Of {kinds}, the answer is the most frequent one, and its share that among the samples asked for."
+UNREAD = (
+    "Unread: nothing could be read of any sample. Such questions are wrong, and numbers of shares are without them; "
+    "under --compat science2026 they have confidence 0 there, which flatters a model that often fails."
 )
 TIED = "Tied: several answers have the largest share, and one of them is drawn."
 OVER_CENTRES = "Centred: ECE over bins centred on the values that frequencies have, 0, 1/samples, .., 1"
@@ -123,7 +124,8 @@ def answer_study_tables(study: AnswerStudy, name: str) -> Iterator[Table]:
     claims = any(map(_has_claims, cells.values()))
     kinds = dict.fromkeys(cell.kind for cell in cells.values() if not _has_claims(cell))
     frequent = [FREQUENT.format(kinds=" and ".join(kinds))] * bool(kinds)
-    yield with_chance_note(QUESTIONS.of_rows(rows, *[CLAIMS] * claims, *frequent, f"{TIED} {OVER_CENTRES}."))
+    unread = [UNREAD] * any(cell.questions.unanswered for cell in cells.values())
+    yield with_chance_note(QUESTIONS.of_rows(rows, *[CLAIMS] * claims, *frequent, *unread, f"{TIED} {OVER_CENTRES}."))
     verdicts = "what verdicts say by whether the option is right" if claims else "how much of it is right"
     yield RESPONSES.of_rows(
         ((replace(row, note=_degenerate(cell)), cell) for row, cell in rows),

@@ -200,16 +200,22 @@ def _questions(opened: AskedCell, answers: Sequence[_Answer], samples: int, opti
     normalised = np.array([answer.normalised for answer in answers], np.float64)
     right = np.array([answer.right for answer in answers], np.bool_)
     unanswered = np.isnan(share)
+    kept = np.ones(len(answers), np.bool_) if options.by_study else ~unanswered
     all_right = np.array([answer.all_right for answer in answers], np.float64)
     centred = frequency_ece(samples)
+
+    def metrics(confidence: Floats) -> Metrics:
+        """Of the questions with an answer; the study's own rule gives the others confidence 0."""
+        return _metrics(np.where(unanswered, 0.0, confidence)[kept], right[kept], None, options, centred)
+
     return QuestionLevel(
         rows=len(answers),
         tied=sum(answer.tied for answer in answers),
         unanswered=int(unanswered.sum()),
         accuracy=bootstrap_mean(right.astype(np.float64), options.resampling),
         all_right=bootstrap_mean(all_right, options.resampling) if claims else None,
-        share=_metrics(np.where(unanswered, 0.0, share), right, None, options, centred),
-        normalised=_metrics(np.where(unanswered, 0.0, normalised), right, None, options, centred) if claims else None,
+        share=metrics(share),
+        normalised=metrics(normalised) if claims else None,
     )
 
 
@@ -227,10 +233,14 @@ def _most_frequent(opened: AskedCell) -> Iterator[_Answer]:
 def _options(opened: AskedCell, sizes: Mapping[str, int]) -> Iterator[_Answer]:
     """The option of each question with most Yes; where several have as many, one of them, drawn.
 
-    Questions with an option of which no sample is there (every request failed) are left out.
+    Questions with an option of which no sample is there (every request failed) are left out. Without any verdict that
+    could be read there is no answer: a draw would be right by chance.
     """
     for name, claims in _by_question(opened.read.samples).items():
         if len(claims) < sizes[name]:
+            continue
+        if not any(opened.read.answers.extracted[claim.rows].any() for claim in claims):
+            yield _Answer(right=False, share=float("nan"))
             continue
         yes = np.array([_share_of_yes(opened, claim) for claim in claims])
         right = [2 * int(opened.read.answers.correct[claim.rows].sum()) > len(claim.rows) for claim in claims]

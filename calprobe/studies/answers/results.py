@@ -39,10 +39,10 @@ class QuestionLevel:
 
     rows: int
     tied: int  # questions of which several answers share the most, so that one of them is drawn
-    unanswered: int  # questions of which nothing could be read: wrong, with confidence 0
+    unanswered: int  # questions of which nothing could be read
     accuracy: Estimate  # a question without an answer is wrong
     all_right: Estimate | None  # share of the questions of which every option has most verdicts right, more than half
-    share: Metrics  # of the samples that give the answer, or of Yes for the chosen option
+    share: Metrics  # of the samples that give the answer, or of Yes for the chosen option; questions with an answer
     normalised: Metrics | None  # share of Yes over the sum of all options' shares; None: no claims
 
 
