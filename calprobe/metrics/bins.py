@@ -12,6 +12,7 @@ from calprobe.arrays import Floats, Ints, check_count
 from calprobe.metrics.sample import Sample
 
 Number = TypeVar("Number", np.float64, np.int64)
+SAME = 1e-12  # confidences this close differ by rounding: 1 - 0.7 and 0.3, or 2/3 and its twelve decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,13 @@ def bin_sample(sample: Sample, binning: Binning) -> Bins:
     """Bin each resample on edges of its own; arrays of the result have a leading axis [resamples].
 
     A value's bin is the number of inner edges below it, as in scikit-learn's `calibration_curve`: a value on an edge
-    goes to the lower bin, 0 into the first and 1 into the last.
+    goes to the lower bin, 0 into the first and 1 into the last. Of bins of equal width, a value that rounding puts
+    beyond an edge lies on it: else of three samples a share of 1/3 would go to the lower bin of fifteen, and of 2/3 to
+    the upper one.
     """
     edges = _edges(sample, binning)
-    ends = np.searchsorted(sample.confidence, edges[:, 1:-1], side="right")
+    inner = edges[:, 1:-1] if binning.scheme == "quantile" else inner_width_edges(edges.shape[1] - 1)[None]
+    ends = np.searchsorted(sample.confidence, inner, side="right")
     starts = np.concatenate([np.zeros((len(edges), 1), dtype=ends.dtype), ends], axis=1)
     count = _segment_sums(sample.counts, starts)
     with np.errstate(invalid="ignore"):
@@ -82,6 +86,11 @@ def bins_for(n_instances: int) -> int:
 def width_edges(n_bins: int) -> Floats:
     """Edges [bins + 1] of equal parts of [0, 1]."""
     return np.linspace(0.0, 1.0, n_bins + 1)
+
+
+def inner_width_edges(n_bins: int) -> Floats:
+    """The edges [bins - 1] between equal parts of [0, 1] by which values are binned: with what rounding may add."""
+    return width_edges(n_bins)[1:-1] + SAME
 
 
 def _edges(sample: Sample, binning: Binning) -> Floats:

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_confidence
+from calprobe.metrics.bins import SAME
 from calprobe.metrics.metric import SampleMetric
 from calprobe.metrics.sample import Sample, sort_instances
-
-SAME = 1e-12  # confidences this close differ by rounding: 1 - 0.7 and 0.3
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
-from calprobe.metrics.bins import Binning, bin_sample
+from calprobe.arrays import Floats, Ints, check_count
+from calprobe.metrics.bins import inner_width_edges
 from calprobe.metrics.calibration import debiased_ece
 from calprobe.metrics.intervals import LEVEL, Estimate
 from calprobe.metrics.resamples import (
@@ -180,8 +180,8 @@ def grouping_loss(
     """
     values, right = _checked(confidence, correct)
     names, of = np.unique(_labels(groups, len(values)), return_inverse=True)
-    edges = bin_sample(sort_instances(values, right).sample(), Binning("width", n_bins)).edges[0]
-    bins = np.searchsorted(edges[1:-1], values, side="left")
+    check_count("n_bins", n_bins, 1)
+    bins = np.searchsorted(inner_width_edges(n_bins), values, side="left")
     cell = bins * max(len(names), 1) + of
     shape = (n_bins, len(names))
     count = np.bincount(cell, minlength=n_bins * len(names)).reshape(shape).astype(np.float64)

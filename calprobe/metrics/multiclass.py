@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
-from calprobe.metrics.bins import width_edges
+from calprobe.metrics.bins import inner_width_edges
 from calprobe.metrics.bootstrap import draw
 from calprobe.metrics.calibration import ece
 from calprobe.metrics.forecasts import Forecasts, check_forecasts
@@ -163,7 +163,7 @@ def _redrawn_bin_gaps(forecasts: Forecasts) -> Callable[[Floats], Floats]:
 def _bin_sums(forecasts: Forecasts, values: Floats) -> Floats:
     """Sums of a quantity [candidates] over each instance's candidates in each bin, [bins, instances]."""
     n_instances = len(forecasts.starts)
-    at = np.searchsorted(width_edges(SCE_BINS)[1:-1], forecasts.probabilities)  # the rule of `bin_sample`
+    at = np.searchsorted(inner_width_edges(SCE_BINS), forecasts.probabilities)  # the rule of `bin_sample`
     at *= n_instances
     at += np.repeat(np.arange(n_instances), forecasts.widths)
     sums = np.bincount(at, weights=values, minlength=SCE_BINS * n_instances).astype(np.float64, copy=False)

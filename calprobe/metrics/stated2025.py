@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats
-from calprobe.metrics.distinct import SAME
+from calprobe.metrics.bins import SAME
 from calprobe.metrics.metric import SampleMetric
 from calprobe.metrics.sample import Sample, sort_instances
 

@@ -91,6 +91,16 @@ def test_ece_of_fifteen_bins_by_hand() -> None:
     assert found.value == pytest.approx((1 + 0.07 + 2 * 0.03) / 4, abs=1e-15)
 
 
+@pytest.mark.parametrize("decimals", [12, 16])
+def test_shares_on_the_edge_of_a_bin_go_to_the_lower_one_however_they_are_rounded(decimals: int) -> None:
+    """Of three samples: 1/3 and 2/3 end bins 5 and 10 of fifteen; each shares its bin with a value below it."""
+    confidence = np.array([1 / 3, 0.3, 2 / 3, 0.63]).round(decimals)  # at twelve decimals 2/3 lies above its edge
+    correct = [True, False, True, False]
+    assert [int(n) for n in ece(confidence, correct, 15).bins.count if n] == [2, 2]
+    expected = (abs(1 / 3 + 0.3 - 1) + abs(2 / 3 + 0.63 - 1)) / 4
+    assert ece(confidence, correct, 15).value == pytest.approx(expected, abs=1e-11)
+
+
 def test_certain_and_impossible_land_in_the_outer_bins() -> None:
     for metric in BINNED:
         found = metric([0.0, 1.0], [False, True])
