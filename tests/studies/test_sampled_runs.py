@@ -23,7 +23,7 @@ from calprobe.studies.asked.frames import confidences_frame
 from calprobe.studies.asked.map_layouts import maps_table
 from calprobe.studies.asked.perturbation_figures import perturbation_panels
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
-from calprobe.studies.asked.sample_layouts import uncertainty_table
+from calprobe.studies.asked.sample_layouts import uncertainty_table, unequal_samples
 from calprobe.studies.wording.layouts import itself_table, wording_table
 
 OPTIONS = ReportOptions(resampling=Resampling(20))
@@ -213,6 +213,20 @@ def test_a_table_says_where_an_order_rests_on_few_questions() -> None:
     many = {name: replace(found, rarer=10) for name, found in own.cells["plain"].estimators.items()}
     rich = replace(own, cells={"plain": replace(own.cells["plain"], estimators=many)})
     assert not any("rarer" in note for note in uncertainty_table(rich, [AUROC]).notes)
+
+
+def test_different_numbers_of_samples_are_warned_of_and_a_few_failures_are_not() -> None:
+    """A question that is sampled once says its answer in all of its samples."""
+    few = SAID | {f"r{n}": ["wrong"] for n in range(4)}
+    (report,) = report_asked([run(few)], OPTIONS).runs
+    cells = [report.sets["quiz"].cells["plain"]]
+    assert [text.partition(". ")[0] for text in unequal_samples(cells)] == [
+        "Warning: questions have different numbers of samples (plain 1 to 4)"
+    ]
+    for table in (confidence_table(report.sets["quiz"], []), uncertainty_table(report.sets["quiz"], [AUROC])):
+        assert set(unequal_samples(cells)) <= set(table.notes)
+    lacks_one = SAID | {"q2": ["right", "right", "right"]}
+    assert not list(unequal_samples([cell(run(lacks_one))]))
 
 
 def test_calibrated_uncertainties_are_confidences() -> None:

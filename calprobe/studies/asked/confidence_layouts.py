@@ -13,7 +13,7 @@ from calprobe.show.tables.types import LAST, Row, Table
 from calprobe.studies.asked.accuracy_layouts import ALL_KINDS
 from calprobe.studies.asked.cell_results import CellEstimator, CellReport, Overconfidence
 from calprobe.studies.asked.results import MeanOverVariants, SetReport, ShiftSummary
-from calprobe.studies.asked.sample_layouts import few_outcomes
+from calprobe.studies.asked.sample_layouts import few_outcomes, unequal_samples
 
 COVERED = (
     "Coverage: of the answers that can have the confidence, the share that has one; metrics are of these. Below a "
@@ -43,7 +43,8 @@ def confidence_table(report: SetReport, shown: Sequence[Metric], *notes: str) ->
         more={"directions": True},
     )
     few = few_outcomes(report, "probability")
-    return layout.of_rows(rows, COVERED, *notes, *few, *_bounded(report), *[MASS] * has_mass)
+    unequal = unequal_samples(report.cells.values())
+    return layout.of_rows(rows, COVERED, *notes, *few, *unequal, *_bounded(report), *[MASS] * has_mass)
 
 
 def _rows(cell: CellReport) -> Iterator[tuple[Row, CellEstimator]]:

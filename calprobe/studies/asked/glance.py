@@ -22,6 +22,7 @@ from calprobe.studies.asked.overall import OF_RUN, Overall, overall_by, probabil
 from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.asked.run_verdict import MOST, verdict
+from calprobe.studies.asked.sample_layouts import unequal_samples
 from calprobe.studies.stated.stated_cells import AS_SAID
 
 MANY_RUNS = 4
@@ -164,7 +165,8 @@ def _confidences(report: AskedReport) -> Table:
         *metrics(_columns(report, questions), lambda overall: overall.metrics),
         kind="confidence",
     )
-    table = at_a_glance(layout.of_rows(rows), decimals_of(questions))
+    unequal = unequal_samples(cell for run in report.runs for cell in usual_cells(run))
+    table = at_a_glance(layout.of_rows(rows, *unequal), decimals_of(questions))
     groups = [members for _, members in table.groups()]
     most = max(1, MOST_ROWS // max(1, len(groups)))
     first = tuple(row for members in groups for _, row in members[:most])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, READINGS
 from calprobe.confidence.estimator import Scale
@@ -15,6 +15,11 @@ from calprobe.studies.asked.results import SetReport
 NAMES = {"": "pooled", MAJORITY: "majority", GREEDY_READING: "greedy"}
 SHOWN = ("auroc", "aurc", "prr")
 FEW = 10  # questions
+ALIKE = 0.9  # of the most samples: where questions have fewer on average, their numbers matter
+UNEQUAL = (
+    "Warning: questions have different numbers of samples ({}). With fewer an answer is more frequent, and an entropy "
+    "smaller, by chance alone (a single sample has frequency 1), so calibration and order partly show these numbers."
+)
 Readings = Mapping[str, CellEstimator]  # an uncertainty, by the end of its name
 
 
@@ -44,6 +49,7 @@ def uncertainty_table(report: SetReport, metrics: Sequence[Metric]) -> Table:
             for name in uncertainties(cell)
         ),
         *_counts(cells),
+        *unequal_samples(cells),
         *few_outcomes(report, "uncertainty"),
     )
 
@@ -65,6 +71,17 @@ def _counts(cells: Sequence[CellReport]) -> Iterator[str]:
     )
     if counts:
         yield f"Samples a question: {'; '.join(clauses)}. A sample without an answer agrees with no other."
+
+
+def unequal_samples(cells: Iterable[CellReport]) -> Iterator[str]:
+    """A warning where many questions have fewer samples than others; not of a few requests that failed."""
+    unequal = [
+        f"{cell.variant} {cell.samples.least} to {cell.samples.most}"
+        for cell in cells
+        if cell.samples is not None and cell.samples.mean < ALIKE * cell.samples.most
+    ]
+    if unequal:
+        yield UNEQUAL.format(", ".join(unequal))
 
 
 def few_outcomes(own: SetReport, scale: Scale) -> Iterator[str]:
