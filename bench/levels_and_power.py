@@ -3,6 +3,7 @@
 Prints Markdown tables (docs/methods/intervals-and-tests.md says what they show), percent of the trials.
 
     python bench/levels_and_power.py tests --instances 583
+    python bench/levels_and_power.py verdicts --instances 120 --trials 1000 --resamples 500
     python bench/levels_and_power.py relations
     python bench/levels_and_power.py intervals --instances 583
     python bench/levels_and_power.py bands
@@ -15,7 +16,8 @@ Prints Markdown tables (docs/methods/intervals-and-tests.md says what they show)
     python bench/levels_and_power.py trees --instances 600 --trials 500
 
 tests: how often each p-value of perfect calibration is below 0.05, in a calibrated world (the level) and in others (the
-power). relations: the same where models are calibrated over all relations, but not within each one, by instances and by
+power). verdicts: how often a report calls calibrated confidences over- or underconfident, or miscalibrated. relations:
+the same where models are calibrated over all relations, but not within each one, by instances and by
 relations. intervals: how often 95 % intervals cover the value of a sample of a million. bands: how often the band of an
 accuracy-rejection curve holds the whole curve. equivalence: how often two models are called equal within a margin.
 within: slope of mean confidence on the stated percentage, differences of seven markers from the plain statement under
@@ -63,11 +65,14 @@ from calprobe.metrics import (
     set_scores,
     wilson_interval,
 )
+from calprobe.metrics.error_shown import error_shown, has_few_values
 from calprobe.metrics.gap_tree import Feature, gap_tree
 from calprobe.metrics.group_gaps import gaps_of, group_gaps
+from calprobe.metrics.reference import chance_metrics
 from calprobe.metrics.risk_control import fix_threshold
 from calprobe.metrics.sample import sort_instances
 from calprobe.metrics.target_coverage import coverage_at_accuracy
+from calprobe.show.verdict import APART, OVER, UNDER, Judged
 
 sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
 from harness.trials import BELOW, Trials, named, print_head, print_shares, print_table
@@ -146,6 +151,30 @@ def print_tests(trials: Trials) -> None:
         rng = np.random.default_rng([41, place])
         below = [rejected(bootstrap(metrics, *world.draw(rng, trials.instances), resampling)) for resampling in trials]
         print_shares(world.name, below)
+
+
+def print_verdicts(trials: Trials) -> None:
+    """What a report says in words of calibrated confidences."""
+    print_head("confidences", "overconfident", "underconfident", "miscalibrated", "any of these")
+    spread: dict[str, Callable[[np.random.Generator], Floats]] = {
+        "Beta(2, 2)": lambda rng: rng.beta(2, 2, trials.instances),
+        "Beta(8, 2)": lambda rng: rng.beta(8, 2, trials.instances),
+        ".5, .7, .8, .9 or .95": lambda rng: rng.choice([0.5, 0.7, 0.8, 0.9, 0.95], trials.instances),
+    }
+    for place, (name, drawn) in enumerate(spread.items()):
+        rng = np.random.default_rng([48, place])
+        said = []
+        for resampling in trials:
+            confidence = drawn(rng)
+            error = error_shown(few_values=has_few_values(confidence))
+            (metric,) = named((error,))
+            metrics = [*named(("confidence_gap",)), metric, *chance_metrics(metric)]
+            correct = (rng.random(trials.instances) < confidence).astype(np.float64)
+            found = bootstrap(metrics, confidence, correct, resampling)
+            verdict = Judged(name, found, trials.instances, error).verdict
+            words = [verdict == word for word in (OVER, UNDER, APART)]
+            said.append([*words, any(words)])
+        print_shares(name, said)
 
 
 def print_relations(trials: Trials) -> None:
@@ -560,6 +589,7 @@ def mean_error(values: Floats, group: Ints) -> Floats:
 
 TABLES = {
     "tests": print_tests,
+    "verdicts": print_verdicts,
     "relations": print_relations,
     "intervals": print_intervals,
     "bands": print_bands,

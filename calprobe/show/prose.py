@@ -134,7 +134,7 @@ def error_notes(*, few_values: bool, chance: bool) -> Iterable[str]:
     if chance:
         yield (
             "If cal.: the error that a perfectly calibrated model with these confidences shows by chance, mean and "
-            "95 % of draws; p: how often it shows at least this error."
+            "95 % of draws; p: how often it shows at least this error, of each row by itself."
         )
 
 

@@ -13,6 +13,7 @@ from calprobe.errors import UsageError
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, brier, ece
 from calprobe.studies.asked.asked_tables import asked_tables, heading
+from calprobe.studies.asked.confidence_layouts import stated_table
 from calprobe.studies.asked.figures import matrix_values, pictures
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
 from calprobe.studies.asked.results import AskedRunReport
@@ -72,6 +73,14 @@ def test_signed_overconfidence_by_hand() -> None:
     assert found.ece_gap.value == pytest.approx(stated - label)
     assert (found.distinct, found.mode_share) == (3, pytest.approx(1 / 3))
     assert found.accuracy_unread.value == 1.0
+
+
+def test_stated_confidence_and_label_may_be_of_different_answers_where_the_reply_reasons_first() -> None:
+    letters = {"plain": ["A", "B"], "reasoned": ["The answer is A.", "So B"]}
+    stated = {"plain": ["0.9", "0.5"], "reasoned": ["0.8", "0.7"]}
+    table = stated_table(report(made.asked(*made.answered(letters, [0, 0], stated))).sets["quiz"])
+    assert any(note.startswith("Under reasoned label is read at the first position") for note in table.notes)
+    assert not any("label is read" in note for note in stated_table(report(four_rows()).sets["quiz"]).notes)
 
 
 def test_normalisation_shift_is_the_size_of_the_difference_of_both_eces() -> None:

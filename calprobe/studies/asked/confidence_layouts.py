@@ -121,18 +121,31 @@ def stated_table(report: SetReport) -> Table:
     phrasings = dict.fromkeys(name for cell in report.cells.values() for name in cell.overconfidence)
     return STATED.of_rows(
         (
-            Row(
-                cell.variant,
-                group=name,
-                note=", ".join(f"{number} {reason}" for reason, number in cell.estimators[name].reasons.items()),
-                keys={"variant": cell.variant, "estimator": name},
-            ),
-            StatedBeside(cell.estimators[name].coverage, cell.overconfidence[name]),
-        )
-        for name in phrasings
-        for cell in report.cells.values()
-        if name in cell.overconfidence
+            (
+                Row(
+                    cell.variant,
+                    group=name,
+                    note=", ".join(f"{number} {reason}" for reason, number in cell.estimators[name].reasons.items()),
+                    keys={"variant": cell.variant, "estimator": name},
+                ),
+                StatedBeside(cell.estimators[name].coverage, cell.overconfidence[name]),
+            )
+            for name in phrasings
+            for cell in report.cells.values()
+            if name in cell.overconfidence
+        ),
+        *_other_answers(report),
     )
+
+
+def _other_answers(report: SetReport) -> Iterator[str]:
+    """Where the stated confidence and `label` are of different answers, though of the same rows."""
+    names = [name for name in report.format_changes if name in report.cells and report.cells[name].overconfidence]
+    if names:
+        yield (
+            f"Under {', '.join(names)} label is read at the first position, before the reply gives its answer, so the "
+            "two may be confidences in different answers."
+        )
 
 
 FAITHFULNESS = Layout[Faithfulness].given(
