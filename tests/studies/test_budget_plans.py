@@ -266,7 +266,8 @@ def test_perturbations_are_compared_at_equally_many_answers() -> None:
     cells = run.sets["quiz"].cells
     for name, (accuracy, found) in zip(panel.groups, panel.values, strict=True):
         variant, plan = name.split("_")
-        assert accuracy == cells[variant].accuracy[cells[variant].reader].value
+        assert accuracy == cells[variant].budgets[0].accuracy
+        assert accuracy.value == cells[variant].accuracy[cells[variant].reader].value.value  # all answers are in plans
         (expected,) = (
             own.value
             for own in cells[variant].budgets[0].aurocs
@@ -323,6 +324,18 @@ def test_plans_draw_no_answer_to_the_question_itself() -> None:
     read = next(read_sets(asked, OPTIONS)).cells["plain"].read
     (drawn,) = _drawn(read, {"q0": _paraphrases(_supply(read.table)["q0"])}, BudgetPlan(5, 6), (0, 0)).samples
     assert set(drawn.wordings.tolist()) == {1, 2, 3, 4, 5}
+
+
+def test_the_accuracy_of_plans_is_of_the_answers_that_they_draw() -> None:
+    """The question's own text is always answered wrongly, its paraphrases half of the time; one has a single sample."""
+    said = {0: ["else"] * 6, 1: ["right", "wrong"] * 3, 2: ["right"] * 6, 3: ["wrong"]}
+    asked = reworded(said)
+    without = cell(asked, replace(OPTIONS, budget=(3,), with_original=False))
+    assert without.budgets[0].accuracy.value == pytest.approx((0.5 + 1 + 0) / 3)  # each wording counts alike
+    assert without.budgets[0].to_json()["accuracy"]["value"] == pytest.approx(0.5)
+    assert without.accuracy[without.reader].value.value == pytest.approx(9 / 19)
+    every = cell(asked, replace(OPTIONS, budget=(3,), with_original=True))
+    assert every.budgets[0].accuracy.value == pytest.approx((0 + 0.5 + 1 + 0) / 4)
 
 
 def test_a_question_in_its_own_words_alone_keeps_them() -> None:

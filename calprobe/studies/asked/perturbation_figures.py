@@ -22,7 +22,8 @@ def perturbation_panels(run: AskedRunReport) -> tuple[GroupedDots, ...]:
 
     The uncertainty is the first of MEASURES that every variant has an AUROC of; a set without one has no panel. With a
     budget that every variant has, each is shown by its plan with the most wordings, so that all uncertainties are of
-    equally many answers; the first variant also by one wording with all samples, which is no perturbation.
+    equally many answers; the first variant also by one wording with all samples, which is no perturbation. Accuracy is
+    that of the answers that plans are drawn from, so that both numbers leave out the question's own text alike.
     """
     return tuple(
         panel
@@ -65,7 +66,7 @@ def _planned(cell: CellReport, measure: str, answers: int, *, both: bool) -> Ite
     }
     for plan in dict.fromkeys((*((BudgetPlan(1, answers),) if both else ()), most)):
         if plan in aurocs:
-            yield f"{cell.variant}_{plan}", (_accuracy(cell), aurocs[plan])
+            yield f"{cell.variant}_{plan}", (budget.accuracy, aurocs[plan])
 
 
 def _accuracy(cell: CellReport) -> Estimate:

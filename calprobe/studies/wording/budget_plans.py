@@ -25,7 +25,7 @@ from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.asked.token_estimators import OF_ONE_REPLY
 from calprobe.confidence.samples import split_variance, wording_share
 from calprobe.confidence.types import Confidence
-from calprobe.metrics import Estimate, Resampling
+from calprobe.metrics import Estimate, Resampling, bootstrap_mean
 from calprobe.metrics.bootstrap import draw_samples
 from calprobe.metrics.intervals import defined, percentiles
 from calprobe.metrics.ranking import AUROC
@@ -104,7 +104,18 @@ def _budget(
         ]
         aurocs += _aurocs(plan, reads, options, resampling)
         shares += _shares(plan, reads) if plan.wordings > 1 else ()
-    return CellBudget(answers, options.draws, len(questions), plans, tuple(aurocs), tuple(shares))
+    accuracy = _accuracy(opened, [supply[name] for name in questions], resampling)
+    return CellBudget(answers, options.draws, len(questions), plans, accuracy, tuple(aurocs), tuple(shares))
+
+
+def _accuracy(opened: AskedCell, questions: Sequence[Mapping[int, Sequence[int]]], resampling: Resampling) -> Estimate:
+    """Of the answers that plans are drawn from: each question counts alike, and each of its wordings."""
+    right, asked = opened.read.answers.correct, opened.read.answers.asked
+    shares = [
+        [right[kept].mean() for places in wordings.values() if len(kept := [at for at in places if asked[at]])]
+        for wordings in questions
+    ]
+    return bootstrap_mean(np.array([np.mean(share) for share in shares if share], np.float64), resampling)
 
 
 def _drawn(read: Read, supply: Supply, plan: BudgetPlan, seed: tuple[int, int]) -> Read:

@@ -86,6 +86,7 @@ class CellBudget:
     draws: int  # of each plan
     questions: int  # that allow every plan
     plans: tuple[BudgetPlan, ...]  # by number of wordings
+    accuracy: Estimate  # of the answers that they are drawn from, which is that of each plan on average
     aurocs: tuple[BudgetAuroc, ...]
     shares: tuple[BudgetShare, ...]
 
@@ -102,7 +103,8 @@ class CellBudget:
                 name: {"value": number_json(mean), "sd": number_json(share.deviations[name])}
                 for name, mean in share.means.items()
             }
-        return {"answers": self.answers, "draws": self.draws, "questions": self.questions, "plans": plans}
+        counts = {"answers": self.answers, "draws": self.draws, "questions": self.questions}
+        return {**counts, "accuracy": value_json(self.accuracy), "plans": plans}
 
 
 @dataclass(frozen=True, slots=True)
