@@ -12,10 +12,12 @@ from printed_tables import printed
 
 from calprobe.analysis import Report, ReportOptions, report
 from calprobe.errors import UsageError
+from calprobe.measures.number_text import interval
 from calprobe.metrics import Resampling, Within, bootstrap, recalibrated, standard_metrics
 from calprobe.runs import PieceScores
 from calprobe.studies.scored.choice import choose
-from calprobe.studies.scored.report_tables import report_sections
+from calprobe.studies.scored.glance import tables_at_a_glance
+from calprobe.studies.scored.report_tables import report_sections, report_tables
 
 QUICK = ReportOptions(resampling=Resampling(8))
 SHAPES = [(f"P{number}", 4, 3) for number in range(100, 130)]
@@ -49,6 +51,19 @@ def test_thirty_relations_have_all_three_intervals(of_many: Report) -> None:
     text = printed(report_sections(of_many), 100)
     assert "95 % interval for" in text
     assert "other relations" in text
+
+
+def test_the_first_lines_have_the_intervals_over_relations_beside_those_over_facts(of_many: Report) -> None:
+    def sentences(found: Report) -> list[str]:
+        first, *_ = tables_at_a_glance(found, report_tables(found))
+        return [line for line in first.heading if "Of other relations" in line]
+
+    (run,) = of_many.runs
+    assert run.intervals is not None
+    (line,) = sentences(of_many)
+    assert f"accuracy {interval(run.intervals['relation'].estimators['base']['accuracy'])}," in line
+    by_relation = replace(of_many, options=replace(of_many.options, cluster="relation"))
+    assert sentences(by_relation) == sentences(replace(of_many, runs=(replace(run, intervals=None),))) == []
 
 
 def test_intervals_are_of_the_estimators_asked_for(of_many: Report) -> None:

@@ -13,7 +13,7 @@ from calprobe.show.tables.shorter import at_a_glance, others_named
 from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered
 from calprobe.show.tables.types import Table
 from calprobe.show.verdict import decimals_of
-from calprobe.studies.scored.notes import verdict
+from calprobe.studies.scored.notes import other_relations, verdict
 from calprobe.studies.scored.results import Report, RunReport
 
 # The tables of a first look, by kind: of one run, and of several.
@@ -33,7 +33,8 @@ def tables_at_a_glance(report: Report, tables: Sequence[Table], wanted: Sequence
     kinds = OF_ONE if len(report.runs) == 1 else OF_SEVERAL
     digits = decimals_of(max(run.instances for run in report.runs))
     several = len(report.runs) > 1
-    heads = [_head(run, tables, several=several) for run in report.runs]
+    by_facts = report.options.cluster in (None, "instance")
+    heads = [_head(run, tables, several=several, by_facts=by_facts) for run in report.runs]
     shown = [
         _shorter(table, digits) if table.kind in kinds else table
         for table in tables
@@ -85,10 +86,11 @@ def _of_the_run(table: Table) -> Table:
     return table
 
 
-def _head(run: RunReport, tables: Sequence[Table], *, several: bool) -> Table:
+def _head(run: RunReport, tables: Sequence[Table], *, several: bool, by_facts: bool) -> Table:
     """What was scored, what it lacks, and the verdict, above all tables."""
     whole = next(table for table in tables if table.kind == "runs" and table.keys.get("run") == run.label)
-    lines = (*whole.heading[:3], *verdict(run, several=several))
+    relations = other_relations(run) if by_facts else ()
+    lines = (*whole.heading[:3], *verdict(run, several=several), *relations)
     return Table("", "verdict", "", (), (), heading=lines, lead=whole.lead, keys=whole.keys, best_within=None)
 
 

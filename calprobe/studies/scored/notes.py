@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from itertools import pairwise
 
 from calprobe.confidence import BASE, Headline, headline
-from calprobe.measures.number_text import number, spelled
+from calprobe.measures.number_text import interval, number, signed_interval, spelled
 from calprobe.messages import counted
 from calprobe.show.prose import score_notes, templates_named
 from calprobe.show.verdict import Judged, sentence_on
@@ -41,6 +41,17 @@ def accuracies(run: RunReport) -> tuple[str, ...]:
 def verdict(run: RunReport, *, several: bool = False) -> tuple[str, ...]:
     """How often a run is right, and what each of its first confidences is worth; of several runs base alone."""
     return (*accuracies(run), *calibration_sentences(run, (BASE,) if several else headline(Headline.FIRST)))
+
+
+def other_relations(run: RunReport) -> Iterable[str]:
+    """The intervals of base over relations, beside those over facts."""
+    base = None if run.intervals is None else run.intervals["relation"].estimators.get(BASE)
+    if base:
+        accuracy, gap = interval(base["accuracy"]), signed_interval(base["confidence_gap"])
+        yield (
+            f"Intervals are of other facts, taken as independent. Of other relations: accuracy {accuracy}, base "
+            f"confidence - accuracy {gap}."
+        )
 
 
 def calibration_sentences(run: RunReport, estimators: Container[str] = (BASE,)) -> tuple[str, ...]:
