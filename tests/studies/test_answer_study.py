@@ -143,7 +143,9 @@ def test_claims_without_a_readable_verdict_have_no_answer_by_chance() -> None:
     many = judged(question_set(40), "{label}: {option}", "{label}. {option}")
     found = study(lambda claim, sample: "Let me think.", many).questions
     assert (found.rows, found.unanswered, found.tied, found.accuracy.value) == (40, 40, 0, 0)
-    assert (found.share, found.normalised) == ({}, {})
+    some = study(leans, many).questions
+    assert (found.share.keys(), found.normalised and found.normalised.keys()) == (some.share.keys(), some.share.keys())
+    assert all(np.isnan(metric.value) for metric in found.share.values())
     half = study(lambda claim, sample: claim.gold if int(claim.of[1:]) % 2 else "Let me think.", many).questions
     assert (half.rows, half.unanswered, half.accuracy.value) == (40, 20, 0.5)
     assert half.normalised is not None

@@ -205,7 +205,9 @@ def _questions(opened: AskedCell, answers: Sequence[_Answer], samples: int, opti
     centred = frequency_ece(samples)
 
     def metrics(confidence: Floats) -> Metrics:
-        """Of the questions with an answer; the study's own rule gives the others confidence 0."""
+        """Of the questions with an answer, undefined without any; the study's rule gives the others confidence 0."""
+        if not kept.any():
+            return {metric.name: Estimate(float("nan")) for metric in [*named_metrics(METRICS), centred]}
         return _metrics(np.where(unanswered, 0.0, confidence)[kept], right[kept], None, options, centred)
 
     return QuestionLevel(
