@@ -68,6 +68,13 @@ def test_what_a_run_lacks_is_in_no_file() -> None:
     assert "templates" not in found
 
 
+def test_a_narrow_list_says_which_run_is_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = calprobe("runs", Path(__file__).parents[1] / "golden" / "runs").stdout  # runs by ACE, and others by ECE
+    heads = next(line for line in listed.splitlines() if line.startswith("run ")).split()
+    assert heads[:5] == ["run", "state", "model", "probe", "accuracy"]
+
+
 def test_no_folder_and_no_runs(folder: Path, tmp_path: Path) -> None:
     done = calprobe("runs", tmp_path / "absent")
     assert (done.returncode, done.stdout) == (3, "")
