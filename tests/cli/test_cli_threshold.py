@@ -52,6 +52,18 @@ def test_a_table_is_split_and_checked_on_the_other_half(table: Path) -> None:
     assert json.loads(by_question)["thresholds"][0]["clustered"]
 
 
+def test_scores_of_which_the_same_is_said_share_a_sentence() -> None:
+    said = " ".join(run(RUNS / "audit", "--risk", 0.2).split())
+    found = json.loads(run(RUNS / "audit", "--risk", 0.2, "--json"))["thresholds"]
+    assert all(one["score"] in said for one in found)
+    outcomes = {
+        (one["cell"], one["threshold"], *(tuple((one[part] or {}).values()) for part in ("tested", "checked")))
+        for one in found
+    }
+    assert len(outcomes) < len(found)  # or the test shows nothing
+    assert said.count("no threshold will do") + said.count("answer where it is") <= len(outcomes)
+
+
 def test_a_threshold_is_written_and_decides_on_new_scores(table: Path, tmp_path: Path) -> None:
     file = tmp_path / "t.json"
     said = run(table, "--score", "p", "--correct", "y", "--risk", 0.2, "--out", file)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from calprobe.messages import counted
 from calprobe.metrics import Kept, answers_needed
+from calprobe.show.prose import listed
 from calprobe.studies.threshold.numbers import CellThreshold, Thresholds
 
 WIDTH = 80
@@ -19,14 +20,23 @@ def threshold_text(found: Thresholds) -> str:
     head = (
         f"Wanted: at most {_percent(options.risk)} wrong of the answers given, at {_percent(options.level)} certainty."
     )
-    paragraphs = [head, *(line for cell in found.cells for line in _sentences(cell))]
+    paragraphs = [head, *(line for names, cell in _alike(found) for line in _sentences(names, cell))]
     if len(found.cells) > 1:
         paragraphs.append("Each promise is for a score that was chosen beforehand, not for the best of these.")
     return "\n".join(textwrap.fill(text, WIDTH, subsequent_indent="  ") for text in paragraphs)
 
 
-def _sentences(cell: CellThreshold) -> Iterator[str]:
-    tested, name = cell.fixed.tested, f"{cell.cell}, {cell.score}"
+def _alike(found: Thresholds) -> Iterator[tuple[str, CellThreshold]]:
+    """The thresholds of which something different is said, each with the scores that it is said of."""
+    scores: dict[tuple[str, ...], list[CellThreshold]] = {}
+    for cell in found.cells:
+        scores.setdefault((cell.cell, *_sentences("", cell)), []).append(cell)
+    for cells in scores.values():
+        yield listed([cell.score for cell in cells]), cells[0]
+
+
+def _sentences(scores: str, cell: CellThreshold) -> Iterator[str]:
+    tested, name = cell.fixed.tested, f"{cell.cell}, {scores}"
     if cell.checked is None:
         answers = counted(tested.answers, "answer")
         surest = f"of {answers} tested, {tested.wrong:,} of the {tested.kept:,} surest are wrong"
@@ -34,8 +44,8 @@ def _sentences(cell: CellThreshold) -> Iterator[str]:
             surest = f"here are {tested.answers:,}"
         if cell.clustered:
             yield (
-                f"{name}: no threshold will do; {surest}, which of further questions or relations proves only: at most "
-                f"{_percent(tested.upper)}."
+                f"{name}: no threshold will do; {surest}, so of further questions or relations up to "
+                f"{_percent(tested.upper)} can be."
             )
         else:
             yield (
