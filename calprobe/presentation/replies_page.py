@@ -18,7 +18,7 @@ from calprobe.studies.asked.shown_replies import RunReplies, ShownReply
 BLOCK = 500  # prompts that are unpacked at once
 FIELDS = (
     *("question", "variant", "wording", "sample", "reply", "thought", "answer", "start", "end", "reader", "status"),
-    *("correct", "cut", "abstained", "graded_by", "confidence", "labels", "confidences", "error"),
+    *("correct", "cut", "abstained", "graded_by", "confidence", "confident_in", "labels", "confidences", "error"),
 )
 
 
@@ -72,6 +72,7 @@ def _row(shown: ShownReply, question: int, variants: Sequence[str], estimators: 
         *(shown.answer, start, end, shown.reader, shown.status, shown.correct, shown.cut, shown.abstained),
         shown.graded_by if shown.kind == "open" else "",
         _short(shown.confidence),
+        "" if shown.confident_in == shown.answer else shown.confident_in,
         _rounded(shown.labels.values()),
         [_short(shown.confidences.get(name, math.nan)) for name in estimators],
         shown.error,

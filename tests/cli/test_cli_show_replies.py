@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from commands import calprobe
 from sources import ROOT
 
 from calprobe import asked_confidences, replies
+from calprobe.cells.opening import asked_runs
 from calprobe.studies.asked.reply_text import marked, replies_text, verdict_of
 from calprobe.studies.asked.shown_replies import ReplyChoice, choose_replies, shown_replies
 
@@ -40,6 +42,18 @@ def test_what_was_read_is_in_the_reply() -> None:
         assert one["reply"][one["start"] : one["end"]] == one["answer"]
         assert sum(one["labels"].values()) == pytest.approx(1)
         assert one["gold"] in one["options"]
+
+
+def test_who_is_sure_of_another_option_than_the_reply_took_says_of_which() -> None:
+    every = shown_replies(asked_runs(RUN)[0]).replies
+    labelled = [one for one in every if one.labels and not math.isnan(one.confidence)]
+    assert labelled
+    for one in labelled:
+        assert one.confident_in == max(one.labels, key=lambda label: one.labels[label])
+        other = one.confident_in != one.answer
+        assert (f"sure of {one.confident_in}; read by" in verdict_of(one)) == other
+        assert ("sure; read by" in verdict_of(one)) != other
+    assert {one.confident_in == one.answer for one in labelled} == {True, False}
 
 
 def test_choices_join_and_narrow() -> None:

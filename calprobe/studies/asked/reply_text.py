@@ -82,7 +82,8 @@ def verdict_of(reply: ShownReply) -> str:
     parts += [word for word, holds in (("cut", reply.cut), ("abstained", reply.abstained)) if holds]
     parts += [reply.status] if reply.status not in ("ok", "cut") and reply.answer is not None else []
     if not math.isnan(reply.confidence):
-        parts.append(f"{short(reply.confidence, 2)} sure")
+        other = f" of {reply.confident_in}" if reply.confident_in not in ("", reply.answer) else ""
+        parts.append(f"{short(reply.confidence, 2)} sure{other}")
     by = f"read by {reply.reader}" + (
         f", graded by {reply.graded_by}" if reply.kind == "open" and reply.graded_by else ""
     )

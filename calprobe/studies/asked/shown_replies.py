@@ -11,6 +11,7 @@ import numpy as np
 
 from calprobe.cells.asked import Asked, AskedCell, read_sets
 from calprobe.confidence.asked.reply_table import Row
+from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.errors import UsageError
 from calprobe.measures.json_values import number_json
 from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
@@ -57,11 +58,15 @@ class ShownReply:
     confidences: Mapping[str, float]  # by estimator, those that are probabilities and could be read
     confidence: float  # by the estimator that orders replies; NaN: none
     tokens_out: int
+    confident_in: str = ""  # the label that `confidence` is in, such as the most probable one; empty: an open answer
     error: str = ""  # why the request failed
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name; NaN is None."""
         return {name: number_json(value) if isinstance(value, float) else value for name, value in asdict(self).items()}
+
+
+OF_ESTIMATORS = ("confidences", "confidence", "confident_in")  # fields; a frame has a column an estimator instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +199,7 @@ def _fits(shown: ShownReply, choice: ReplyChoice) -> bool:
 def _of_cell(cell: AskedCell, chosen: str | None) -> Iterator[ShownReply]:
     answers = next(iter(cell.answers.values()))
     values = {name: cell.confidences[name].confidence.tolist() for name in probabilities_of([cell])}
+    predictions = cell.confidences[chosen].prediction.tolist() if chosen in values else None
     rows = zip(cell.table.rows, answers.readings, answers.grades, strict=True)
     for place, (row, reading, grade) in enumerate(rows):
         confidences = {name: of_rows[place] for name, of_rows in values.items() if not math.isnan(of_rows[place])}
@@ -211,7 +217,12 @@ def _of_cell(cell: AskedCell, chosen: str | None) -> Iterator[ShownReply]:
             labels=_label_probabilities(row),
             confidences=confidences,
             confidence=confidences.get(chosen or "", math.nan),
+            confident_in=_label_at(row.question, NO_PREDICTION if predictions is None else predictions[place]),
         )
+
+
+def _label_at(question: Question, place: int) -> str:
+    return "" if place == NO_PREDICTION or not question.labels else question.labels[place]
 
 
 def _asked(reply: Reply, question: Question) -> ShownReply:
@@ -262,7 +273,7 @@ def replies_frame(asked: Asked, options: ReportOptions) -> pd.DataFrame:
     """A row for each reply and failed request: the fields of `ShownReply`, a column `confidence_NAME` an estimator."""
     import pandas as pd
 
-    names = [column.name for column in fields(ShownReply) if column.name not in ("confidences", "confidence")]
+    names = [column.name for column in fields(ShownReply) if column.name not in OF_ESTIMATORS]
     rows = [
         {name: getattr(shown, name) for name in names}
         | {f"confidence_{name}": value for name, value in shown.confidences.items()}

@@ -72,7 +72,7 @@
     if (node.className === "right") verdict.append(" is right");
     else verdict.append("; right is ", made("bdi", gold));
     for (const name of ["cut", "abstained"]) if (of(row, name)) verdict.append(`, ${name}`);
-    if (of(row, "confidence") !== null) verdict.append(`; ${of(row, "confidence").toFixed(2)} sure`);
+    if (of(row, "confidence") !== null) verdict.append(`; ${of(row, "confidence").toFixed(2)} sure${of(row, "confident_in") ? ` of ${of(row, "confident_in")}` : ""}`);
     node.append(head, made("p", text, "question"));
     if (options.length) {
       const list = made("ul");
