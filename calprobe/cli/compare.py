@@ -113,7 +113,7 @@ def _of_csv(_context: click.Context, _parameter: click.Parameter, path: Path | N
     help="Show every domain, not only the one with the smallest difference in accuracy.",
 )
 @estimators_option(
-    "Estimators to compare, by their names in `report`.  [default: margin,average_min; of one RUN also base; of "
+    "Estimators to compare, by their names in `report`.  [default: base,margin,average_min; of "
     "replies one of each kind: label, and the first that is stated, of P(True), and of samples]"
 )
 @list_option(

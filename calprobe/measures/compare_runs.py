@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from calprobe.cells.opening import Runs, open_scored_runs
-from calprobe.confidence import BASE, Headline, available_estimators, headline
+from calprobe.confidence import Headline, available_estimators, headline
 from calprobe.errors import UsageError
 from calprobe.measures.chosen import known_metrics
 from calprobe.measures.compare_match import Comparable, Shared, comparable_part
@@ -83,9 +83,7 @@ def _chosen_estimators(
         for (first, _), overlap in shared.items()
         for estimator in available_estimators([scored[first].run.table.templates[row] for row in overlap.first.rows])
     }
-    # Those of Kissling et al. 2026, Table 2: base stands there as the accuracy.
-    names = [name for name in headline(Headline.FIRST) if name != BASE]
-    names = names if options.estimators is None else list(options.estimators)
+    names = list(headline(Headline.FIRST) if options.estimators is None else options.estimators)
     chosen = tuple(name for name in names if name in available)
     if not chosen or (options.estimators is not None and len(chosen) < len(names)):
         lacking = ", ".join(name for name in names if name not in available)

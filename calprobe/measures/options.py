@@ -145,7 +145,7 @@ class CompareOptions:
     pairs: tuple[Pair, ...] | Literal["all"] | None = None
     intersect: bool = False  # compare what two runs have in common, where they are not alike
     by_domain: bool = False  # every domain, not only that of the nearest accuracies
-    estimators: tuple[str, ...] | None = None  # None: margin and average_min, as far as the templates give them
+    estimators: tuple[str, ...] | None = None  # None: base, margin and average_min, as far as the templates give them
     # How scores and replies are read; cluster None: by relation where there are 30 or more, else by instance.
     scores: ReportOptions = DEFAULT_OPTIONS
     metrics: tuple[str, ...] | None = (

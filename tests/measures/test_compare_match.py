@@ -168,4 +168,4 @@ def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
     accuracy = pair.everything.accuracy
     assert accuracy is not None
     assert (accuracy.first.value, accuracy.second.value, accuracy.difference.value) == (1.0, 0.0, 1.0)
-    assert list(pair.everything.estimators) == ["margin"]
+    assert list(pair.everything.estimators) == ["base", "margin"]

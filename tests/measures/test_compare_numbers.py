@@ -243,7 +243,7 @@ def test_masked_runs_find_the_causal_run_of_the_nearest_bear_score(tmp_path: Pat
 def test_without_resamples_there_is_nothing_to_correct(runs: tuple[str, str]) -> None:
     found = compare(runs, CompareOptions(scores=ReportOptions(resampling=Resampling(0))))
     assert found.tests == 0
-    assert list(found.pairs[0].everything.estimators) == ["margin", "average_min"]
+    assert list(found.pairs[0].everything.estimators) == ["base", "margin", "average_min"]
     assert all(
         math.isnan(contrast.p_holm) and not contrast.significant for contrast in found.pairs[0].everything.contrasts
     )
@@ -281,7 +281,7 @@ def test_one_template_has_no_bear_score_and_markers_no_accuracy(tmp_path: Path) 
     options = CompareOptions(scores=SCORES)
     one = [run_of(tmp_path / f"one{seed}", seed, numbers=(0,)) for seed in (0, 1)]
     (pair,) = compare(one, options).pairs
-    assert (pair.accuracy_of, list(pair.everything.estimators)) == ("base", ["margin"])
+    assert (pair.accuracy_of, list(pair.everything.estimators)) == ("base", ["base", "margin"])
     base = [run.accuracy for run in report(one, SCORES).runs]
     assert pair.everything.accuracy is not None
     assert [pair.everything.accuracy.first, pair.everything.accuracy.second] == base
@@ -290,7 +290,7 @@ def test_one_template_has_no_bear_score_and_markers_no_accuracy(tmp_path: Path) 
         return replace(manifest, templates=(replace(manifest.templates[0], kind="verbal", marker="possibly"),))
 
     markers = [run_of(tmp_path / f"marker{seed}", seed, as_marker, numbers=(5,)) for seed in (0, 1)]
-    with pytest.raises(UsageError, match="templates for margin, average_min; give --estimator of marker_possibly"):
+    with pytest.raises(UsageError, match="templates for base, margin, average_min; give --estimator of marker_"):
         compare(markers, options)
     (pair,) = compare(markers, replace(options, estimators=("marker_possibly",))).pairs
     assert (pair.accuracy_of, pair.everything.accuracy, pair.everything.agreement) == (None, None, None)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from commands import calprobe
+from printed_tables import printed
+from sources import ROOT
 
 from calprobe.measures.chosen import known_metrics
 from calprobe.measures.compare_results import Contrast, Corrected
 from calprobe.measures.options import CompareOptions
 from calprobe.metrics import ACCURACY, Difference, Estimate
-from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, verdict_on
+from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered, sides_of_one, verdict_on
 
 
 class Compared(Corrected):
@@ -59,6 +62,23 @@ def test_a_difference_is_said_with_interval_and_p_value() -> None:
     assert verdict_on(Sides("a", "b", [[one]], 100), Compared([one])) == (
         "ECE of label: A is better; A - B -.30 (-.40 to -.20), Holm p .010.",
     )
+
+
+def test_letters_have_names_in_any_comparison_of_two_sides() -> None:
+    pairs = [Sides("margin", "base", [[contrast("ece", 0.1, 0.4, 0.01)]], 100)]
+    assert list(sides_of_one(["one run"], pairs)) == ["A margin, B base"]
+    assert [*sides_of_one(["a", "b"], pairs), *sides_of_one(["one run"], pairs * 2)] == []
+    assert [letter for letter, _ in lettered(["a", "b"], pairs)] == ["A ", "B "]
+    clm = ROOT / "tests" / "golden" / "runs" / "clm"
+    by_pair = calprobe("compare", clm, "--pairs", "margin:base", "--bootstrap", 20).stdout
+    by_name = calprobe("compare", clm, "--templates", "0:1", "--bootstrap", 20, "--tables", "differences").stdout
+    assert ("A margin, B base" in by_pair, "A template 0, B template 1" in by_name) == (True, True)
+
+
+def test_the_smallest_p_value_of_few_questions_is_not_printed_as_0() -> None:
+    one = contrast("ece", 0.1, 0.4, 0.002)
+    _, table, _ = comparison_at_a_glance(Compared([one]), [Sides("a", "b", [[one]], 20)], (), [])
+    assert "0.002" in printed([table], 80)
 
 
 def test_cells_are_counted_and_their_differences_are_means() -> None:

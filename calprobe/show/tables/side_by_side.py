@@ -13,7 +13,7 @@ from calprobe.messages import counted
 from calprobe.metrics import Estimate, Metric
 from calprobe.show.compare_prose import CORRECTED, TOO_FEW, correction_notes
 from calprobe.show.tables.layout import UNRANKED, Layout, Numbers, quantity
-from calprobe.show.tables.shorter import FEW, others_named
+from calprobe.show.tables.shorter import others_named
 from calprobe.show.tables.types import Cell, Row, Table
 from calprobe.show.verdict import decimals_of
 
@@ -21,6 +21,8 @@ Run = TypeVar("Run")
 ERRORS = ("ace", "ece")  # the metrics that say which side is better calibrated
 MOST_ROWS, MOST_PAIRS = 12, 6  # of the table, on one screen
 TOLD = 3  # pairs in words
+MOST_WITH_INTERVALS = 7  # rows: accuracy, and two metrics of three confidences
+LEAST_DIGITS = 3  # of the table, which has p-values: with two the smallest of 1,000 resamples would be 0.00
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,12 @@ def lettered(runs: Sequence[Run], pairs: Sequence[Sides]) -> Iterator[tuple[str,
     """The runs, those of a comparison of two behind the letters that stand for them."""
     letters = ("A ", "B ") if len(pairs) == 1 and len(runs) == 2 else ("",) * len(runs)
     yield from zip(letters, runs, strict=True)
+
+
+def sides_of_one(runs: Sequence[object], pairs: Sequence[Sides]) -> Iterator[str]:
+    """What A and B are where both are of one run, so that no line of a run has a letter."""
+    if len(pairs) == 1 and len(runs) == 1:
+        yield f"A {pairs[0].first}, B {pairs[0].second}"
 
 
 def verdict_on(pair: Sides, comparison: Corrected) -> tuple[str, ...]:
@@ -184,8 +192,9 @@ def _numbers(comparison: Corrected, pairs: Sequence[Sides]) -> Table:
         more=UNRANKED,
     )
     table = layout.table(rows, *notes)
-    few = len(rows) <= FEW and not means
-    return replace(table, decimals=decimals_of(max((pair.n for pair in pairs), default=0)), intervals=few)
+    few = len(rows) <= MOST_WITH_INTERVALS and not means
+    digits = max(LEAST_DIGITS, decimals_of(max((pair.n for pair in pairs), default=0)))
+    return replace(table, decimals=digits, intervals=few)
 
 
 def _row(head: Row, contrasts: Sequence[Contrast]) -> Numbers:

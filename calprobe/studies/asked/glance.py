@@ -10,7 +10,7 @@ from calprobe.metrics.error_shown import chance_shown, columns_shown
 from calprobe.show.prose import sentence
 from calprobe.show.tables.layout import UNRANKED, Layout, cells, metrics, where
 from calprobe.show.tables.shorter import FEW, at_a_glance, others_named
-from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered
+from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered, sides_of_one
 from calprobe.show.tables.types import Row, Table
 from calprobe.show.verdict import decimals_of
 from calprobe.studies.asked.accuracy_layouts import Answered, answered
@@ -63,7 +63,9 @@ def compared_at_a_glance(comparison: AskedComparison, tables: Sequence[Table]) -
         )
     ]
     left_out = [sentence(clause) for pair in comparison.pairs for clause in pair.left_out]
-    return comparison_at_a_glance(comparison, pairs, (*runs, *left_out[:2]), tables)
+    return comparison_at_a_glance(
+        comparison, pairs, (*runs, *sides_of_one(comparison.runs, pairs), *left_out[:2]), tables
+    )
 
 
 def compared_sides(comparison: AskedComparison) -> list[Sides]:

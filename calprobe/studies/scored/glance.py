@@ -10,7 +10,7 @@ from calprobe.measures.compare_results import Comparison
 from calprobe.show.compare_prose import pair_notes, unpaired_notes
 from calprobe.show.prose import mean_accuracy_name, size, state
 from calprobe.show.tables.shorter import at_a_glance, others_named
-from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered
+from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered, sides_of_one
 from calprobe.show.tables.types import Table
 from calprobe.show.verdict import decimals_of
 from calprobe.studies.scored.notes import other_relations, verdict
@@ -54,7 +54,9 @@ def compared_at_a_glance(comparison: Comparison, tables: Sequence[Table]) -> tup
         for letter, run in lettered(comparison.runs, pairs)
     ]
     notes = [f"{note}." for pair in comparison.pairs for note in pair_notes(pair)] if len(comparison.pairs) == 1 else []
-    return comparison_at_a_glance(comparison, pairs, (*runs, *notes, *unpaired_notes(comparison)), tables)
+    return comparison_at_a_glance(
+        comparison, pairs, (*runs, *sides_of_one(comparison.runs, pairs), *notes, *unpaired_notes(comparison)), tables
+    )
 
 
 def compared_sides(comparison: Comparison) -> list[Sides]:
