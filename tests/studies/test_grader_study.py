@@ -149,6 +149,12 @@ def test_tables_sentences_figure_and_json() -> None:
     assert set(json["errors"]["judge"]) == {"accuracy", "confidences", "judge_n", "judge_probability"}
 
 
+def test_graders_that_a_run_lacks_are_refused_before_anything_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calprobe.studies.asked.report_asked.report_cell", lambda *_: pytest.fail("computed"))
+    with pytest.raises(UsageError, match="--graders scibench: no answers of these runs have such grades; there are ex"):
+        report_asked([graded_run()[0]], ReportOptions(graders=("exact", "scibench")))
+
+
 def test_what_is_asked_for_alone() -> None:
     found = cell(resamples=0, graders=("judge", "exact"))
     assert list(found.graders) == ["exact", "judge"]
@@ -157,8 +163,6 @@ def test_what_is_asked_for_alone() -> None:
     assert chosen.estimators == ("stated_other",)
     assert set(chosen.with_length) == {"stated_other"}
     assert "graders" not in report_asked([graded_run()[0]], ReportOptions(resampling=Resampling(0))).runs[0].studies
-    with pytest.raises(UsageError, match="--graders scibench: no answers of these runs have such grades; there are ex"):
-        report_asked([graded_run()[0]], ReportOptions(resampling=Resampling(0), graders=("exact", "scibench")))
     read: list[Asked] = []
     with pytest.raises(UsageError, match="--graders: no 'jugde'; did you mean judge"):  # before any run is read
         report_asked((read.append(run) or run for run in [graded_run()[0]]), ReportOptions(graders=("exact", "jugde")))

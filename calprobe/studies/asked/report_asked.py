@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from calprobe.cells.asked import Asked, ReadSet, format_changes, read_sets, usual_variants
+from calprobe.cells.asked import Asked, AskedCell, ReadSet, format_changes, read_sets, usual_variants
 from calprobe.cells.cell_readers import check_used
 from calprobe.cells.regrading import ALL_GRADERS, check_graders, graders_of
 from calprobe.errors import UsageError
@@ -28,7 +28,9 @@ def report_asked(runs: Iterable[Asked], options: ReportOptions = DEFAULT_OPTIONS
     calibrated uncertainties that no cell has, and for a run called `across` beside others.
     """
     check_graders(options.graders)
-    reports = tuple(report_asked_run(run, options) for run in runs)
+    read = [(run, list(read_sets(run, options))) for run in runs]
+    _check_graded([cell for _, sets in read for of_set in sets for cell in of_set.cells.values()], options)
+    reports = tuple(_report_read(run, sets, options) for run, sets in read)
     check_used(options.readers, [name for run in reports for cell in run.reports() for name in cell.accuracy])
     _check_made(reports, options)
     across = across_runs(reports, options)
@@ -46,11 +48,6 @@ def _check_made(runs: Sequence[AskedRunReport], options: ReportOptions) -> None:
             f"--budget {numbers}: most questions have fewer answers; give a smaller number, or ask for more --samples "
             "or --wordings"
         )
-    graders = {name: name for run in runs for cell in run.cells for name in graders_of(cell)} if options.graders else {}
-    for name in options.graders:
-        if name not in graders and name != ALL_GRADERS:
-            there_are = f"there are {', '.join(graders) or 'none'}, and {ALL_GRADERS}"
-            raise UsageError(f"--graders {name}: no answers of these runs have such grades; {there_are}")
     if options.calibrate and not any(name.endswith(f".{options.calibrate}") for c in cells for name in c.estimators):
         raise UsageError(
             f"--calibrate {options.calibrate}: no uncertainty of several answers that could be read to one question; "
@@ -58,9 +55,21 @@ def _check_made(runs: Sequence[AskedRunReport], options: ReportOptions) -> None:
         )
 
 
+def _check_graded(cells: Iterable[AskedCell], options: ReportOptions) -> None:
+    """Raise UsageError for a grader of none of the cells, before anything is computed."""
+    graders = dict.fromkeys(name for cell in cells for name in graders_of(cell)) if options.graders else {}
+    for name in options.graders:
+        if name not in graders and name != ALL_GRADERS:
+            there_are = f"there are {', '.join(graders) or 'none'}, and {ALL_GRADERS}"
+            raise UsageError(f"--graders {name}: no answers of these runs have such grades; {there_are}")
+
+
 def report_asked_run(asked: Asked, options: ReportOptions) -> AskedRunReport:
     """The numbers of one run."""
-    read = list(read_sets(asked, options))
+    return _report_read(asked, list(read_sets(asked, options)), options)
+
+
+def _report_read(asked: Asked, read: Sequence[ReadSet], options: ReportOptions) -> AskedRunReport:
     values = None if options.slices is None else _slice_values(asked, read, _sliced_by(options.slices), options)
     sets = {of_set.name: _set(of_set, asked, options, values) for of_set in read}
     cells = [cell for of_set in sets.values() for cell in of_set.cells.values()]
