@@ -44,7 +44,7 @@ def run(label: str = "run", **more: object) -> AskedRunReport:
 
 def test_each_value_that_is_said_often_has_a_part() -> None:
     (panel,) = value_panels(run())
-    assert (panel.title, panel.of, panel.bars) == ("stated_decimal", "set", ("quiz",))
+    assert (panel.title, panel.of, panel.bars) == ("stated_decimal", "set", ("quiz, 20 of 21",))
     assert panel.parts == ((Part("0.1", 0.05, 0.1), Part("0.9", 0.6, 0.9), Part("0.95", 0.35, 0.95)),)
     assert [start for start, _ in panel.placed(0)] == [0.0, 0.05, 0.65]
 
@@ -62,7 +62,7 @@ def test_several_sets_have_a_bar_for_all_of_them() -> None:
     more = replace(quiz, name="more")
     replies = [*one.replies, *(replace(own, set="more", key=f"m{own.key}") for own in one.replies)]
     (panel,) = value_panels(report_asked_run(replace(one, sets=(quiz, more), replies=tuple(replies)), OPTIONS))
-    assert panel.bars == ("quiz", "more", "all sets")
+    assert panel.bars == ("quiz, 20 of 21", "more, 20 of 21", "all sets, 40 of 42")
     assert panel.parts[0] == panel.parts[1] == panel.parts[2]
 
 
@@ -72,7 +72,8 @@ def test_runs_stand_side_by_side_and_one_alone_does_not() -> None:
         value_panels_of_runs(runs, {"runs/b/quiz": " (PARTIAL)"}),
         length_panels_of_runs(runs, {"runs/b/quiz": " (PARTIAL)"}),
     )
-    assert values.bars == lengths.groups == ("a", "b (PARTIAL)")
+    assert lengths.groups == ("a", "b (PARTIAL)")
+    assert values.bars == ("a, 20 of 21", "b (PARTIAL), 20 of 21")
     assert lengths.series == ("quiz",)
     assert value_panels_of_runs(runs[:1]) == length_panels_of_runs(runs[:1]) == ()
 

@@ -47,7 +47,7 @@ def _value_panels(bars: Mapping[str, Sequence[AskedCell]], of: str) -> tuple[Sta
         if estimator == P_TRUE or (estimator.startswith("stated_") and "." not in estimator):
             confidences = {name: _confidences(cells, estimator) for name, cells in bars.items()}
             shares = {
-                name: tuple(_parts(confidence, estimator))
+                f"{name}{_read_of(bars[name], estimator)}": tuple(_parts(confidence, estimator))
                 for name, confidence in confidences.items()
                 if len(confidence)
             }
@@ -64,6 +64,14 @@ def _confidences(cells: Sequence[AskedCell], estimator: str) -> Floats:
         if confidences
         else np.empty(0)
     )
+
+
+def _read_of(cells: Sequence[AskedCell], estimator: str) -> str:
+    """Of how many replies these are, where some could not be read: a bar of three looks like one of all."""
+    confidences = [cell.confidences[estimator] for cell in cells if estimator in cell.confidences]
+    read = sum(int(confidence.read.sum()) for confidence in confidences)
+    asked = sum(int(confidence.asked.sum()) for confidence in confidences)
+    return "" if read == asked else f", {read:,} of {asked:,}"
 
 
 def _parts(confidence: Floats, estimator: str) -> Iterator[Part]:
