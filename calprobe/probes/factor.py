@@ -40,7 +40,13 @@ def read_factor(path: Path, name: str) -> Probe:
     file = read_csv(path)
     if not any(file.header) and not file.rows:
         raise ProbeFormatError(f"{path}: the file is empty; give FACTOR's CSV, or one with its columns")
-    places = [_place(file, column) for column in (CONTEXT, *COMPLETIONS)]
+    columns = CONTEXT, *COMPLETIONS
+    if not {*columns} & {*file.header}:
+        raise ProbeFormatError(
+            f"{path}:1: none of FACTOR's columns ({', '.join(columns)}); a probe of facts is a folder with "
+            "metadata_relations.json and RELATION.jsonl, a file of questions is for `calprobe ask`"
+        )
+    places = [_place(file, column) for column in columns]
     if not file.rows:
         raise ProbeFormatError(f"{path}:1: no row below the header; give one with a context and its completions a row")
     texts = [_texts(file, row, places) for row in range(len(file.rows))]

@@ -62,6 +62,7 @@ def write(path: Path, text: str | bytes) -> Path:
     [
         ("", " the file is empty; give FACTOR's CSV"),
         ("full_prefix,completion\n", f"1: column '{CONTEXT}' is missing; add it"),
+        ("subject,answer\nFrance,Paris\n", "1: none of FACTOR's columns"),
         (HEADER.replace("contradiction_2", "contradiction_1"), "1: column 'contradiction_1' is there 2 times; leave"),
         (HEADER.replace("contradiction_2", "other"), "1: column 'contradiction_2' is missing; add it"),
         (HEADER, "1: no row below the header; give one"),
