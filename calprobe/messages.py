@@ -85,12 +85,12 @@ def no_estimator(subject: str, names: Sequence[str], known: Iterable[str]) -> st
 
     >>> no_estimator("runs/a", ["margn"], ["base", "margin"])
     'runs/a has no estimator margn; did you mean margin?'
-    >>> no_estimator("runs/a", ["sure", "best"], ["base", "margin"])
-    'runs/a has no estimator sure, best (no such name, or templates that it lacks); give some of base, margin'
+    >>> no_estimator("runs/a", ["sure"], ["base", "margin"])
+    'runs/a has no estimator sure (no such name, or templates or replies that it lacks); give some of base, margin'
     """
     there = list(known)
     near = did_you_mean(names[0], there) if len(names) == 1 else ""
-    hint = near or f" (no such name, or templates that it lacks); give some of {', '.join(there)}"
+    hint = near or f" (no such name, or templates or replies that it lacks); give some of {', '.join(there)}"
     return f"{subject} has no estimator {', '.join(names)}{hint}"
 
 

@@ -231,7 +231,7 @@ def test_scores_and_replies_are_reported_apart(run: str, tmp_path: Path) -> None
     scored = str(write_run(tmp_path / "scored"))
     both = calprobe("report", run, scored, *QUICK, "--html", tmp_path / "both.html")
     assert both.returncode == 0
-    assert both.stdout.startswith("2 runs: 2 runs of 2 tasks\n")
+    assert both.stdout.startswith("2 runs of 2 tasks\n")
     assert "Models by tasks" in (tmp_path / "both.html").read_text()
     one_kind = calprobe("report", run, scored, "--estimator", "base")
     assert one_kind.returncode == 2

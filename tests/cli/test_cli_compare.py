@@ -81,7 +81,7 @@ def test_a_figure_of_the_differences(tmp_path: Path) -> None:
         (
             ["a", "--pairs", "margin:sure"],
             2,
-            "a has no estimator sure (no such name, or templates that it lacks); give some of base, ",
+            "a has no estimator sure (no such name, or templates or replies that it lacks); give some of base, ",
         ),
         (["a", "b", "--metric", "bries"], 2, "--metric: no 'bries'; did you mean brier"),
         (["a", "b", "--baseline", "x"], 2, "--baseline 'x': give one of a, b"),

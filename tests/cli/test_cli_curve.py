@@ -153,7 +153,7 @@ def test_refusals_are_one_line_with_their_code(capsys: pytest.CaptureFixture[str
     assert (code, error) == (2, "calprobe: a: no epistemic template; score it with --templates 0,verbal,numeric\n")
     code, error = refusal(capsys, "a", "--kind", "calibration", "--estimator", "sure", "--out", tmp_path / "x.csv")
     assert code == 2
-    assert "for this curve, has no estimator sure (no such name, or templates that it lacks)" in error
+    assert "for this curve, has no estimator sure (no such name, or templates or replies that it lacks)" in error
     assert "give some of base, margin, average_vote_2" in error
     code, error = refusal(capsys, "a", "--kind", "roc", "--out", tmp_path / "x.csv")
     assert code == 2

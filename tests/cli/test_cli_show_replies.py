@@ -71,6 +71,14 @@ def test_the_headline_says_which_replies_were_looked_at() -> None:
     assert said in " ".join(done.stdout.split())
 
 
+def test_the_headline_of_replies_without_a_confidence_names_no_order() -> None:
+    every = shown_replies(asked([choice("q0"), choice("q1")], [reply(name, "B") for name in ("q0", "q1")]))
+    assert every.estimator is None
+    for top, said in ((1, "run: 2 of 2 replies wrong; 1 of these."), (5, "run: 2 of 2 replies wrong.")):
+        shown = choose_replies(every, ReplyChoice(top=top))
+        assert replies_text(shown, 80).splitlines()[0] == said
+
+
 def test_long_answers_are_short_in_lines() -> None:
     question = replace(choice("q0"), kind="open", options=(), labels=(), answer=None, accepted=("x",))
     (one,) = choose_replies(shown_replies(asked([question], [reply("q0", "word " * 5_000)])), ReplyChoice()).replies

@@ -27,9 +27,10 @@ def replies_text(shown: ShownReplies, width: int, *, prompts: bool = False) -> s
 def _headline(shown: ShownReplies) -> str:
     """What is shown of how many, and in which order."""
     kinds = "that another run answers otherwise" if shown.others else " or ".join(sorted(shown.choice.keep))
-    some = "" if len(shown.replies) == shown.kept else f" {len(shown.replies):,} of these,"
+    some = "" if len(shown.replies) == shown.kept else f" {len(shown.replies):,} of these"
     sure = "surest" if shown.choice.surest else "least sure"
-    order = f";{some} the {sure} by {shown.estimator} first" if shown.estimator is not None else some
+    by = "" if shown.estimator is None else f", the {sure} by {shown.estimator} first"
+    order = f";{some}{by}".replace(";,", ";") if some or by else ""
     chosen = f"{kinds}{_among(shown.choice)}"
     return f"{shown.run}: {shown.kept:,} of {shown.of:,} replies {chosen}{order if shown.replies else ''}."
 

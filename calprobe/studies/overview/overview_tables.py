@@ -82,7 +82,7 @@ def sides_table(found: Overview) -> Table:
     return Layout[_Side]("Runs by task.", "overview", "model", _head, columns, (OF,), kind="overview").table(
         _sides(found),
         *side_notes(found),
-        heading=(f"{found.title}: {state}",),
+        heading=(state if found.title == counted(runs, "run") else f"{found.title}: {state}",),
         best_within="group",
         best_of=" within its task",
         directions=True,

@@ -30,7 +30,8 @@ def headline_of(shown: Shown) -> str:
 def of_paraphrases(shown: Shown) -> Iterator[str]:
     """How the paraphrases agree on all selected answers; nothing with fewer than two."""
     if (wordings := shown.wordings) is not None and shown.selected:
-        all_of = f"All {len(wordings.templates)} paraphrases (templates {ranges(wordings.templates)})"
+        how_many = "Both" if len(wordings.templates) == 2 else f"All {len(wordings.templates)}"
+        all_of = f"{how_many} paraphrases (templates {ranges(wordings.templates)})"
         elsewhere = f"; at least one of them is right in {wordings.right_elsewhere:,}" if shown.options.wrong else ""
         yield f"{all_of} give the same answer in {wordings.same:,} of the {shown.selected:,}{elsewhere}."
 
