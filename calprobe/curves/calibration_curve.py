@@ -278,5 +278,6 @@ def _smooth(confidence: Floats, correct: npt.NDArray[np.bool_], value: Estimate)
 
 def reported_calibration(found: Reported) -> Calibration | None:
     """The curves of a run of a report; None without estimators to draw."""
-    lines = calibration_lines(found.run, found.chosen, found.values, found.options.ace_bins)
+    chosen = [estimator for estimator in found.chosen if estimator.scale == "probability"]
+    lines = calibration_lines(found.run, chosen, found.values, found.options.ace_bins)
     return Calibration(tuple(lines)) if lines else None

@@ -61,7 +61,7 @@ def show_replies(chosen: AskedReport, choice: ReportChoice, whole: AskedReport |
 
     @cache
     def drawn() -> Mapping[str, Pictures]:
-        return {run.label: pictures(run, options) for run in runs}
+        return {run.label: pictures(run, options, choice.estimators) for run in runs}
 
     def page() -> str:
         from calprobe.presentation.report_pages import asked_page

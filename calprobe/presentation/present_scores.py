@@ -67,7 +67,7 @@ def show_scores(chosen: Report, choice: ReportChoice, whole: Report | None = Non
     Args:
         chosen: the report with what is wanted of it.
         choice: which tables; whether figures and page will be called for.
-        whole: all that was computed, which figures are of; None: the same.
+        whole: all that was computed; figures are of it, of the estimators of the choice; None: the same.
     """
     whole = chosen if whole is None else whole
 
@@ -77,7 +77,9 @@ def show_scores(chosen: Report, choice: ReportChoice, whole: Report | None = Non
         from calprobe.presentation.report_pages import page_wants
 
         wanted = Wanted(headline(Headline.PAPER)) if choice.figures else Wanted()
-        return gather(whole, wanted | page_wants(whole) if choice.page else wanted, known_exposures(whole))
+        wanted = wanted | page_wants(whole) if choice.page else wanted
+        wanted = wanted if choice.estimators is None else replace(wanted, estimators=choice.estimators)
+        return replace(gather(whole, wanted, known_exposures(whole)), estimators=choice.estimators)
 
     def page() -> str:
         from calprobe.presentation.report_pages import report_page
@@ -145,7 +147,7 @@ def _figures(contents: ReportContents, labels: Mapping[str, str]) -> Iterator[Na
     names, files = names_of_runs([run.facts for run in runs], labels), file_names([run.label for run in runs])
     drawn = []
     for run in runs:
-        curves_of_run = list(contents.runs[run.label].figures())
+        curves_of_run = list(contents.runs[run.label].figures(contents.estimators))
         if not curves_of_run:
             yield f"{run.label}: no figures: the run has neither template 0 nor a paraphrase"
             continue

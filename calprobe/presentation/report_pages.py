@@ -211,7 +211,7 @@ def _scored_head(run: RunReport, place: int) -> RunHead:
 def _drawn(run: RunReport, contents: ReportContents) -> RunContents:
     """What is drawn of a run; nothing of one without instances, of which all figures would be blank."""
     drawn = contents.runs.get(run.label) if run.instances else None
-    return RunContents() if drawn is None else drawn.only(page_wants(contents.report).estimators)
+    return RunContents() if drawn is None else drawn.only(contents.estimators or page_wants(contents.report).estimators)
 
 
 def _summaries(report: Report) -> Iterator[Table]:

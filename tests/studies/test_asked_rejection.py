@@ -53,6 +53,14 @@ def test_a_report_draws_the_curves_of_its_own_confidences() -> None:
     assert [kind for kind, _ in drawn.drawn()][:2] == ["reliability", "accuracy-rejection"]
 
 
+def test_a_report_draws_the_confidences_that_it_was_asked_for() -> None:
+    run = report_asked_run(stated({"plain": ["0.9", "0.5", "0.5", "0.1"]}, "AABB"), QUICK)
+    usual = pictures(run, QUICK)
+    for line in usual.calibration.lines:
+        alone = pictures(run, QUICK, [line.estimator])
+        assert {own.estimator for own in (*alone.calibration.lines, *alone.rejection.lines)} == {line.estimator}
+
+
 def test_the_order_of_replies_changes_nothing() -> None:
     run = stated({"plain": ["0.9", "0.5", "0.7", "0.1"], "other": ["0.2", "0.6", "0.6", "0.3"]}, "ABAB")
     backwards = replace(run, replies=run.replies[::-1])

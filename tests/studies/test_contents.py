@@ -21,8 +21,11 @@ from calprobe.analysis import (
     markers,
     report,
 )
+from calprobe.cells.opening import open_runs
 from calprobe.confidence import Headline, headline
 from calprobe.metrics import Resampling
+from calprobe.presentation.present_scores import present_scores
+from calprobe.presentation.presentation import ReportChoice
 from calprobe.runs import Manifest, TemplateRecord
 from calprobe.studies.scored import contents
 from calprobe.studies.scored.contents import ReportContents, Wanted, gather
@@ -73,6 +76,27 @@ def test_figures_of_a_run_are_all_kinds_that_say_something_of_one(found: ReportC
     assert estimators(drawn[1]) == ["base", "margin", "average_vote_2", "average_min"]
     assert [curves.kind for curves in found.joint_figures()] == ["accuracy-rejection", "markers"]
     assert list(found.left_out()) == [("accuracy-ace", 4)]  # the fewest runs that its figure needs
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kinds"),
+    [
+        (("entropy",), ["accuracy-rejection", "calibration", "markers", "exposure"]),
+        (("chance",), ["accuracy-rejection", "markers", "exposure"]),  # an order, which has no calibration
+        (("margin", "base"), ["accuracy-rejection", "calibration", "markers", "exposure"]),
+    ],
+)
+def test_figures_are_of_the_estimators_asked_for(runs: list[str], wanted: tuple[str, ...], kinds: list[str]) -> None:
+    choice = ReportChoice(estimators=wanted, figures=True, page=True)
+    drawn = [figure.name for figure in present_scores(open_runs(runs[:1]), OPTIONS[0], choice).figures()]
+    assert [name.rpartition(".")[2] for name in drawn] == [kind for kind in kinds if kind != "exposure"]
+    found = gather(report(runs[:1], OPTIONS[0]), Wanted(wanted), dict.fromkeys(runs, EXPOSURES))
+    own = list(found.runs[runs[0]].figures(wanted))
+    assert [curves.kind for curves in own] == kinds
+    for curves in own:
+        if curves.kind in ("accuracy-rejection", "calibration"):
+            assert estimators(curves) == list(wanted)
+    assert wanted[0] in present_scores(open_runs(runs[:1]), OPTIONS[0], choice).page()
 
 
 def same(one: Any, other: Any) -> None:

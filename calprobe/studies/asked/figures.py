@@ -74,11 +74,11 @@ class Pictures:
             yield from self.stated.drawn()
 
 
-def pictures(run: AskedRunReport, options: ReportOptions) -> Pictures:
-    """The figures of one run."""
+def pictures(run: AskedRunReport, options: ReportOptions, estimators: Sequence[str] | None = None) -> Pictures:
+    """The figures of one run, its curves of these estimators; None: of the usual ones."""
     return Pictures(
-        run_calibration(run, options),
-        run_rejection(run, options),
+        run_calibration(run, options, estimators),
+        run_rejection(run, options, estimators),
         tuple(run_figures(run)),
         None if run.stated is None else stated_pictures(run.stated, run.cells, options),
     )

@@ -18,10 +18,15 @@ LinesOfSet = Callable[
 ]  # of one kind of curve
 
 
-def run_lines(run: AskedRunReport, options: ReportOptions, lines_of_set: LinesOfSet[AnyLine]) -> list[AnyLine]:
-    """The lines of one kind of curve of one run, of the estimators that a report draws."""
-    sets = run.sets.values()
-    return [line for report in sets for line in lines_of_set(report, cells_of_set(run, report.name), options, None)]
+def run_lines(
+    run: AskedRunReport, options: ReportOptions, lines_of_set: LinesOfSet[AnyLine], estimators: Sequence[str] | None
+) -> list[AnyLine]:
+    """The lines of one kind of curve of one run; None: of the estimators that a report draws."""
+    return [
+        line
+        for report in run.sets.values()
+        for line in lines_of_set(report, cells_of_set(run, report.name), options, estimators)
+    ]
 
 
 def cells_of_set(run: AskedRunReport, name: str) -> dict[str, AskedCell]:

@@ -15,9 +15,11 @@ from calprobe.studies.asked.pooled_samples import run_lines, samples_of_set
 from calprobe.studies.asked.results import AskedRunReport, SetReport
 
 
-def run_rejection(run: AskedRunReport, options: ReportOptions) -> AccuracyRejection:
-    """The curves of one run, a line for each set and estimator that a report draws."""
-    return AccuracyRejection(tuple(run_lines(run, options, rejection_lines)), ())
+def run_rejection(
+    run: AskedRunReport, options: ReportOptions, estimators: Sequence[str] | None = None
+) -> AccuracyRejection:
+    """The curves of one run, a line for each set and estimator; None: those that a report draws."""
+    return AccuracyRejection(tuple(run_lines(run, options, rejection_lines, estimators)), ())
 
 
 def every_estimator(cell: AskedCell) -> Sequence[str]:

@@ -12,9 +12,11 @@ from calprobe.studies.asked.pooled_samples import run_lines, samples_of_set
 from calprobe.studies.asked.results import AskedRunReport, SetReport
 
 
-def run_calibration(run: AskedRunReport, options: ReportOptions) -> Calibration:
-    """The reliability diagrams of one run, a panel for each set, of the estimators that a report draws."""
-    return joined(run_lines(run, options, reliability_lines))
+def run_calibration(
+    run: AskedRunReport, options: ReportOptions, estimators: Sequence[str] | None = None
+) -> Calibration:
+    """The reliability diagrams of one run, a panel for each set; None: of the estimators that a report draws."""
+    return joined(run_lines(run, options, reliability_lines, estimators))
 
 
 def joined(lines: Sequence[CalibrationLine]) -> Calibration:

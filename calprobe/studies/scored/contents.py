@@ -42,6 +42,12 @@ class Wanted:
         )
 
 
+def _filled(curves: Curves) -> Iterator[Curves]:
+    """The curves, if there is something to draw: an order of answers has no calibration."""
+    if curves.of_runs():
+        yield curves
+
+
 @dataclass(frozen=True, slots=True)
 class RunContents:
     """What is drawn of one run."""
@@ -52,13 +58,14 @@ class RunContents:
 
     def only(self, estimators: Sequence[str]) -> Self:
         """With these estimators alone, in this order, where a kind of curve has many."""
-        return replace(self, curves={kind: curves.only(estimators) for kind, curves in self.curves.items()})
+        curves = {kind: list(_filled(curves.only(estimators))) for kind, curves in self.curves.items()}
+        return replace(self, curves={kind: left[0] for kind, left in curves.items() if left})
 
-    def figures(self) -> Iterator[Curves]:
-        """What `calprobe report --plots` draws of the run."""
+    def figures(self, estimators: Sequence[str] | None = None) -> Iterator[Curves]:
+        """What `calprobe report --plots` draws of the run; None: of the usual estimators."""
         for name, kind in KINDS.items():
             if kind.fewest_runs == 1 and name in self.curves:
-                yield self.curves[name].only(kind.plotted)
+                yield from _filled(self.curves[name].only(estimators or kind.plotted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +75,13 @@ class ReportContents:
     report: Report
     runs: Mapping[str, RunContents] = field(default_factory=dict)  # by label
     across: Mapping[str, Curves] = field(default_factory=dict)  # by kind: several runs in one figure
+    estimators: tuple[str, ...] | None = None  # that curves were asked of, where a kind has many; None: the usual ones
 
     def joint_figures(self) -> Iterator[Curves]:
         """What `calprobe report --plots` draws of several runs together."""
         for name, kind in KINDS.items():
             if name in self.across and len(self.runs) >= kind.fewest_runs:
-                yield self.across[name].only(kind.plotted)
+                yield from _filled(self.across[name].only(self.estimators or kind.plotted))
 
     def left_out(self) -> Iterator[tuple[str, int]]:
         """Kinds that need more runs, with the fewest that they need."""
