@@ -73,8 +73,8 @@ class Typed:
 @by_option
 @by_groups_option
 @estimators_option(
-    "Estimators to show in tables and curves, by name; tables of studies, of questions and of the wording's share stay whole."
-    "  [default: all; of slices base,margin,average_min]",
+    "Estimators to show in tables and curves, by name; tables of studies, of questions and of the wording's share stay "
+    "whole.  [default: all; of slices base,margin,average_min]",
     kinds=("scored", "asked"),
 )
 @heading(Group.WHAT)

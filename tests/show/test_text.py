@@ -6,6 +6,8 @@ import io
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from printed_tables import printed
 from rich.console import Console
 
@@ -110,6 +112,32 @@ def test_a_significant_row_ends_in_a_star() -> None:
     rows = (Row("row", (Difference(-0.25, -1.0, 1.0), 0.0499), significant=True),)
     table = Table("", "", "", (Column("A - B"), Column("p")), rows, best_within=None)
     assert printed([table]).splitlines()[1] == "row -0.2500 -1.000 to +1.000 0.0499 *"
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 64), st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=5),
+    st.integers(2, 5),
+)
+def test_labels_without_room_stand_above_their_numbers(rows: list[tuple[int, bool, bool, bool]], columns: int) -> None:
+    table = Table(
+        "",
+        "",
+        "tree",
+        tuple(Column(f"c{at}") for at in range(columns)),
+        tuple(
+            Row("x" * length, (Estimate(0.5, 0.1, 0.9),) * columns, "group" * grouped, "n 9" * noted, significant=star)
+            for length, grouped, noted, star in rows
+        ),
+    )
+    lines = printed([table], 80).splitlines()
+    assert max(map(len, lines)) <= 80  # five columns of 10 and a star leave room for a label of 20
+    assert sum(line.split()[-columns:] == ["0.5000"] * columns for line in map(unstarred, lines)) == len(rows)
+    for length, *_ in rows:
+        assert any("x" * length in line for line in lines)
+
+
+def unstarred(line: str) -> str:
+    return line.removesuffix(" *")
 
 
 def test_what_holds_for_several_tables_is_said_once() -> None:

@@ -24,6 +24,8 @@ GAP = 1  # blanks before a column
 LEAST = len(".123-.456")  # characters of a column of estimates, with intervals or without
 INDENT = "  "  # of rows in a group
 MOST_OF_LABEL = 64  # characters of a row's label
+STAR = " *"  # behind a significant row
+SHORT = 20  # of a label that stands beside its numbers, however wide these are
 BEST = "*"
 PARTIAL = r"PARTIAL, [\d,]+ of [\d,]+ relations"
 
@@ -35,7 +37,10 @@ def print_tables(tables: Sequence[Table], console: Console) -> None:
     above it. Tables of one `stub` have rows' labels of one width.
     """
     mark = "" if console.color_system else BEST
-    stubs = {table.stub: _stub_width([sibling for sibling in tables if sibling.stub == table.stub]) for table in tables}
+    stubs = {
+        stub: _stub_width([table for table in tables if table.stub == stub], console.width, mark)
+        for stub in dict.fromkeys(table.stub for table in tables)
+    }
     several, printed = len(tables) > 1, set[str]()
     closing: dict[str, None] = {}
     for place, table in enumerate(tables):
@@ -155,10 +160,14 @@ def _grid(table: Table, columns: Sequence[_Column], stub_width: int) -> Iterator
         if group:
             yield Text(one_line(group))
         for place, row in rows:
-            yield _values(row, place, columns, stub_width)
+            label, note = _label(row), _indented(row.note, row)
+            if cell_len(label) > stub_width:  # on a line of its own
+                yield Text(label)
+                label, note = note, ""
+            yield _values(row, label, place, columns, stub_width)
             below = [column.below[place] for column in columns]
-            if row.note or any(below):
-                yield _line(_indented(row.note, row), stub_width, zip(columns, below, strict=True), "dim")
+            if note or any(below):
+                yield _line(note, stub_width, zip(columns, below, strict=True), "dim")
 
 
 def _spanned(spans: Iterable[tuple[str, int]], columns: Sequence[_Column], stub_width: int) -> Text:
@@ -168,13 +177,13 @@ def _spanned(spans: Iterable[tuple[str, int]], columns: Sequence[_Column], stub_
     return _stripped(Text("".join([" " * stub_width, *texts]), style="bold"))
 
 
-def _values(row: Row, place: int, columns: Sequence[_Column], stub_width: int) -> Text:
-    line = Text(_padded(_label(row), stub_width, left=True))
+def _values(row: Row, label: str, place: int, columns: Sequence[_Column], stub_width: int) -> Text:
+    line = Text(_padded(label, stub_width, left=True))
     for column in columns:
         text = column.set(column.values[place])
         bare = text.lstrip()
         line.append(text[: len(text) - len(bare)]).append(bare, "bold" if place in column.best else None)
-    return _stripped(line).append(" *" if row.significant else "")
+    return _stripped(line).append(STAR if row.significant else "")
 
 
 def _line(stub: str, stub_width: int, cells: Iterable[tuple[_Column, str]], style: str) -> Text:
@@ -182,9 +191,15 @@ def _line(stub: str, stub_width: int, cells: Iterable[tuple[_Column, str]], styl
     return _stripped(Text("".join(texts), style=style))
 
 
-def _stub_width(tables: Iterable[Table]) -> int:
-    texts = [text for table in tables for row in table.rows for text in (_label(row), _indented(row.note, row))]
-    return max(cell_len(one_line(text)) for text in (*(table.stub for table in tables), *texts))
+def _stub_width(tables: Sequence[Table], width: int, mark: str) -> int:
+    """As wide as the longest label, or as there is room beside the columns that are shown in any case."""
+    rows = [row for table in tables for row in table.rows]
+    others = (*(table.stub for table in tables), *(_indented(row.note, row) for row in rows))
+    least = max((cell_len(one_line(text)) for text in others), default=0)
+    longest = max((cell_len(_label(row)) for row in rows), default=0)
+    taken = max(sum(column.width for column in _fitting(table, 0, mark)[0]) for table in tables)
+    taken += len(STAR) * any(row.significant for row in rows)
+    return max(least, longest if width - taken < SHORT else min(longest, width - taken))
 
 
 def _label(row: Row) -> str:
