@@ -141,6 +141,12 @@ def test_the_command_reads_runs_and_tables(tmp_path: Path) -> None:
     assert decided["at"][0]["answered"] == 0.5
 
 
+def test_the_sentence_on_a_run_of_replies_is_of_label_unless_others_are_named() -> None:
+    for options, score in (((), "label"), (("--estimator", "label_raw,label"), "label_raw")):
+        said = run(RUNS / "audit", "--bootstrap", 0, *options)
+        assert f"surface_paraphrase, {score}: at stakes" in " ".join(said.split())
+
+
 def test_mistakes_of_the_command_are_refused() -> None:
     for arguments, message in ((("--at", "high"), "--at high: not a number"), (("--score", "p"), "are of tables")):
         result = CliRunner().invoke(cli, ["stakes", str(RUNS / "clm"), *arguments])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from calprobe.cells.candidates import LABELS
 from calprobe.messages import counted
 from calprobe.metrics import MOST_STAKES, cost_of_error
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells, quantity
@@ -87,10 +88,17 @@ def _at(stakes: float, priority: int) -> Iterator[Cells[Decided]]:
 
 
 def stakes_sentences(found: StakesReport) -> Iterator[str]:
-    """Of the first estimator of each cell at the largest stakes, and of the prompts with the largest."""
+    """Of one estimator of each cell at the largest stakes, and of the prompts with the largest.
+
+    It is the first one that was named; else `label`, which stands for a run of replies elsewhere, too, or the first.
+    """
     stakes = max(found.options.at)
-    first = {decided.cell: decided for decided in reversed(found.decided)}
-    for decided in reversed(list(first.values())):
+    by_cell: dict[str, dict[str, Decided]] = {}
+    for decided in found.decided:
+        by_cell.setdefault(decided.cell, {})[decided.score] = decided
+    for scores in by_cell.values():
+        usual = LABELS if found.options.estimators is None else ()
+        decided = scores[next((name for name in usual if name in scores), next(iter(scores)))]
         at = decided.of(stakes)
         cost, given = f"{cost_of_error(stakes):.3g}", f"{_percent(at.answered)} of {counted(decided.units, 'answer')}"
         yield (
