@@ -86,6 +86,15 @@ def test_where_none_will_do_it_says_what_is_needed(table: Path, tmp_path: Path) 
     assert "59" in run("--risk", 0.05)
 
 
+def test_of_too_few_questions_no_share_is_said(tmp_path: Path) -> None:
+    few = tmp_path / "few.csv"
+    few.write_text("q,p,y\n1,0.9,1\n1,0.8,0\n2,0.7,1\n", "utf-8")
+    columns = ("--score", "p", "--correct", "y", "--risk", 0.2)
+    said = " ".join(run(few, *columns, "--cluster", "q").split())
+    assert said.endswith("no threshold will do with 2 answers tested, of too few questions or relations.")
+    assert " ".join(run(few, *columns).split()).endswith("without an error above it, or more; here are 2.")
+
+
 def test_relations_are_clusters_where_they_are_named(tmp_path: Path) -> None:
     clm = tmp_path / "clm"
     calprobe.score("tiny-clm", out=clm, options=calprobe.ScoreOptions(quiet=True))

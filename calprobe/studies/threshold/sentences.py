@@ -40,18 +40,14 @@ def _sentences(scores: str, cell: CellThreshold) -> Iterator[str]:
     if cell.checked is None:
         answers = counted(tested.answers, "answer")
         surest = f"of {answers} tested, {tested.wrong:,} of the {tested.kept:,} surest are wrong"
-        if not tested.kept and not cell.clustered:
-            surest = f"here are {tested.answers:,}"
-        if cell.clustered:
-            yield (
-                f"{name}: no threshold will do; {surest}, so of further questions or relations up to "
-                f"{_percent(tested.upper)} can be."
-            )
+        if not cell.clustered:
+            surest = surest if tested.kept else f"here are {tested.answers:,}"
+            why = f". That takes {cell.needed:,} tested answers without an error above it, or more; {surest}"
+        elif tested.kept:
+            why = f"; {surest}, so of further questions or relations up to {_percent(tested.upper)} can be"
         else:
-            yield (
-                f"{name}: no threshold will do. That takes {cell.needed:,} tested answers without an error above it, "
-                f"or more; {surest}."
-            )
+            why = f" with {answers} tested, of too few questions or relations"
+        yield f"{name}: no threshold will do{why}."
         return
     side = "at least" if cell.at_least else "at most"
     yield f"{name}: answer where it is {side} {cell.threshold:.4g}. On {cell.on}: {_kept_text(cell.checked)}."
