@@ -17,7 +17,7 @@ from calprobe.curves import plot
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.show.plots import FIGURE_SUFFIXES, save
 
-TESTS = Path(__file__).resolve().parent.parent.parent
+TESTS = Path(__file__).resolve().parent.parent
 STARTS = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 
 

@@ -174,7 +174,7 @@ def test_the_sampled_share_converges_to_the_exact_one_of_label_probabilities(off
             made.reply(
                 question.id,
                 "Well" if at == 4 else made.LETTERS[at],
-                paraphrase=wording,
+                paraphrase=wording + 1,  # 0 is the question's own text, and no wording of it
                 sample=place,
                 label_scores=made.scores(p[n, wording]),
             )

@@ -193,16 +193,18 @@ def test_before_a_time_limit_a_job_keeps_what_it_has_and_goes_on_later(cluster: 
 
 def test_ctrl_c_cancels_the_jobs_and_they_keep_what_they_have(cluster: SlurmHere, tmp_path: Path) -> None:
     jobs = [planned(tmp_path, name, script=WAITS.format(go=str(tmp_path / "go"))) for name in "abcd"]
+    begun: list[Planned] = []  # one; any of them may be the first
     ended: dict[str, Attempt] = {}
 
     def interrupt(job: Job) -> None:
-        wait_until(lambda: "there" in said_by(tmp_path, jobs[0]))
+        begun.extend(each for each in jobs if each.job.name == job.name)
+        wait_until(lambda: "there" in said_by(tmp_path, begun[0]))
         os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt, match="interrupted; 4 jobs left to do"):
         engine().run(jobs, tmp_path, interrupt, lambda job, attempt: ended.update({job.name: attempt}))
-    assert ended["m/a"].exit_code == 130
-    assert said_by(tmp_path, jobs[0]).endswith("kept\n")
+    assert ended[begun[0].job.name].exit_code == 130
+    assert said_by(tmp_path, begun[0]).endswith("kept\n")
     wait_until(lambda: not cluster.asked("squeue", "--noheader"))
 
 
