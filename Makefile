@@ -3,7 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+# Python compiles what is imported, when it is imported: to compile every package took longer than to unpack it.
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
 # transformers would take the folder kernels/ for the package of that name if the current folder were on the path.
 export PYTHONSAFEPATH := 1
