@@ -288,7 +288,10 @@ def draw(
     values = {key: subject.values() for key, subject in subjects.items()}
 
     def of_block(block: Block) -> list[tuple[Mapping[str, Floats], Mapping[str, Floats]]]:
-        return [(subject.resampled(block.counts), subject.by_chance(block)) for subject in subjects.values()]
+        return [
+            (subject.resampled(block.counts) if resampling.intervals else {}, subject.by_chance(block))
+            for subject in subjects.values()
+        ]
 
     drawn = of_blocks(of_block, n_instances, resampling, clusters, biased)
     draws = {}

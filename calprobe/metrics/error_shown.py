@@ -72,6 +72,16 @@ def chance_shown(questions: int, resampling: Resampling) -> bool:
     return questions < SMALL and resampling.n_resamples > 0
 
 
+def for_chance(questions: int, resampling: Resampling) -> Resampling:
+    """The draws of what chance makes of an error of so many questions where that is shown, else none; no intervals.
+
+    >>> for_chance(60, Resampling()), for_chance(7731, Resampling()).n_resamples
+    (Resampling(n_resamples=1000, seed=0, intervals=False), 0)
+    """
+    shown = chance_shown(questions, resampling)
+    return replace(resampling, n_resamples=resampling.n_resamples if shown else 0, intervals=False)
+
+
 def with_chance(error: str) -> tuple[str, str, str]:
     """The names of an error and of what chance makes of it.
 

@@ -54,13 +54,14 @@ def _decoder(kind: Any) -> Decoder:
         inner = _decoder(next(a for a in arguments if a is not type(None)))
         return lambda value: None if value is None else inner(value)
     if origin is Literal:
-        return lambda value: _checked(value in arguments, value, f"one of {', '.join(map(str, arguments))}")
+        expected = f"one of {', '.join(map(str, arguments))}"
+        return lambda value: value if value in arguments else _refused(value, expected)
     if origin is tuple:
         return _items(_decoder(arguments[0]))
     if origin is not None and issubclass(origin, Mapping):
         return _entries(_decoder(arguments[1]))
     if kind is float:
-        return lambda value: float(_checked(_is_finite(value), value, "a number"))
+        return lambda value: float(value) if _is_finite(value) else _refused(value, "a number")
     if kind is str:
         return lambda value: value if isinstance(value, str) and _is_whole_text(value) else _refused(value, "str")
     # bool is an int to isinstance, and never meant as one.
@@ -74,11 +75,13 @@ def _decoder(kind: Any) -> Decoder:
 def _items(item: Decoder) -> Decoder:
     def decoded(value: Any) -> tuple[Any, ...]:
         elements: list[Any] = []
+        if not isinstance(value, list):
+            _refused(value, "a list")
         try:
-            for element in _checked(isinstance(value, list), value, "a list"):
+            for element in value:
                 elements.append(item(element))  # its length is the place of what is wrong
         except _Wrong as wrong:
-            raise (wrong.within(f"[{len(elements)}]") if isinstance(value, list) else wrong) from None
+            raise wrong.within(f"[{len(elements)}]") from None
         return tuple(elements)
 
     return decoded
@@ -88,38 +91,45 @@ def _entries(item: Decoder) -> Decoder:
     text = _decoder(str)
 
     def decoded(value: Any) -> dict[str, Any]:
-        entries = {}
-        for name, entry in _checked(isinstance(value, dict), value, "an object").items():
-            entries[text(name)] = _at(item, entry, f".{name}")
-        return entries
+        if not isinstance(value, dict):
+            _refused(value, "an object")
+        for name in value:
+            text(name)
+        return _values(value, dict.fromkeys(value, item))
 
     return decoded
 
 
 def _record(kind: Any) -> Decoder:
     attributes = fields(kind)
-    required = [field.name for field in attributes if field.default is MISSING and field.default_factory is MISSING]
+    required = {field.name for field in attributes if field.default is MISSING and field.default_factory is MISSING}
     decoders: dict[str, Decoder] = {}
 
     def decoded(value: Any) -> Any:
         if not decoders:  # at the first value, since a type may have itself among its fields
             hints = get_type_hints(kind)
             decoders.update((field.name, _decoder(hints[field.name])) for field in attributes)
-        _checked(isinstance(value, dict), value, "an object")
-        if unknown := [key for key in value if key not in decoders]:
-            raise _Wrong(f"unknown key {', '.join(map(repr, unknown))}")
-        if missing := [name for name in required if name not in value]:
-            raise _Wrong(f"missing key {', '.join(map(repr, missing))}")
-        return kind(**{key: _at(decoders[key], entry, f".{key}") for key, entry in value.items()})
+        if not isinstance(value, dict):
+            _refused(value, "an object")
+        if unknown := value.keys() - decoders.keys():
+            raise _Wrong(f"unknown key {', '.join(repr(key) for key in value if key in unknown)}")
+        if missing := required - value.keys():
+            raise _Wrong(f"missing key {', '.join(repr(name) for name in decoders if name in missing)}")
+        return kind(**_values(value, decoders))
 
     return decoded
 
 
-def _at(item: Decoder, value: Any, key: str) -> Any:
+def _values(value: dict[str, Any], decoders: Mapping[str, Decoder]) -> dict[str, Any]:
+    """The values of an object, each by the decoder of its key."""
+    decoded = {}
+    key = ""
     try:
-        return item(value)
+        for key, entry in value.items():
+            decoded[key] = decoders[key](entry)
     except _Wrong as wrong:
-        raise wrong.within(key) from None
+        raise wrong.within(f".{key}") from None
+    return decoded
 
 
 def _is_finite(value: Any) -> bool:
@@ -133,10 +143,6 @@ def _is_whole_text(value: str) -> bool:
         return value.isascii() or bool(value.encode())
     except UnicodeEncodeError:
         return False
-
-
-def _checked(holds: bool, value: Any, expected: str) -> Any:
-    return value if holds else _refused(value, expected)
 
 
 def _refused(value: Any, expected: str) -> NoReturn:

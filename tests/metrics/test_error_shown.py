@@ -5,8 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calprobe.metrics import Resampling, ace, ece, standard_metrics
-from calprobe.metrics.error_shown import chance_shown, columns_shown, error_shown, has_few_values
+from calprobe.metrics import Resampling, ace, bootstrap, ece, standard_metrics
+from calprobe.metrics.error_shown import (
+    ERRORS,
+    chance_shown,
+    columns_shown,
+    error_shown,
+    for_chance,
+    has_few_values,
+    with_chance,
+)
 from calprobe.metrics.intervals import Draws, reference
 from calprobe.metrics.reference import chance_metrics
 from calprobe.metrics.scoring_rules import BRIER
@@ -49,6 +57,20 @@ def test_what_chance_makes_of_an_error_by_hand() -> None:
     assert size.value == pytest.approx(0.25)
     assert p.value == pytest.approx((1 + 2) / (1 + 4))
     assert np.isnan(reference(Draws(0.3, np.empty(0)), chance_metrics(BRIER)[0]).value), "without draws there is none"
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(120) % 15])
+def test_a_list_draws_what_chance_makes_of_errors_and_no_intervals(clusters: np.ndarray | None) -> None:
+    confidence = np.linspace(0.3, 0.9, 120)
+    correct = np.random.default_rng(0).random(120) < 0.5
+    whole = bootstrap(standard_metrics(), confidence, correct, Resampling(200), clusters)
+    found = bootstrap(standard_metrics(), confidence, correct, for_chance(120, Resampling(200)), clusters)
+    for error in ERRORS:
+        _, *chance = with_chance(error)
+        assert [found[name] for name in chance] == [whole[name] for name in chance]
+        assert 0 < found[f"{error}_p"].value < 1
+        assert (found[error].value, np.isnan(found[error].low)) == (whole[error].value, True)
+        assert not np.isnan(whole[error].low)
 
 
 @pytest.mark.parametrize("few", [False, True])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from calprobe.cells.asked import Asked, AskedCell, read_sets, usual_variants
 from calprobe.measures.estimates import few_values_of
 from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.metrics import Estimate, standard_metrics
-from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, with_chance
+from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, for_chance, with_chance
 from calprobe.studies.asked.cell_report import mean_of, report_accuracy, report_estimator
 from calprobe.studies.asked.cell_results import Accuracy, CellEstimator, CellReport
 from calprobe.studies.asked.results import AskedRunReport
@@ -107,9 +107,15 @@ def usual_cells(run: AskedRunReport) -> list[CellReport]:
     return [report.cells[variant] for report in run.sets.values() for variant in report.usual]
 
 
-def overall_read(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS) -> Overall | None:
-    """The same numbers of a run that was not reported; no others are computed."""
+def overall_read(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS, *, intervals: bool = True) -> Overall | None:
+    """The same numbers of a run that was not reported; no others are computed.
+
+    Without intervals, what chance makes of errors is there only where it is shown, see `chance_shown`.
+    """
     read = list(read_sets(asked, options))
+    questions = max((read_set.questions for read_set in read), default=0)
+    if not intervals:
+        options = replace(options, resampling=for_chance(questions, options.resampling))
     usual = {read_set.name: usual_variants(asked, read_set.cells) for read_set in read}
     opened = [read_set.cells[variant] for read_set in read for variant in usual[read_set.name]]
     name = confidence_of(opened)
@@ -129,7 +135,6 @@ def overall_read(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS) -> Over
         for cell in read_set.cells.values()
         for name in cell.estimators
     )
-    questions = max((read_set.questions for read_set in read), default=0)
     return _overall(of, cells, left_out, questions, few_values=few)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from calprobe.cells.asked import Asked
 from calprobe.cells.asked_folder import asked_of
@@ -11,8 +11,8 @@ from calprobe.cells.scored import ScoredRun, scored_run
 from calprobe.confidence import BASE
 from calprobe.measures.json_values import number_json
 from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
-from calprobe.metrics import Estimate, Resampling, bootstrap, standard_metrics
-from calprobe.metrics.error_shown import ERRORS, ErrorName, chance_shown, error_shown, with_chance
+from calprobe.metrics import Estimate, bootstrap, standard_metrics
+from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, for_chance, with_chance
 from calprobe.runs import AskedRun, Run
 from calprobe.studies.asked.overall import overall_read
 
@@ -52,33 +52,41 @@ def scored_headline(run: ScoredRun, options: ReportOptions = DEFAULT_OPTIONS) ->
         return NOTHING
     confidence = run.confidence(name)
     error = error_shown(few_values=False)
-    errors = {metric.name: metric for metric in standard_metrics(options.ace_bins)}
-
-    def estimates(names: Iterable[str], resampling: Resampling) -> dict[str, Estimate]:
-        metrics = [errors[name] for name in names]
-        return bootstrap(metrics, confidence.confidence, confidence.correct, resampling, run.clusters)
-
-    metrics = estimates(ERRORS, Resampling(0))
-    if chance_shown(len(run.instances), options.resampling):
-        metrics |= estimates(with_chance(error), options.resampling)
+    shown = {*ERRORS, *with_chance(error)}
+    metrics = bootstrap(
+        [metric for metric in standard_metrics(options.ace_bins) if metric.name in shown],
+        confidence.confidence,
+        confidence.correct,
+        for_chance(len(run.instances), options.resampling),
+        run.clusters,
+    )
     accuracy = {"accuracy": Estimate(float(confidence.correct.mean()))}
     return _headline(len(run.instances), metrics | accuracy, error, name)
 
 
 def asked_headline(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS) -> RunHeadline:
     """By the estimator that stands for the run, in the mean over its usual variants: see `Overall`."""
-    overall = overall_read(asked, options)
+    overall = overall_read(asked, options, intervals=False)
     if overall is None:
         return NOTHING
-    headline = _headline(overall.rows, overall.metrics, overall.error, overall.of)
-    if not chance_shown(overall.questions, options.resampling):
-        headline = replace(headline, if_calibrated=None, p=None)
-    return replace(headline, left_out=overall.left_out)
+    return _headline(overall.rows, overall.metrics, overall.error, overall.of, overall.left_out)
 
 
-def _headline(rows: int, metrics: Mapping[str, Estimate], error: ErrorName, of: str) -> RunHeadline:
+def _headline(
+    rows: int, metrics: Mapping[str, Estimate], error: ErrorName, of: str, left_out: tuple[str, ...] = ()
+) -> RunHeadline:
     def value(name: str) -> float | None:
         return number_json(metrics[name].value) if name in metrics else None
 
     _, if_calibrated, p = with_chance(error)
-    return RunHeadline(rows, value("accuracy"), value("ace"), value("ece"), error, value(if_calibrated), value(p), of)
+    return RunHeadline(
+        n=rows,
+        accuracy=value("accuracy"),
+        ace=value("ace"),
+        ece=value("ece"),
+        error=error,
+        if_calibrated=value(if_calibrated),
+        p=value(p),
+        of=of,
+        left_out=left_out,
+    )
