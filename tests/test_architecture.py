@@ -320,8 +320,8 @@ CONTRACT = {
         " --budget-draws"
     ),
     "show": (
-        "RUN --wrong --right --unread --cut --abstained --failed --surest --unsurest --relation --variants --set"
-        " --group --where --disagree --prompt --html --estimator --template --top --format --json --probe --label"
+        "RUN --wrong --right --unread --cut --abstained --failed --surest --unsurest --relations --variants --sets"
+        " --groups --where --disagree --prompt --html --estimator --template --top --format --json --probe --label"
     ),
     "compare": (
         "RUN --pairs --by-domain --intersect --estimator --reduction --compat --format --json --bins --bootstrap"

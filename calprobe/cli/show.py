@@ -41,10 +41,10 @@ FLAGS = ("wrong", "right", "unread", "cut", "abstained", "failed")  # kinds of r
 @option("--failed", kinds=("asked",), is_flag=True, help="Show requests that failed, with the reason.")
 @option("--surest", is_flag=True, help="The most confident answers first.  [default]")
 @option("--unsurest", is_flag=True, help="The least confident answers first.")
-@list_option("--relation", "relations", kinds=("scored",), metavar="R,..", help="Only answers of these relations.")
+@list_option("--relations", kinds=("scored",), metavar="R,..", help="Only answers of these relations.")
 @list_option("--variants", kinds=("asked",), metavar="NAME,..", help="Only replies under these variants.")
-@list_option("--set", "sets", kinds=("asked",), metavar="NAME,..", help="Only replies to these sets.")
-@list_option("--group", "groups", kinds=("asked",), metavar="NAME,..", help="Only questions of these groups.")
+@list_option("--sets", kinds=("asked",), metavar="NAME,..", help="Only replies to these sets.")
+@list_option("--groups", kinds=("asked",), metavar="NAME,..", help="Only questions of these groups.")
 @option(
     "--where", kinds=("asked",), default="", metavar="TEXT", help="Only where question, reply or answer contains TEXT."
 )
@@ -85,7 +85,7 @@ def command(run: str, labels: tuple[str, ...], surest: bool, unsurest: bool, for
 
     \b
         calprobe show runs/smollm2-135m-mini
-        calprobe show runs/smollm2-135m-mini --relation capital --top 20
+        calprobe show runs/smollm2-135m-mini --relations capital --top 20
         calprobe show runs/smollm2-135m-mini --right --unsurest --estimator margin
         calprobe show runs/smollm2-135m-mini --top 1000 --format csv > errors.csv
         calprobe show runs/smollm2-135m-mmlu --unread --cut

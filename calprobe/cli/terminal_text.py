@@ -26,7 +26,7 @@ def say(text: str) -> None:
 def explained_wait(n_resamples: int = 0) -> Iterator[None]:
     """Say on a terminal, after some seconds, what takes so long and what is faster; in a log nobody waits."""
     faster = f"; --bootstrap {_ROUGH} is faster, and rougher" if n_resamples > _ROUGH else ""
-    what = f"computing {n_resamples:,} resamples of the numbers" if n_resamples else "reading the runs"
+    what = f"computing {n_resamples:,} resamples of the numbers" if n_resamples else "reading the files"
     timer = threading.Timer(_PATIENCE, say, (f"{what}{faster}",))
     timer.daemon = True
     if is_terminal(sys.stderr):

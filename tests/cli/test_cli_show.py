@@ -39,7 +39,7 @@ def test_right_answers_do_not_repeat_the_answer(run: Path) -> None:
 
 
 def test_json_has_every_number(run: Path) -> None:
-    done = calprobe("show", run, "--json", "--relation", "P30,P36", "--estimator", "margin", "--top", 4)
+    done = calprobe("show", run, "--json", "--relations", "P30,P36", "--estimator", "margin", "--top", 4)
     expected = show(str(run), ShowOptions(relations=("P30", "P36"), estimator="margin", top=4))
     assert json.loads(done.stdout) == json.loads(json.dumps(expected.to_json()))
 
@@ -76,7 +76,7 @@ def test_tables(run: Path, form: str, has_statement: bool) -> None:
     [
         (["--surest", "--unsurest"], "--surest and --unsurest contradict each other"),
         (["--estimator", "margin", "--template", 0], "leave out --template or --estimator"),
-        (["--relation", "P99"], "has no P99"),
+        (["--relations", "P99"], "has no P99"),
         (["--top", 0], "--top"),
         (["--label", "x=GPT-2"], "--label 'x=GPT-2': give RUN=NAME"),
         (["--estimator", "margn"], "has no estimator margn; did you mean margin?"),

@@ -66,7 +66,7 @@ def test_choices_join_and_narrow() -> None:
 
 
 def test_the_headline_says_which_replies_were_looked_at() -> None:
-    done = calprobe("show", RUN, "--where", "(no such text)", "--variants", "fewshot_3", "--group", "currency")
+    done = calprobe("show", RUN, "--where", "(no such text)", "--variants", "fewshot_3", "--groups", "currency")
     said = "0 of 60 replies wrong among those under fewshot_3 of group currency with '(no such text)'."
     assert said in " ".join(done.stdout.split())
 
@@ -108,7 +108,7 @@ def test_the_text_fits_and_marks_what_was_read(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--relation", "capital"), "--relation applies to runs of scores"),
+        (("--relations", "capital"), "--relations applies to runs of scores"),
         (("--variants", "few_shot"), "--variants: no 'few_shot'"),
         (("--estimator", "base"), "--estimator: no 'base'"),
         (("--format", "csv"), "calprobe export"),

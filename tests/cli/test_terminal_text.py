@@ -173,7 +173,7 @@ class _AtOnce(threading.Timer):
     [
         (1000, "computing 1,000 resamples of the numbers; --bootstrap 100 is faster, and rougher\n"),
         (50, "computing 50 resamples of the numbers\n"),
-        (0, "reading the runs\n"),
+        (0, "reading the files\n"),
     ],
 )
 def test_a_long_wait_has_a_reason_on_a_terminal_alone(
@@ -197,4 +197,4 @@ def test_what_only_reads_a_run_says_so_too(
     monkeypatch.setattr(terminal_text.threading, "Timer", _AtOnce)
     monkeypatch.setattr(terminal_text, "is_terminal", lambda _: True)
     main([command[0], str(tmp_path / "run"), *command[1:]])
-    assert capsys.readouterr().err.startswith("reading the runs\n")
+    assert capsys.readouterr().err.startswith("reading the files\n")

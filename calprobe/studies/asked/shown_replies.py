@@ -159,8 +159,8 @@ def choose_replies(every: RunReplies, choice: ReplyChoice, other: RunReplies | N
     """
     for option, wanted, of in (
         ("--variants", choice.variants, [reply.variant for reply in every.replies]),
-        ("--set", choice.sets, [reply.set for reply in every.replies]),
-        ("--group", choice.groups, [reply.group for reply in every.replies]),
+        ("--sets", choice.sets, [reply.set for reply in every.replies]),
+        ("--groups", choice.groups, [reply.group for reply in every.replies]),
     ):
         for name in wanted or ():
             if name not in of:

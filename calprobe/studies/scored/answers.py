@@ -245,7 +245,7 @@ def _of_relations(run: ScoredRun, options: ShowOptions) -> Mask:
     if unknown := [name for name in options.relations if name not in run.relations]:
         few = ", ".join(sorted(run.relations)[:8]) + (", .." if len(run.relations) > 8 else "")
         meant = did_you_mean(unknown[0], run.relations) or f"; it has {few}"
-        raise UsageError(f"--relation: {run.label} has no {unknown[0]}{meant}")
+        raise UsageError(f"--relations: {run.label} has no {unknown[0]}{meant}")
     return np.isin(relation, options.relations)
 
 
