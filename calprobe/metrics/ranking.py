@@ -233,7 +233,7 @@ AUROC = RankMetric(
     _auroc,
     source="scikit-learn's roc_auc_score",
     printed=True,
-    priority=5,
+    priority=4,
 )
 AURC = RankMetric(
     "aurc",

@@ -185,7 +185,7 @@ BRIER = SampleMetric(
     squared_error,
     source="Brier 1950, binary form",
     printed=True,
-    priority=4,
+    priority=5,
 )
 BRIER_SKILL = SampleMetric(
     "brier_skill",

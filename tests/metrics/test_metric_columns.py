@@ -18,7 +18,7 @@ def test_columns_for_a_page_and_their_order_where_room_is_short() -> None:
     printed = [metric.name for metric in metrics if metric.printed]
     assert printed == ["accuracy", "mean_confidence", "ace", "ece", "brier", "auroc"]
     by_room = sorted((metric for metric in metrics if metric.priority is not None), key=lambda metric: metric.priority)
-    first = ["accuracy", "ace", "mean_confidence", "brier", "auroc", "ece", "smooth_ece", "nll", "aurc", "prr"]
+    first = ["accuracy", "ace", "mean_confidence", "auroc", "brier", "ece", "smooth_ece", "nll", "aurc", "prr"]
     first += ["ace_if_calibrated", "ace_p", "confidence_gap"]
     assert [metric.name for metric in by_room] == first
     assert [metric.priority for metric in by_room] == list(range(1, len(first) + 1))
