@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from types import FunctionType, MethodType
 from typing import Any
@@ -29,6 +29,8 @@ NAME = "apply_rotary_pos_emb"
 _FILES = "transformers.models."
 # What such functions take: queries and keys together, or one of the two.
 _BOTH, _EACH = ("q", "k", "cos", "sin", "unsqueeze_dim"), ("x", "cos", "sin", "unsqueeze_dim")
+_UNUSED = "position_ids"  # before the last in transformers 4; a function that used it would follow no rule without it
+_RENAMES = "transformers.utils.deprecation"
 _RULES = [RotaryRule(*flags) for flags in product((False, True), repeat=3)]
 Turn = Callable[[Tensor, Tensor, Tensor, RotaryRule], Tensor]
 
@@ -54,15 +56,24 @@ def rotary_layers_among(modules: Iterable[nn.Module]) -> list[Any]:
 
 def rotary_forward(layer: nn.Module, turn: Turn = rotary) -> Callable[..., Any]:
     """The forward of such a layer, in which `turn(heads, cos, sin, rule)` computes what its file's function does."""
-    own = type(layer).forward
+    own = _forward_of(layer)
     names = {**own.__globals__, NAME: _by_rule(own.__globals__[NAME], turn)}
     forward = FunctionType(own.__code__, names, own.__name__, own.__defaults__, own.__closure__)
     forward.__kwdefaults__ = own.__kwdefaults__
     return MethodType(forward, layer)
 
 
-def _is_taken(layer: nn.Module) -> bool:
+def _forward_of(layer: nn.Module) -> Any:
+    """The forward of its class, without what transformers 4 wraps around it to rename an argument that calls here name
+    as it is."""
     own = type(layer).forward
+    while isinstance(own, FunctionType) and own.__globals__.get("__name__") == _RENAMES:
+        own = own.__wrapped__  # type: ignore[attr-defined]
+    return own
+
+
+def _is_taken(layer: nn.Module) -> bool:
+    own = _forward_of(layer)
     if has_own_forward(layer) or not isinstance(own, FunctionType) or NAME not in own.__code__.co_names:
         return False
     of_file = own.__globals__.get(NAME)
@@ -91,7 +102,7 @@ def _by_rule(of_file: Callable[..., Any], turn: Turn) -> Callable[..., Any]:
 
     def each(x: Tensor, cos: Tensor, sin: Tensor, unsqueeze_dim: int = 1) -> Tensor:
         found = turned(x, cos, sin, unsqueeze_dim)
-        own: Tensor = of_file(x, cos, sin, unsqueeze_dim) if found is None else found
+        own: Tensor = of_file(x, cos, sin, unsqueeze_dim=unsqueeze_dim) if found is None else found
         return own
 
     def both(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, unsqueeze_dim: int = 1) -> tuple[Tensor, Tensor]:
@@ -100,11 +111,18 @@ def _by_rule(of_file: Callable[..., Any], turn: Turn) -> Callable[..., Any]:
             query, key = of_file(q, k, cos, sin, unsqueeze_dim=unsqueeze_dim)
         return query, key
 
-    return each if _names_of(of_file) == _EACH else both
+    def both_of_4(
+        q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, position_ids: Tensor | None = None, unsqueeze_dim: int = 1
+    ) -> tuple[Tensor, Tensor]:
+        return both(q, k, cos, sin, unsqueeze_dim)
+
+    if _names_of(of_file) == _EACH:
+        return each
+    return both_of_4 if _UNUSED in inspect.signature(of_file).parameters else both
 
 
 def _names_of(function: Callable[..., Any]) -> tuple[str, ...]:
-    return tuple(inspect.signature(function).parameters)
+    return tuple(name for name in inspect.signature(function).parameters if name != _UNUSED)
 
 
 @lru_cache(maxsize=256)
@@ -117,9 +135,8 @@ def _rule_of(of_file: Callable[..., Any], call: _Call) -> RotaryRule | None:
     given = heads if call.heads_axis == 1 else [x.transpose(1, 2) for x in heads]
     both = _names_of(of_file) == _BOTH
     try:
-        found = (
-            of_file(*given, *angles, call.heads_axis) if both else [of_file(x, *angles, call.heads_axis) for x in given]
-        )
+        called = partial(of_file, unsqueeze_dim=call.heads_axis)
+        found = called(*given, *angles) if both else [called(x, *angles) for x in given]
     except (RuntimeError, TypeError, ValueError, IndexError):  # it takes no such call
         return None
     own = [x if call.heads_axis == 1 else x.transpose(1, 2) for x in found]

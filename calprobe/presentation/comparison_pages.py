@@ -32,7 +32,7 @@ from calprobe.show.tables.comparison import pair_tables
 from calprobe.show.tables.side_by_side import Sides, told
 from calprobe.studies.asked.compared import AskedComparison
 from calprobe.studies.asked.compared_layouts import compared_heading, compared_notes, compared_tables
-from calprobe.studies.asked.glance import compared_sides as asked_sides
+from calprobe.studies.asked.compared_layouts import compared_sides as asked_sides
 from calprobe.studies.four_ways.figures import way_pictures
 from calprobe.studies.four_ways.glance import ways_told
 from calprobe.studies.four_ways.joint import FourWays

@@ -13,7 +13,7 @@ from calprobe.presentation.report_pages import asked_page, page_wants, report_pa
 from calprobe.show.html import definitions
 from calprobe.show.html.page import render
 from calprobe.show.html.panels import drawn
-from calprobe.show.html.views import FigureView, Folded, Page, Part, Section, filled, side_by_side
+from calprobe.show.html.views import FigureView, Folded, Page, Part, Section, Verdict, filled, side_by_side
 from calprobe.show.prose import intervals_made
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.figures import pictures
@@ -28,6 +28,7 @@ from calprobe.studies.overview.overview_tables import (
     sides_table,
 )
 from calprobe.studies.overview.overviews import Overview, TaskOverview
+from calprobe.studies.overview.task_verdicts import task_verdicts
 from calprobe.studies.scored.contents import gather
 from calprobe.studies.scored.results import Report
 
@@ -53,7 +54,7 @@ def overview_page(overview: Overview, options: ReportOptions, links: Mapping[str
         sections=(
             *filled(
                 Section("missing", "Missing", tuple(missing_tables(overview)), mark="warning"),
-                Section("first", "Accuracy and calibration error", tuple(_first_figure(overview)), ""),
+                Section("first", "Accuracy and calibration error", tuple(_at_first(overview)), ""),
             ),
             *filled(Section("models", "Models by tasks", (OF, *matrices) if matrices else ())),
             *(
@@ -69,8 +70,10 @@ def overview_page(overview: Overview, options: ReportOptions, links: Mapping[str
     return render(page)
 
 
-def _first_figure(overview: Overview) -> Iterator[FigureView]:
-    """What a reader looks at first: the runs by accuracy and error."""
+def _at_first(overview: Overview) -> Iterator[Part]:
+    """What a reader looks at first: the verdict on each task, and the runs by accuracy and error."""
+    if sentences := tuple(task_verdicts(overview)):
+        yield Verdict(sentences)
     panel = accuracy_and_error(overview)
     if panel is not None:
         choices = legend([series.name for series in panel.series], [series.place for series in panel.series])

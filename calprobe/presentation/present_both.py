@@ -18,7 +18,8 @@ from calprobe.studies.four_ways.glance import ways_at_a_glance
 from calprobe.studies.four_ways.joint import FourWays
 from calprobe.studies.four_ways.layouts import four_ways_tables
 from calprobe.studies.four_ways.way_options import FourWaysOptions
-from calprobe.studies.overview.overview_tables import overview_at_a_glance, overview_tables
+from calprobe.studies.overview.glance import overview_at_a_glance
+from calprobe.studies.overview.overview_tables import overview_tables
 from calprobe.studies.overview.overviews import overview, report_task
 from calprobe.studies.overview.tasks import tasks_of
 

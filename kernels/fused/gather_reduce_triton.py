@@ -50,7 +50,8 @@ def _gather_reduce_kernel(
         total += tl.where(m_token, logprob, 0.0)
         total_answer += tl.where(in_answer, logprob, 0.0)
         n_answer += in_answer.to(tl.int32)
-        first = tl.where(m_token & (i == 0), logprob, first)
+        # `i == 0` as a tensor: of a plain number Triton 3.2 makes none where it interprets. It compiles to the same.
+        first = tl.where(m_token & (start + i == start), logprob, first)
     tl.store(p_sum + o_statement, total, mask=m_statement)
     tl.store(p_sum_answer + o_statement, total_answer, mask=m_statement)
     tl.store(p_n_tokens + o_statement, n_tokens, mask=m_statement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +20,8 @@ from calprobe.models.forwards import other_forwards
 from calprobe.models.fused_layers import forwards_of, fused_layers
 from calprobe.models.fused_rotary import NAME, rotary_forward, rotary_layers_among
 
+# Where the layer's forward looks the function up; transformers 4 wraps the forward.
+NAMES = inspect.unwrap(LlamaAttention.forward).__globals__
 HALVES, NEIGHBOURS = RotaryRule(), RotaryRule(neighbours=True)
 QUICK = {"gpt2", "llama", "gemma3", "phi", "cohere", "olmo2", "phi3"}
 # Models with learned, ALiBi or no positions; GPT-J's function takes its sines first.
@@ -90,15 +93,15 @@ def turned_backwards(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, unsqueeze_d
 def test_a_function_of_another_formula_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     network = tiny_causal("llama")
     assert rotary_layers_among(network.modules())
-    monkeypatch.setitem(LlamaAttention.forward.__globals__, NAME, turned_backwards)
+    monkeypatch.setitem(NAMES, NAME, turned_backwards)
     assert rotary_layers_among(network.modules()) == []
-    monkeypatch.setitem(LlamaAttention.forward.__globals__, NAME, lambda q, k, *angles: (q, k))
+    monkeypatch.setitem(NAMES, NAME, lambda q, k, *angles: (q, k))
     assert rotary_layers_among(network.modules()) == []
 
 
 def test_a_call_that_no_rule_fits_is_the_functions_own() -> None:
     layer = tiny_causal("llama").model.layers[0].self_attn
-    own = LlamaAttention.forward.__globals__[NAME]
+    own = NAMES[NAME]
     by_rule = rotary_forward(layer, lambda *_: pytest.fail("turned")).__func__.__globals__[NAME]
     rng = torch.Generator().manual_seed(0)
     heads, angles = torch.randn(2, 3, 5, 8, generator=rng), torch.randn(2, 5, 8, generator=rng)
@@ -128,9 +131,9 @@ def test_subclasses_and_wrapped_layers_stay() -> None:
 def test_the_file_and_other_networks_keep_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers_module, "triton_takes", lambda weight: True)
     network, other = tiny_causal("llama"), tiny_causal("llama")
-    own = LlamaAttention.forward.__globals__[NAME]
+    own = NAMES[NAME]
     with fused_layers(network):
-        assert LlamaAttention.forward.__globals__[NAME] is own
+        assert NAMES[NAME] is own
         assert all("forward" not in vars(layer) for layer in other.modules())
         layer = network.model.layers[0].self_attn
         assert layer.forward.__func__.__globals__[NAME] is not own

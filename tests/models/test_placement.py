@@ -27,8 +27,17 @@ def test_auto_on_a_cpu_is_float32() -> None:
     assert place(LoadOptions(device="cpu", dtype="float16")).dtype == torch.float16
 
 
-def test_auto_on_a_gpu_is_the_checkpoints_own(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One card, as far as its placement asks, also where torch's build asks for the driver."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: True)
+
+
+@pytest.mark.usefixtures("card")
+def test_auto_on_a_gpu_is_the_checkpoints_own() -> None:
     assert place(LoadOptions()) == Placement(torch.device("cuda", 0), None, None)
 
 
@@ -57,6 +66,7 @@ def test_of_a_quantised_checkpoint_the_files_are_counted(tmp_path: Path, monkeyp
     check_memory(quantised, AutoModelForCausalLM, Placement(CPU, None, None), LARGE_SOURCE)  # not on this machine
 
 
+@pytest.mark.usefixtures("card")
 @pytest.mark.parametrize(("emulates", "dtype"), [(True, torch.float16), (False, None)])
 def test_a_card_that_only_emulates_bfloat16_takes_float16(
     emulates: bool, dtype: torch.dtype | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -64,8 +74,6 @@ def test_a_card_that_only_emulates_bfloat16_takes_float16(
     def is_bf16_supported(including_emulation: bool = True) -> bool:
         return including_emulation or not emulates
 
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_bf16_supported)
     assert place(LoadOptions(), torch.bfloat16).dtype == dtype
     assert ("float16 instead" in caplog.text) == emulates

@@ -12,16 +12,25 @@ from asked_samples import PROMPTS, question_set, write_asked
 from coarse_smoothing import coarse_smoothing
 from run_samples import SHAPES, write_run
 
-from calprobe.measures.options import ReportOptions
-from calprobe.metrics import Resampling
+from calprobe.measures.compare_results import Comparison, Contrast, PairComparison, Scope
+from calprobe.measures.options import CompareOptions, ReportOptions
+from calprobe.metrics import Difference, Estimate, Resampling
 from calprobe.presentation.overview_page import overview_page, task_page
 from calprobe.runs import open_run
 from calprobe.show.marks import Points, Texts
 from calprobe.show.tables import best_cells, tidy_csv
+from calprobe.show.verdict import NEITHER, OVER, UNDER
 from calprobe.studies.overview.figures import accuracy_and_error
+from calprobe.studies.overview.glance import overview_at_a_glance
 from calprobe.studies.overview.headlines import headline_of
-from calprobe.studies.overview.overview_tables import difference_tables, matrix_tables, overview_tables, sides_table
-from calprobe.studies.overview.overviews import Overview, Task, overview, report_task
+from calprobe.studies.overview.overview_tables import (
+    difference_tables,
+    matrix_tables,
+    overview_tables,
+    sides_table,
+)
+from calprobe.studies.overview.overviews import Overview, Task, TaskOverview, TaskRun, overview, report_task
+from calprobe.studies.overview.task_verdicts import task_verdicts
 from calprobe.studies.overview.tasks import tasks_of
 
 FEW = ReportOptions(resampling=Resampling(20))
@@ -184,3 +193,62 @@ def test_a_task_says_of_what_part_of_the_probe_its_runs_are(folder: Path, tmp_pa
     with coarse_smoothing():
         abouts = [report_task(Task("probe", own), FEW).overview.about for own in (dict([*runs.items()][:1]), runs)]
     assert abouts == ["", "LIMITED: 3 of each relation (sampled), 4 of each relation (sampled)"]
+
+
+def test_an_overview_begins_with_a_verdict_on_each_task(found: Overview) -> None:
+    verdict, sides, *_ = overview_at_a_glance(found)
+    state, *sentences = verdict.heading
+    assert state == "runs: 4 runs of 2 tasks; 3 missing, see below"
+    assert sentences == list(task_verdicts(found))
+    probe, sums = sentences
+    assert probe.startswith("probe: a and b are overconfident; partial is "), "a and b have the same numbers"
+    assert sums.startswith("sums: a "), "what is missing has no verdict"
+    assert not sides.heading
+    page = overview_page(found, FEW, {})
+    assert page.index(sums) < page.index("<svg"), "before the figure"
+    assert found.to_json()["tasks"]["sums"]["runs"]["a"]["verdict"] == found.tasks[1].sides[0].verdict
+
+
+def sides_of(*verdicts: str, comparison: Comparison | None = None) -> str:
+    """The sentences on a task whose runs a, b, .. have these verdicts."""
+    sides = tuple(
+        TaskRun(label, label, label, False, 100, Estimate(0.5), {}, "base", 100, verdict)
+        for label, verdict in zip("abcdefghij", verdicts, strict=False)
+    )
+    task = TaskOverview("t", "scored", sides, {}, comparison)
+    return " ".join(task_verdicts(overview("o", [task], FEW)))
+
+
+def test_a_verdict_names_what_needs_attention_first_and_few_runs() -> None:
+    assert sides_of(NEITHER, OVER, UNDER, OVER) == (
+        "t: b and d are overconfident; c is underconfident; a cannot be told from calibrated."
+    )
+    assert sides_of(*[OVER] * 9) == "t: a, b, c, d, e, f and 3 others are overconfident."
+    assert sides_of(*[OVER] * 7) == "t: a, b, c, d, e, f and g are overconfident.", "one more costs less than its count"
+    several = f"{UNDER} under 3 of 4 variants, {NEITHER} under 1"
+    assert sides_of(NEITHER, several).startswith(f"t: b is {several}; a cannot")
+    assert sides_of("", "") == "", "without a confidence nothing is said"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        ({"ab": 0.01}, "Largest accuracy: b."),
+        ({"ba": 0.01}, "Largest accuracy: b."),
+        ({"ab": 0.2}, "They cannot be told apart by accuracy."),
+        ({"ba": 0.2, "bc": 0.01}, "Largest accuracy: b, from which a cannot be told."),
+        ({"ab": 0.01, "bc": 0.01, "ac": 0.2}, "Largest accuracy: b."),
+        ({"ab": 0.01, "ac": 0.01}, ""),  # nobody compared b with c
+    ],
+)
+def test_the_largest_accuracy_is_named_if_it_was_compared_with_all(pairs: dict[str, float], sentence: str) -> None:
+    accuracy = {"a": Estimate(0.5), "b": Estimate(0.6), "c": Estimate(0.4)}
+    compared = []
+    for (first, second), p in pairs.items():
+        difference = Difference(accuracy[first].value - accuracy[second].value)
+        contrast = Contrast(None, "accuracy", accuracy[first], accuracy[second], difference, p_holm=p)
+        scope = Scope(None, 1, 100, (contrast,), None)
+        compared.append(PairComparison(first, second, (0,), "base", (), scope, (), None))
+    comparison = Comparison((), tuple(compared), {}, (), CompareOptions())
+    found = sides_of(*[OVER] * len(set("".join(pairs))), comparison=comparison)
+    assert found.partition("overconfident.")[2].strip() == sentence

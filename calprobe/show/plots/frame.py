@@ -342,7 +342,7 @@ def outer_labels(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
 
 def wrapped(axes: Axes, text: str, letter: float = LABEL_LETTER) -> str:
     """A text in lines as wide as a panel, `letter` points a letter; words stay whole."""
-    figure, grid = axes.get_figure(root=True), axes.get_gridspec()
+    figure, grid = axes.figure.figure, axes.get_gridspec()
     if figure is None or grid is None:
         return text
     inches = (figure.get_figwidth() - LABELS_INCHES) / grid.ncols - 0.2

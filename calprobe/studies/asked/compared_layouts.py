@@ -10,6 +10,7 @@ from calprobe.messages import counted
 from calprobe.show.compare_prose import agreement_shares, contrast_notes
 from calprobe.show.prose import range_note, sentence
 from calprobe.show.tables.comparison import numbers_layout, numbers_of, sides_named
+from calprobe.show.tables.side_by_side import Sides
 from calprobe.show.tables.types import Row, Table
 from calprobe.studies.asked.compared import AskedComparison, AskedPair, CellPair
 
@@ -21,6 +22,20 @@ OWN_ANSWERS = (
 def compared_tables(comparison: AskedComparison) -> tuple[Table, ...]:
     """A table for each pair of runs, or one for the variants of a run."""
     return tuple(_table(pair, comparison) for pair in comparison.pairs)
+
+
+def compared_sides(comparison: AskedComparison) -> list[Sides]:
+    """The pairs of runs, or of variants of one."""
+    pairs: list[Sides] = []
+    for pair in comparison.pairs:
+        filled = [cell for cell in pair.cells if cell.rows]
+        of = "variants" if len(pair.sets) == 1 else "sets" if len(pair.sets) == len(filled) else "variants of sets"
+        if comparison.within:
+            pairs += [Sides(cell.first, cell.second, [cell.contrasts], cell.rows) for cell in filled]
+        else:
+            rows = max((cell.rows for cell in filled), default=0)
+            pairs.append(Sides(pair.first, pair.second, [cell.contrasts for cell in filled], rows, of))
+    return pairs
 
 
 def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:

@@ -10,14 +10,14 @@ from calprobe.metrics.error_shown import chance_shown, columns_shown
 from calprobe.show.prose import sentence
 from calprobe.show.tables.layout import UNRANKED, Layout, cells, metrics, where
 from calprobe.show.tables.shorter import FEW, at_a_glance, others_named
-from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered, sides_of_one
+from calprobe.show.tables.side_by_side import comparison_at_a_glance, lettered, sides_of_one
 from calprobe.show.tables.types import Row, Table
 from calprobe.show.verdict import decimals_of
 from calprobe.studies.asked.accuracy_layouts import Answered, answered
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import ON_TERMINALS, heading
 from calprobe.studies.asked.compared import AskedComparison
-from calprobe.studies.asked.compared_layouts import compared_heading
+from calprobe.studies.asked.compared_layouts import compared_heading, compared_sides
 from calprobe.studies.asked.overall import OF_RUN, Overall, overall_by, probabilities_of, usual_cells
 from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.asked.run_studies import STUDIES
@@ -66,20 +66,6 @@ def compared_at_a_glance(comparison: AskedComparison, tables: Sequence[Table]) -
     return comparison_at_a_glance(
         comparison, pairs, (*runs, *sides_of_one(comparison.runs, pairs), *left_out[:2]), tables
     )
-
-
-def compared_sides(comparison: AskedComparison) -> list[Sides]:
-    """The pairs of runs, or of variants of one."""
-    pairs: list[Sides] = []
-    for pair in comparison.pairs:
-        filled = [cell for cell in pair.cells if cell.rows]
-        of = "variants" if len(pair.sets) == 1 else "sets" if len(pair.sets) == len(filled) else "variants of sets"
-        if comparison.within:
-            pairs += [Sides(cell.first, cell.second, [cell.contrasts], cell.rows) for cell in filled]
-        else:
-            rows = max((cell.rows for cell in filled), default=0)
-            pairs.append(Sides(pair.first, pair.second, [cell.contrasts for cell in filled], rows, of))
-    return pairs
 
 
 def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:

@@ -23,8 +23,8 @@ def verdict(run: AskedRunReport, most: int = MOST) -> tuple[str, ...]:
     over = f", mean over {overall.cells} {_parts(run)}" if overall.cells > 1 else ""
     chance = f"chance {short(overall.chance, digits)}; {counted(n, 'question')}"
     first = f"Accuracy {short_spelled(accuracy, digits)}{_beside_read(run, overall, digits)}{over}; {chance}."
-    names = _judged(run, overall)
-    sentences = [sentence_on(_confidence(run, name), accuracy.value) for name in names[:most]]
+    names = _names(run, overall)
+    sentences = [sentence_on(judged(run, name), accuracy.value) for name in names[:most]]
     more = [f"{counted(len(names) - most, 'more confidence')} below."] if len(names) > most else []
     return (first, *sentences, *more)
 
@@ -43,7 +43,7 @@ def _parts(run: AskedRunReport) -> str:
     return "variants" if len(run.sets) == 1 else "sets" if len(run.disclosure.variants) == 1 else "variants of sets"
 
 
-def _judged(run: AskedRunReport, overall: Overall) -> list[str]:
+def _names(run: AskedRunReport, overall: Overall) -> list[str]:
     """The confidences of a run, the one that stands for it first; of those with equal numbers the first."""
     names = probabilities_of(usual_cells(run))
     if not names:
@@ -59,7 +59,8 @@ def _judged(run: AskedRunReport, overall: Overall) -> list[str]:
     return list(distinct.values())
 
 
-def _confidence(run: AskedRunReport, name: str) -> Judged:
+def judged(run: AskedRunReport, name: str) -> Judged:
+    """One of the run's confidences that are probabilities, with all that a verdict on it rests on."""
     overall = overall_by(run, name)
     assert overall is not None  # as it is one of the run's
     estimators = [cell.estimators[name] for cell in usual_cells(run) if name in cell.estimators]

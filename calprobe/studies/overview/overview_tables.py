@@ -11,7 +11,6 @@ from calprobe.metrics import ACCURACY, Estimate, Metric
 from calprobe.metrics.error_shown import chance_shown, with_chance
 from calprobe.show.tables.comparison import comparison_tables, pair_tables
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, Numbers, cells, metrics, quantity
-from calprobe.show.tables.shorter import FEW
 from calprobe.show.tables.types import Better, Cell, Column, Row, Table
 from calprobe.studies.asked.compared import AskedComparison
 from calprobe.studies.asked.compared_layouts import compared_tables
@@ -49,20 +48,6 @@ BY_CHANCE: tuple[Cells[_Side], ...] = (
 def overview_tables(found: Overview) -> tuple[Table, ...]:
     """The sides of all tasks, and what is missing; without the comparisons."""
     return (sides_table(found), *missing_tables(found))
-
-
-def overview_at_a_glance(found: Overview) -> tuple[Table, ...]:
-    """The sides of all tasks for a terminal: of many runs without intervals, and notes that hold for all."""
-    sides = sides_table(found)
-    few = len(sides.rows) <= FEW
-    left_out = dict.fromkeys(v for task in found.tasks for side in task.sides for v in side.left_out)
-    notes = [OF]
-    if any(task.about for task in found.tasks):
-        notes.append("Some tasks are asked in part; --format markdown says which, and of how many questions.")
-    if left_out:
-        notes.append(f"Means leave out {', '.join(left_out)}, of another form of reply or order of options.")
-    first = sides if few else replace(sides, intervals=False, notes=tuple(notes))
-    return (first, *missing_tables(found))
 
 
 def sides_table(found: Overview) -> Table:

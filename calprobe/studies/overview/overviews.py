@@ -23,6 +23,7 @@ from calprobe.measures.options import DEFAULT_OPTIONS, CompareOptions, ReportOpt
 from calprobe.metrics import Estimate, Metric, Resampling
 from calprobe.metrics.error_shown import ERRORS, SMALL, ErrorName, chance_shown, error_shown, with_chance
 from calprobe.runs import AskedRun, Run
+from calprobe.show.verdict import Judged
 from calprobe.studies.asked.across import across_runs
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.compare_asked import compare_asked
@@ -30,12 +31,14 @@ from calprobe.studies.asked.compared import AskedComparison
 from calprobe.studies.asked.overall import overall_of
 from calprobe.studies.asked.report_asked import report_asked_run
 from calprobe.studies.asked.results import AskedRunReport
+from calprobe.studies.asked.run_verdict import judged
 from calprobe.studies.scored.report_runs import report
 from calprobe.studies.scored.results import Report, RunReport
 from calprobe.words import RunKind
 
 log = logging.getLogger(__name__)
 
+GAP = "confidence_gap"  # without it nothing can be said of a confidence
 METRICS = (*(name for error in ERRORS for name in with_chance(error)), "brier", "auroc")
 UNDEFINED = Estimate(float("nan"))
 G = TypeVar("G")
@@ -64,6 +67,7 @@ class TaskRun:
     metrics: Mapping[str, Estimate]  # those of METRICS, likewise
     of: str  # the estimator whose answers and confidences all numbers are of
     questions: int  # the most that any number is of; of scores, the instances
+    verdict: str = ""  # on that confidence, in the words of `Judged`; without a confidence empty
     few_values: bool = False  # whether ECE is the error that stands for the run
     left_out: tuple[str, ...] = ()  # variants that no number is of
     failed: int = 0  # requests without a reply; every number leaves them out
@@ -76,6 +80,7 @@ class TaskRun:
             "partial": self.partial,
             "n": self.n,
             "of": self.of,
+            "verdict": self.verdict or None,
             "left_out": list(self.left_out),
             "failed": self.failed,
         }
@@ -245,6 +250,7 @@ def _scored_side(run: RunReport, path: str) -> TaskRun:
         metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
         of="" if headline is None else headline.name,
         questions=run.instances,
+        verdict=Judged(headline.name, metrics, run.instances, "ace").verdict if headline and GAP in metrics else "",
     )
 
 
@@ -261,6 +267,7 @@ def _asked_side(run: AskedRunReport, path: str) -> TaskRun:
         metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
         of="" if overall is None else overall.of,
         questions=run.questions,
+        verdict=judged(run, overall.of).verdict if overall and GAP in metrics else "",
         few_values=run.few_values,
         left_out=() if overall is None else overall.left_out,
         failed=sum(number for cell in run.reports() for number in cell.failures.values()),
