@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+_MOST_COLUMNS = 20  # of a table, in a message
 # Control characters other than tab and line feed (escape sequences begin with one), characters that change the
 # writing direction, and surrogates, which cannot be encoded.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -101,6 +102,17 @@ def shortened(text: str, most: int = 80) -> str:
     'abc...'
     """
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def columns_named(names: Sequence[str]) -> str:
+    r"""The first columns of a table in one line, whatever their names hold; none without any.
+
+    >>> columns_named(["score", "a\nb", *"cdefghijklmnopqrstuvw"])
+    'score, a b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t and 3 more'
+    """
+    more = len(names) - _MOST_COLUMNS
+    named = [shortened(" ".join(name.split())) for name in names[:_MOST_COLUMNS]]
+    return (", ".join(named) + (f" and {more} more" if more > 0 else "")) or "none"
 
 
 def without_secrets(text: str) -> str:

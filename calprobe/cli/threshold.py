@@ -13,6 +13,7 @@ from calprobe.cli.answer_cells import answer_cells, column_options
 from calprobe.cli.arguments import output_file
 from calprobe.cli.common import estimators_option, json_option
 from calprobe.errors import ProbeFormatError, UsageError
+from calprobe.messages import columns_named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,7 +119,7 @@ def _apply(applied: str, path: str | None, score: str | None, out: Path | None) 
     threshold, table = Threshold.load(applied), read_csv(Path(path))
     name = score or threshold.score
     if name not in table.header:
-        raise UsageError(f"{path}: no column {name!r} (it has {', '.join(table.header)}); name one with --score")
+        raise UsageError(f"{path}: no column {name!r} (it has {columns_named(table.header)}); name one with --score")
     place, values = table.header.index(name), []
     for line, row in zip(table.lines, table.rows, strict=True):
         try:

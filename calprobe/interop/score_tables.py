@@ -16,6 +16,7 @@ import numpy as np
 
 from calprobe.arrays import Floats, Ints
 from calprobe.errors import ProbeFormatError, UsageError
+from calprobe.messages import columns_named
 from calprobe.probes.csv_files import read_csv
 from calprobe.probes.json_files import read_json_lines
 
@@ -276,9 +277,8 @@ def _place(path: Path, header: Sequence[str], name: str) -> int:
     if header.count(name) != 1:
         if not header:
             raise UsageError(f"{path}: empty, without a line of column names; give a table with a header")
-        columns = ", ".join(header[:12]) + (", .." if len(header) > 12 else "")
         fault = "no column" if name not in header else "several columns"
-        raise UsageError(f"{path}: {fault} {name!r}; its columns are {columns}")
+        raise UsageError(f"{path}: {fault} {name!r}; its columns are {columns_named(header)}")
     return header.index(name)
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_vector
 from calprobe.errors import DataMissingError, ProbeFormatError, UsageError
-from calprobe.messages import counted, no_such
+from calprobe.messages import columns_named, counted, no_such
 from calprobe.questions.question_rows import SUFFIXES, kind_of_file, read_rows
 
 log = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ def read_covariate(named: str, groups: int = GROUPS) -> Covariate:
     if key is None:
         raise ProbeFormatError(
             f"{path}: no column says what its rows are of; give relation and instance, relation and subject, subject, "
-            f"or question (it has {', '.join(columns) or 'none'})"
+            f"or question (it has {columns_named(columns)})"
         )
     # A column of ids that says nothing of the rows has values: MMLU's subject beside question.
     name = _column(path, column, [heading for heading in columns if heading not in (key if column else IDS)])
@@ -238,7 +238,9 @@ def _column(path: Path, column: str | None, columns: Sequence[str]) -> str:
         return column
     if len(columns) != 1:
         advice = (
-            f"name one of its columns, {path}:COLUMN ({', '.join(columns)})" if columns else "it has no further column"
+            f"name one of its columns, {path}:COLUMN ({columns_named(columns)})"
+            if columns
+            else "it has no further column"
         )
         raise UsageError(f"{path}: {advice}")
     return columns[0]

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Any
 
 from calprobe.errors import ProbeFormatError, UsageError
-from calprobe.messages import counted, did_you_mean, shown
+from calprobe.messages import columns_named, counted, did_you_mean, shown
 from calprobe.questions.columns import Surroundings
 from calprobe.questions.gold import QuestionFault, letters
 from calprobe.questions.options import COLUMN_FIELDS
@@ -28,7 +28,6 @@ from calprobe.questions.types import Question
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _LISTS = ("options", "labels", "paraphrases")
 TRUTH = ("True", "False")  # the options of a statement whose answer is a boolean
-_MOST_NAMED = 20  # columns in a message
 
 
 class _NoGoldError(Exception):
@@ -89,7 +88,7 @@ def read_table(
     # Of a part, `a.b`, the column is `a`.
     read = {name for parts in of.values() for part in parts for name in (part, part.partition(".")[0])}
     if unread := [column for column in header if column not in read]:
-        notes.append(f"Columns that are not read: {_few(unread)}.")
+        notes.append(f"Columns that are not read: {columns_named(unread)}.")
     return Table(tuple(questions.values()), tuple(notes), len(faults))
 
 
@@ -127,12 +126,7 @@ def _columns_of(header: Sequence[str], columns: Mapping[str, str], name: str) ->
 
 
 def _has(header: Sequence[str]) -> str:
-    return f"it has the columns {_few(header)}" if header else "it has no columns"
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"it has the columns {columns_named(header)}" if header else "it has no columns"
 
 
 def _record(row: Row, of: Mapping[str, Sequence[str]], place: Surroundings, *, texts: bool) -> dict[str, Any]:
