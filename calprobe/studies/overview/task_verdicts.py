@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from calprobe.studies.overview.overviews import Overview, TaskOverview
 from calprobe.studies.scored.glance import compared_sides as scored_sides
 
 MOST = 6  # runs that are named at once
+PRINTED = 5e-5  # a table has four digits
+MEAN, OF_PARAPHRASES = "mean accuracy", "mean accuracy over paraphrases"  # the accuracy of the table is of one template
 ORDER = (OVER, UNDER, APART, NEITHER, BALANCED)  # what needs a reader's attention comes first
 
 
@@ -51,64 +54,104 @@ def _are(labels: Sequence[str], verdict: str) -> str:
 
 def _on_accuracy(task: TaskOverview) -> Iterator[str]:
     """The run with the largest accuracy, and those that cannot be told from it; only if it was compared with all."""
-    accuracies = _accuracies(task)
-    means: dict[str, list[float]] = {}
-    for pair in accuracies:
-        for label, values in pair.values.items():
-            means.setdefault(label, []).extend(values)
-    if not means:
+    pairs = _accuracies(task)
+    best = next((side.label for side in task.sides if _leads(side.label, pairs, task)), None)
+    if best is None or len({pair.of for pair in pairs}) > 1:
         return
-    best, what = max(means, key=lambda label: np.mean(means[label])), accuracies[0].of
-    told = {rival: pair.is_told(best) for pair in accuracies for rival in pair.rivals(best)}
-    if {best, *told} != {side.label for side in task.sides}:
-        return
-    alike = [rival for rival, is_told in told.items() if not is_told]
-    if len(alike) == len(told):
+    what = _what(pairs, task)
+    if what == ACCURACY.name and any(side.accuracy.value > _in_table(best, task) + PRINTED for side in task.sides):
+        return  # in the table, which has all rows and not only those that both runs of a pair have, another run leads
+    n_runs = len(task.sides)
+    if len(pairs) == n_runs * (n_runs - 1) // 2 and not any(pair.is_told_anywhere for pair in pairs):
         yield f"They cannot be told apart by {what}."
-    elif alike:
-        yield f"Largest {what}: {best}, from which {_named(alike)} cannot be told."
-    else:
-        yield f"Largest {what}: {best}."
+        return
+    rivals = {pair.rival(best): pair for pair in pairs if best in pair.values}
+    alike = [rival for rival, pair in rivals.items() if not pair.is_told_anywhere]
+    at_times = [rival for rival, pair in rivals.items() if pair.is_told_anywhere and not pair.is_told(best)]
+    clauses = [f"from which {_named(alike)} cannot be told"] if alike else []
+    if at_times:
+        clauses.append(f"from which {_named(at_times)} can be told under some {rivals[at_times[0]].under} alone")
+    yield f"Largest {what}: {', '.join([best, ' and '.join(clauses)] if clauses else [best])}."
+
+
+def _leads(label: str, pairs: Sequence[_Accuracies], task: TaskOverview) -> bool:
+    """Whether a run was compared with all others, and is no less accurate than any on the rows that both have."""
+    leads = {pair.rival(label): pair.lead(label) for pair in pairs if label in pair.values}
+    others = {side.label for side in task.sides} - {label}
+    return bool(leads) and leads.keys() == others and min(leads.values()) >= 0
+
+
+def _what(pairs: Sequence[_Accuracies], task: TaskOverview) -> str:
+    """What the accuracy is called: by its reader where the table has the accuracy of other answers."""
+    values = [(label, value) for pair in pairs for label, value in pair.values.items()]
+    same = all(abs(value - _in_table(label, task)) < PRINTED for label, value in values)
+    of, reader = pairs[0].of, pairs[0].reader
+    return of if same or not reader else f"{of} by {reader}"
+
+
+def _in_table(label: str, task: TaskOverview) -> float:
+    return next(side.accuracy.value for side in task.sides if side.label == label)
 
 
 @dataclass(frozen=True, slots=True)
 class _Accuracies:
-    """Two runs by accuracy, under each of the variants that both have."""
+    """Two runs by accuracy, under each of the usual variants that both have."""
 
     of: str  # what the accuracy is called
-    values: Mapping[str, Sequence[float]]  # by the two labels
+    reader: str  # of replies; empty: of scores
+    under: str  # variants, sets or variants of sets
+    values: Mapping[str, float]  # mean over these, by the two labels
     contrasts: Sequence[Contrast]
 
     @classmethod
     def of_pair(cls, pair: Sides) -> _Accuracies | None:
-        """By the first accuracy of each cell; None where there is none."""
-        contrasts = [
+        """By the first accuracy of each cell; None where there is none, or it was not tested."""
+        firsts = [
             next((contrast for contrast in cell if contrast.metric == ACCURACY.name), None) for cell in pair.cells
         ]
-        known = [contrast for contrast in contrasts if contrast is not None]
-        if not known or len(known) < len(contrasts):
+        contrasts = [contrast for contrast in firsts if contrast is not None and not math.isnan(contrast.p_corrected)]
+        if not contrasts or len(contrasts) < len(firsts):
             return None
         values = {
-            pair.first: [contrast.first.value for contrast in known],
-            pair.second: [contrast.second.value for contrast in known],
+            pair.first: float(np.mean([contrast.first.value for contrast in contrasts])),
+            pair.second: float(np.mean([contrast.second.value for contrast in contrasts])),
         }
-        return cls(pair.accuracy, values, known)
+        of = OF_PARAPHRASES if pair.accuracy == MEAN else pair.accuracy
+        return cls(of, contrasts[0].estimator or "", pair.of, values, contrasts)
 
-    def rivals(self, best: str) -> list[str]:
-        """The other run of a pair that has this one."""
-        return [label for label in self.values if label != best] if best in self.values else []
+    def rival(self, label: str) -> str:
+        """The other run."""
+        return next(other for other in self.values if other != label)
+
+    def lead(self, label: str) -> float:
+        """By how much that run is the more accurate one, in the mean."""
+        return self.values[label] - self.values[self.rival(label)]
+
+    @property
+    def is_told_anywhere(self) -> bool:
+        """Whether either run is the better one under any of them, by the corrected p-values."""
+        return any(contrast.significant for contrast in self.contrasts)
 
     def is_told(self, best: str) -> bool:
-        """Whether that run is the better one under each of them, by the corrected p-values."""
+        """Whether that run is the better one under each of them, likewise."""
         sign = 1 if best == next(iter(self.values)) else -1
         return all(contrast.significant and sign * contrast.difference.value > 0 for contrast in self.contrasts)
 
 
 def _accuracies(task: TaskOverview) -> list[_Accuracies]:
-    found = task.comparison
-    if found is None:
+    """The pairs of its runs that were tested; without the variants that the table leaves out of its means."""
+    comparison = task.comparison
+    if comparison is None:
         return []
-    pairs = asked_sides(found) if isinstance(found, AskedComparison) else scored_sides(found)
+    if isinstance(comparison, AskedComparison):
+        left_out = {variant for side in task.sides for variant in side.left_out}
+        usual = (
+            replace(pair, cells=tuple(cell for cell in pair.cells if cell.first not in left_out))
+            for pair in comparison.pairs
+        )
+        pairs = asked_sides(replace(comparison, pairs=tuple(usual)))
+    else:
+        pairs = scored_sides(comparison)
     return [of_pair for pair in pairs if (of_pair := _Accuracies.of_pair(pair)) is not None]
 
 
