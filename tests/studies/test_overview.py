@@ -31,7 +31,16 @@ from calprobe.studies.overview.overview_tables import (
     overview_tables,
     sides_table,
 )
-from calprobe.studies.overview.overviews import Overview, Task, TaskOverview, TaskRun, overview, report_task
+from calprobe.studies.overview.overviews import (
+    METRICS,
+    UNDEFINED,
+    Overview,
+    Task,
+    TaskOverview,
+    TaskRun,
+    overview,
+    report_task,
+)
 from calprobe.studies.overview.task_verdicts import task_verdicts
 from calprobe.studies.overview.tasks import tasks_of
 
@@ -209,6 +218,22 @@ def test_an_overview_begins_with_a_verdict_on_each_task(found: Overview) -> None
     page = overview_page(found, FEW, {})
     assert page.index(sums) < page.index("<svg"), "before the figure"
     assert found.to_json()["tasks"]["sums"]["runs"]["a"]["verdict"] == found.tasks[1].sides[0].verdict
+
+
+def test_what_is_not_on_the_screen_is_where_it_says() -> None:
+    tasks = [TaskOverview(name, "scored", runs_of(OVER, NEITHER), {}, about="LIMITED: some") for name in "stuvw"]
+    many = overview("o", [replace(task, sides=tuple(map(measured, task.sides))) for task in tasks], FEW)
+    verdict, sides = overview_at_a_glance(many)
+    assert verdict.heading[-1] == "2 more tasks below; --html tells of each."
+    assert "--format markdown says which" in sides.notes[1]
+    verdict, sides = overview_at_a_glance(many, "report.html", "report.html")
+    assert verdict.heading[-1] == "2 more tasks below; report.html tells of each."
+    assert "report.html says which" in sides.notes[1]
+
+
+def measured(side: TaskRun) -> TaskRun:
+    """The run with all numbers of a table, undefined."""
+    return replace(side, metrics=dict.fromkeys(METRICS, UNDEFINED))
 
 
 def runs_of(*verdicts: str) -> tuple[TaskRun, ...]:

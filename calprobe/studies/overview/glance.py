@@ -15,18 +15,26 @@ from calprobe.studies.overview.task_verdicts import task_verdicts
 TOLD = 3  # tasks in words, on one screen
 
 
-def overview_at_a_glance(found: Overview) -> tuple[Table, ...]:
-    """The verdict on each task and its sides, for a terminal: of many runs without intervals, and with few notes."""
+def overview_at_a_glance(
+    found: Overview, page: str = "--html", numbers: str = "--format markdown"
+) -> tuple[Table, ...]:
+    """The verdict on each task and its sides, for a terminal: of many runs without intervals, and with few notes.
+
+    Args:
+        found: the tasks.
+        page: what has the verdict on every task: an option, or a file that was written.
+        numbers: what says of which part of its questions a task is, likewise.
+    """
     sides = sides_table(found)
     sentences = list(task_verdicts(found))
-    more = [f"{counted(len(sentences) - TOLD, 'more task')} below; --html tells of each."] * (len(sentences) > TOLD)
+    more = [f"{counted(len(sentences) - TOLD, 'more task')} below; {page} tells of each."] * (len(sentences) > TOLD)
     heading = (*sides.heading, *sentences[:TOLD], *more)
     verdict = Table("", "verdict", "", (), (), heading=heading, **UNRANKED)
     few = len(sides.rows) <= FEW
     left_out = dict.fromkeys(v for task in found.tasks for side in task.sides for v in side.left_out)
     notes = [OF]
     if any(task.about for task in found.tasks):
-        notes.append("Some tasks are asked in part; --format markdown says which, and of how many questions.")
+        notes.append(f"Some tasks are asked in part; {numbers} says which, and of how many questions.")
     if left_out:
         notes.append(f"Means leave out {', '.join(left_out)}, of another form of reply or order of options.")
     first = sides if few else replace(sides, intervals=False, notes=tuple(notes))
