@@ -29,7 +29,7 @@ NAME = "apply_rotary_pos_emb"
 _FILES = "transformers.models."
 # What such functions take: queries and keys together, or one of the two.
 _BOTH, _EACH = ("q", "k", "cos", "sin", "unsqueeze_dim"), ("x", "cos", "sin", "unsqueeze_dim")
-_UNUSED = "position_ids"  # before the last in transformers 4; a function that used it would follow no rule without it
+_POSITIONS = "position_ids"  # before the last in transformers 4, and seldom given: rules are of calls without it
 _RENAMES = "transformers.utils.deprecation"
 _RULES = [RotaryRule(*flags) for flags in product((False, True), repeat=3)]
 Turn = Callable[[Tensor, Tensor, Tensor, RotaryRule], Tensor]
@@ -114,15 +114,18 @@ def _by_rule(of_file: Callable[..., Any], turn: Turn) -> Callable[..., Any]:
     def both_of_4(
         q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, position_ids: Tensor | None = None, unsqueeze_dim: int = 1
     ) -> tuple[Tensor, Tensor]:
-        return both(q, k, cos, sin, unsqueeze_dim)
+        if position_ids is None:
+            return both(q, k, cos, sin, unsqueeze_dim)
+        query, key = of_file(q, k, cos, sin, position_ids, unsqueeze_dim)  # which may choose angles by them
+        return query, key
 
     if _names_of(of_file) == _EACH:
         return each
-    return both_of_4 if _UNUSED in inspect.signature(of_file).parameters else both
+    return both_of_4 if _POSITIONS in inspect.signature(of_file).parameters else both
 
 
 def _names_of(function: Callable[..., Any]) -> tuple[str, ...]:
-    return tuple(name for name in inspect.signature(function).parameters if name != _UNUSED)
+    return tuple(name for name in inspect.signature(function).parameters if name != _POSITIONS)
 
 
 @lru_cache(maxsize=256)

@@ -113,6 +113,36 @@ def test_a_call_that_no_rule_fits_is_the_functions_own() -> None:
         assert all(torch.equal(a, b) for a, b in zip(by_rule(*given), own(*given), strict=True))
 
 
+def turned_by_positions(
+    q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, position_ids: Tensor | None = None, unsqueeze_dim: int = 1
+) -> tuple[Tensor, ...]:
+    """As a function of transformers 4, which may choose the angles of positions."""
+    if position_ids is not None:
+        cos, sin = cos[:, position_ids], sin[:, position_ids]
+    return tuple(rotary_reference(x, cos, sin, HALVES) for x in (q, k))
+
+
+def test_positions_that_are_given_are_the_functions_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = tiny_causal("llama").model.layers[0].self_attn
+    monkeypatch.setitem(NAMES, NAME, turned_by_positions)
+    assert rotary_layers_among([layer]) == [layer]
+    turned: list[Tensor] = []
+
+    def turn(heads: Tensor, cos: Tensor, sin: Tensor, rule: RotaryRule) -> Tensor:
+        turned.append(heads)
+        return rotary_reference(heads, cos, sin, rule)
+
+    by_rule = rotary_forward(layer, turn).__func__.__globals__[NAME]
+    rng = torch.Generator().manual_seed(0)
+    heads, angles = torch.randn(2, 3, 5, 8, generator=rng), torch.randn(2, 5, 8, generator=rng)
+    given, backwards = (heads, heads, angles, angles), torch.arange(4, -1, -1)
+    for positions, calls in ((None, 2), (backwards, 0)):
+        turned.clear()
+        results = zip(by_rule(*given, positions), turned_by_positions(*given, positions), strict=True)
+        assert all(torch.equal(a, b) for a, b in results)
+        assert len(turned) == calls
+
+
 class Other(LlamaAttention):
     """Has a forward of its own."""
 
