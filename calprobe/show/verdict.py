@@ -43,6 +43,8 @@ class Judged:
         if len(cells) < 2:
             return _word(cells[0] if cells else self.metrics, self.error)
         words = Counter(_word(cell, self.error) for cell in cells)
+        if words.keys() == {UNKNOWN}:
+            return UNKNOWN
         if len(words) == 1:
             return f"{next(iter(words))} under each of {len(cells)} {self.of}"
         (first, number), *others = words.most_common()

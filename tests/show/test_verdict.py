@@ -37,6 +37,7 @@ def test_several_cells_are_counted_by_word() -> None:
     assert Judged("label", numbers(Estimate(0.1)), 60, "ece", cells[:1] * 4).verdict == (
         "overconfident under each of 4 variants"
     )
+    assert Judged("label", numbers(Estimate(0.1)), 60, "ece", [numbers(Estimate(0.1))] * 4).verdict == UNKNOWN
 
 
 @pytest.mark.parametrize(("n", "gap"), [(20, "+.12"), (7_731, "+.123"), (70_210, "+.1235")])
