@@ -212,7 +212,7 @@ def test_an_overview_begins_with_a_verdict_on_each_task(found: Overview) -> None
     assert state == "runs: 4 runs of 2 tasks; 3 missing, see below"
     assert sentences == list(task_verdicts(found))
     probe, sums = sentences
-    assert probe.startswith("probe: a and b are overconfident; partial is "), "a and b have the same numbers"
+    assert probe.startswith("probe: a and b are overconfident; partial (partial) is "), "a and b have the same numbers"
     assert sums.startswith("sums: a "), "what is missing has no verdict"
     assert not sides.heading
     page = overview_page(found, FEW, {})

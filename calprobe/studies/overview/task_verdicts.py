@@ -37,7 +37,7 @@ def _on_confidences(task: TaskOverview) -> Iterator[str]:
     runs: dict[str, list[str]] = {}
     for side in task.sides:
         if side.verdict:
-            runs.setdefault(side.verdict, []).append(side.label)
+            runs.setdefault(side.verdict, []).append(f"{side.label} (partial)" if side.partial else side.label)
     if runs:
         yield f"{'; '.join(_are(runs[verdict], verdict) for verdict in sorted(runs, key=_place))}."
 
