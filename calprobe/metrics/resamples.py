@@ -39,7 +39,7 @@ class Resampling:
 
     n_resamples: int = 1000
     seed: int = 0
-    intervals: bool = True  # False: only what chance makes of errors is drawn, in a fraction of the time
+    intervals: bool = True  # False: `bootstrap` draws only what chance makes of errors, in a fraction of the time
 
     def __post_init__(self) -> None:
         check_count("n_resamples", self.n_resamples, 0)

@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from asked_samples import PROMPTS, question_set, write_asked
@@ -21,7 +20,6 @@ from calprobe.runs import open_run
 from calprobe.show.marks import Points, Texts
 from calprobe.show.tables import best_cells, tidy_csv
 from calprobe.show.verdict import NEITHER, OVER, UNDER
-from calprobe.studies.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
 from calprobe.studies.overview.figures import accuracy_and_error
 from calprobe.studies.overview.glance import overview_at_a_glance
 from calprobe.studies.overview.headlines import headline_of
@@ -261,94 +259,16 @@ def test_a_verdict_names_what_needs_attention_first_and_few_runs() -> None:
     assert sides_of("", "") == "", "without a confidence nothing is said"
 
 
-@pytest.mark.parametrize(
-    ("pairs", "sentence"),
-    [
-        ({"ab": 0.01}, "Largest accuracy: b."),
-        ({"ba": 0.01}, "Largest accuracy: b."),
-        ({"ab": 0.2}, "They cannot be told apart by accuracy."),
-        ({"ba": 0.2, "bc": 0.01}, "Largest accuracy: b, from which a cannot be told."),
-        ({"ab": 0.01, "bc": 0.01, "ac": 0.2}, "Largest accuracy: b."),
-        ({"ab": 0.01, "ac": 0.01}, ""),  # nobody compared b with c
-    ],
-)
-def test_the_largest_accuracy_is_named_if_it_was_compared_with_all(pairs: dict[str, float], sentence: str) -> None:
-    found = sides_of(*[OVER] * len(set("".join(pairs))), comparison=compared(pairs))
-    assert found.partition("overconfident.")[2].strip() == sentence
+def compared(*pairs: tuple[str, str]) -> Comparison:
+    """Runs in pairs, the second of each more accurate by 0.1, which is told."""
+    accuracy = Contrast(None, "accuracy", Estimate(0.5), Estimate(0.6), Difference(-0.1, -0.2, -0.05), p_holm=0.01)
+    scope = Scope(None, 1, 100, (accuracy,), None)
+    of_pairs = tuple(PairComparison(*labels, (0,), "base", (), scope, (), None) for labels in pairs)
+    return Comparison((), of_pairs, {}, (), CompareOptions())
 
 
-ACCURACIES = {"a": Estimate(0.5), "b": Estimate(0.6), "c": Estimate(0.4), "d": Estimate(float("nan"))}
-
-
-def contrast(first: str, second: str, p: float) -> Contrast:
-    difference = Difference(ACCURACIES[first].value - ACCURACIES[second].value)
-    return Contrast("reader", "accuracy", ACCURACIES[first], ACCURACIES[second], difference, p_holm=p)
-
-
-def compared(pairs: dict[str, float], accuracy_of: Literal["base", "bear_score"] = "base") -> Comparison:
-    """Runs in pairs, with the p-value of the difference of their accuracies."""
-    scopes = {
-        (first, second): Scope(None, 1, 100, (replace(contrast(first, second, p), estimator=None),), None)
-        for (first, second), p in pairs.items()
-    }
-    of_pairs = (PairComparison(*names, (0,), accuracy_of, (), scope, (), None) for names, scope in scopes.items())
-    return Comparison((), tuple(of_pairs), {}, (), CompareOptions())
-
-
-NAN = float("nan")
-
-
-def test_what_was_not_tested_is_not_called_alike() -> None:
-    assert sides_of(OVER, OVER, comparison=compared({"ab": NAN})) == "t: a and b are overconfident."
-    several = sides_of(OVER, OVER, OVER, OVER, comparison=compared({"da": NAN, "ab": 0.01, "cb": 0.01, "db": NAN}))
-    assert several == "t: a, b, c and d are overconfident.", "d has no accuracy"
-
-
-def test_an_accuracy_that_the_table_does_not_show_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    of_paraphrases = compared({"ab": 0.01}, "bear_score")
-    assert sides_of(OVER, OVER, comparison=of_paraphrases).endswith("Largest BEAR score: b.")
-    monkeypatch.setattr("calprobe.studies.scored.glance.mean_accuracy_name", lambda runs: "mean accuracy")
-    assert sides_of(OVER, OVER, comparison=of_paraphrases).endswith("Largest mean accuracy over paraphrases: b.")
-    assert of_replies(0.01, label_accuracy=0.9) == "Largest accuracy by reader: b."
-
-
-def test_nothing_is_said_against_the_order_of_the_table() -> None:
-    sides = [
-        replace(side, accuracy=Estimate(value)) for side, value in zip(runs_of(OVER, OVER), (0.7, 0.6), strict=True)
-    ]
-    task = TaskOverview("t", "scored", tuple(sides), {}, compared({"ab": 0.2}))
-    assert list(task_verdicts(overview("o", [task], FEW))) == ["t: a and b are overconfident."]
-
-
-def of_replies(*p_values: float, left_out: str = "", label_accuracy: float | None = None) -> str:
-    """The sentence on the accuracy of a and b, compared under a variant for each of these p-values."""
-    cells = tuple(
-        CellPair("set", f"v{at}", f"v{at}", 100, 100, (0, 0), (contrast("a", "b", p),), {}, {})
-        for at, p in enumerate(p_values)
-    )
-    pair = AskedPair("a", "b", cells, ())
-    facts = tuple(ComparedRun(label, label, 100, None) for label in "ab")
-    sides = [
-        replace(side, accuracy=accuracy, left_out=(left_out,) if left_out else ())
-        for side in runs_of(OVER, OVER)
-        for accuracy in [ACCURACIES[side.label] if label_accuracy is None else Estimate(label_accuracy)]
-    ]
-    comparison = AskedComparison(facts, (pair,), (), CompareOptions())
-    task = TaskOverview("t", "asked", tuple(sides), {}, comparison)
-    return next(task_verdicts(overview("o", [task], FEW))).removeprefix("t: a and b are overconfident.").strip()
-
-
-def test_variants_that_disagree_are_not_called_alike() -> None:
-    assert of_replies(0.01, 0.01) == "Largest accuracy: b."
-    assert of_replies(0.2, 0.2) == "They cannot be told apart by accuracy."
-    assert of_replies(0.01, 0.2) == "Largest accuracy: b, from which a can be told under some variants alone."
-    assert of_replies(0.01, 0.2, left_out="v1") == "Largest accuracy: b.", "the table's means leave it out, too"
-    assert of_replies(0.01, left_out="v0") == ""
-
-
-def test_three_runs_of_which_one_pair_is_told() -> None:
-    """The best cannot be told from the others, but these can from each other."""
-    found = sides_of(OVER, OVER, OVER, comparison=compared({"ab": 0.2, "cb": 0.2, "ac": 0.01}))
-    assert found.endswith("Largest accuracy: b, from which a and c cannot be told.")
-    found = sides_of(OVER, OVER, OVER, comparison=compared({"ba": 0.2, "bc": 0.2}))
-    assert found.endswith("Largest accuracy: b, from which a and c cannot be told."), "a with c was not compared"
+def test_of_two_runs_a_verdict_says_which_is_better_as_compare_does() -> None:
+    found = sides_of(OVER, OVER, comparison=compared(("a", "b")))
+    assert found == "t: a and b are overconfident. Accuracy: b is better; a - b -.10 (-.20 to -.05), Holm p .010."
+    three = sides_of(OVER, OVER, OVER, comparison=compared(("a", "b"), ("a", "c")))
+    assert three == "t: a, b and c are overconfident.", "nobody compared b with c"

@@ -26,7 +26,7 @@ def overview_at_a_glance(
         numbers: what says of which part of its questions a task is, likewise.
     """
     sides = sides_table(found)
-    sentences = list(task_verdicts(found))
+    sentences = list(task_verdicts(found, differences=len(found.tasks) <= TOLD))
     more = [f"{counted(len(sentences) - TOLD, 'more task')} below; {page} tells of each."] * (len(sentences) > TOLD)
     heading = (*sides.heading, *sentences[:TOLD], *more)
     verdict = Table("", "verdict", "", (), (), heading=heading, **UNRANKED)

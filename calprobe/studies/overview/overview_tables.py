@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from calprobe.messages import counted
@@ -59,9 +59,9 @@ def sides_table(found: Overview) -> Table:
     columns = (
         cells("n", "n", lambda side: side.run.n, ranked=False, priority=5),
         *metrics([replace(ACCURACY, priority=1)], lambda side: {ACCURACY.name: side.run.accuracy}),
-        *metrics(_at(2, found.errors, found), lambda side: side.error),
+        *metrics(_errors(found), lambda side: side.error),
         *(BY_CHANCE if found.chance else ()),
-        *metrics(_at(4, OTHERS, found), lambda side: side.run.metrics),
+        *metrics([metric for metric in found.metrics if metric.name in OTHERS], lambda side: side.run.metrics),
         cells("of", "of", lambda side: side.run.of, ranked=False, priority=6),
     )
     return Layout[_Side]("Runs by task.", "overview", "model", _head, columns, (OF,), kind="overview").table(
@@ -74,9 +74,9 @@ def sides_table(found: Overview) -> Table:
     )
 
 
-def _at(priority: int, names: Container[str], overview: Overview) -> Iterator[Metric]:
-    """The metrics of these names, with that priority on a narrow terminal."""
-    return (replace(metric, priority=priority) for metric in overview.metrics if metric.name in names)
+def _errors(overview: Overview) -> Iterator[Metric]:
+    """The calibration errors that stand for a task, which get room alike on a narrow terminal."""
+    return (replace(metric, priority=2) for metric in overview.metrics if metric.name in overview.errors)
 
 
 def _sides(overview: Overview) -> Iterator[_Side]:
