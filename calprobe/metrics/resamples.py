@@ -85,7 +85,7 @@ ClusterLabels = npt.ArrayLike | Within
 class Block:
     """Some of the resamples. Columns are in the caller's order of instances, except those of `uniform`."""
 
-    counts: Ints  # [resamples, instances], how often each holds each instance
+    counts: Ints  # [resamples, instances], how often each holds each instance; of none where no intervals are drawn
     # To draw correctness anew, one of the two, see `SortedInstances`:
     uniform: Floats | None = None  # [resamples, instances in ascending confidence], in [0, 1)
     signs: Floats | None = None  # [resamples, instances], 1 or -1, one sign a cluster
@@ -162,7 +162,9 @@ def cluster_signs(n_instances: int, resampling: Resampling, clusters: Clusters) 
 
 def blocks(n_instances: int, resampling: Resampling, clusters: Clusters | None, by_chance: bool) -> Iterator[Block]:
     """All resamples, with the means to draw correctness anew if these are asked for. `n_instances` is at least 1."""
-    counts = resample_counts(n_instances, resampling, clusters)
+    counts: Iterator[Ints] = (np.empty((rows, 0), np.int64) for rows in _blocks(n_instances, resampling))
+    if resampling.intervals:
+        counts = resample_counts(n_instances, resampling, clusters)
     if not by_chance:
         return map(Block, counts)
     if clusters is None or clusters.fixed:
