@@ -36,7 +36,7 @@ PAGES = {
     "replies": "show audit",
 }
 # What is looked for on pages that have no sentences.
-OTHERS = {"overview": ("h1", "figure > svg"), "replies": ("#count", "article")}
+OTHERS = {"replies": ("#count", "article")}
 KINDS = few_of(PAGES, lambda kind: kind in ("asked", "compare asked", "replies"))
 Open = Callable[[str], Path]
 

@@ -28,10 +28,11 @@ _ROUNDINGS = 4  # of logits to a short dtype, in units of its last place at the 
 _COMPARED = 64  # tokens of the vocabulary, evenly spread
 # Behind four tokens chance makes more than over the sample of a run, and attention by other products more than batches
 # do: of 52 real texts right engines were off by up to 0.122 on average and 0.51 at most (SmolLM2-135M in bfloat16,
-# without AVX-512). Which engines are refused, text by text: tests/cards/test_false_refusals.py with CALPROBE_SEEDS=52.
-_OF_FEW = {**FLOORS, "bfloat16": Tolerance(0.6, 0.13)}
+# without AVX-512), of 12 by up to 0.158 where the CPU multiplies bfloat16 itself (Gemma 3 270M). Which engines are
+# refused, text by text: tests/cards/test_false_refusals.py with CALPROBE_SEEDS=52.
+_OF_FEW = {**FLOORS, "bfloat16": Tolerance(0.6, 0.18)}
 # Other positions are told by where they lead, if they lead twice as far as all that is off otherwise. With Gemma 3 270M
-# in bfloat16, where no tolerance tells them, they led 2.6 times as far and more; a right engine went 0.07 of that way.
+# in bfloat16, where no tolerance tells them, they led 2.6 times as far and more; a right engine went 0.4 of that way.
 _OVER_REST = 2.0
 
 
@@ -167,13 +168,15 @@ def _wrong_place(
     """The place of the short row from which on positions are one off; None if they are right, or too weak to be heard.
 
     Among few tokens a position says most. What the model itself gives with positions one off from each place on shows
-    in which direction such an error goes: along it rounding, which goes anywhere, hardly reaches halfway.
+    in which direction such an error goes: along it rounding, which goes anywhere, hardly reaches halfway. The first
+    place is left out: one off from there on, only the start token is nearer or farther, which moves a model no more
+    than rounding does, and the same way (in bfloat16 a right engine went the whole way, by three texts of eight).
     """
     row = list(rows[-1])
     own, by_engine, rounding = (
         values.reshape(2, len(rows), -1)[:, -1].ravel().astype(np.float64) for values in (expected, found, noise)
     )
-    shifts = [(place, by) for by in (1, -1) for place in range(1, len(row))]
+    shifts = [(place, by) for by in (1, -1) for place in range(2, len(row))]
     positions = torch.tensor([[at + by * (at >= place) for at in range(len(row))] for place, by in shifts])
     ids = torch.tensor([row] * len(shifts))
     hidden = _own_hidden(engine, ids, torch.ones_like(ids), position_ids=positions.to(engine.model.device))
