@@ -24,10 +24,11 @@ def own_requirements() -> list[Requirement]:
     return [Requirement(line) for line in lines]
 
 
-def pins() -> dict[str, str]:
+def pins() -> dict[str, list[str]]:
+    """The version of each package; of one in a range both ends."""
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    pairs = [line.split("==") for line in lines if line and not line.startswith("#")]
-    return {canonicalize_name(name): version for name, version in pairs}
+    pinned = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(pin.name): [end.version for end in pin.specifier] for pin in pinned}
 
 
 def wanted(requirement: Requirement, extras: set[str]) -> bool:
@@ -60,5 +61,16 @@ def test_everything_that_is_installed_is_pinned() -> None:
 
 def test_the_pins_are_within_our_bounds() -> None:
     pinned = pins()
-    outside = [str(r) for r in own_requirements() if not r.specifier.contains(pinned[canonicalize_name(r.name)])]
+    outside = [
+        str(r)
+        for r in own_requirements()
+        if not all(r.specifier.contains(version) for version in pinned[canonicalize_name(r.name)])
+    ]
     assert outside == []
+
+
+def test_torch_for_cuda_finds_its_triton() -> None:
+    """Each of its builds requires one Triton; that of the version here: docs/reference/compatibility.md."""
+    (triton,) = [line for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if "triton" in line[:6]]
+    assert pins()["torch"] == ["2.13.0"]
+    assert Requirement(triton).specifier.contains("3.7.1")
