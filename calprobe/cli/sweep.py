@@ -172,7 +172,7 @@ def _show_result(result: SweepResult) -> None:
         from calprobe.studies.overview.glance import overview_at_a_glance
         from calprobe.sweep.overview_files import PAGE
 
-        print_result(tables_text(overview_at_a_glance(result.overview, PAGE, PAGE)), as_is=True)
+        print_result(tables_text(overview_at_a_glance(result.overview, PAGE)), as_is=True)
     n_complete, n_failed = len(result.complete), len(result.failed)
     runs = f"{counted(n_complete, 'run')} of {n_complete + n_failed:,}"
     say(f"{result.out}: {runs} complete; next: calprobe runs {shlex.quote(str(result.out))}")

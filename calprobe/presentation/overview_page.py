@@ -18,6 +18,7 @@ from calprobe.show.prose import intervals_made
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.figures import pictures
 from calprobe.studies.overview.figures import CAPTION, accuracy_and_error
+from calprobe.studies.overview.glance import task_verdicts
 from calprobe.studies.overview.overview_tables import (
     OF,
     OTHERS,
@@ -28,7 +29,6 @@ from calprobe.studies.overview.overview_tables import (
     sides_table,
 )
 from calprobe.studies.overview.overviews import Overview, TaskOverview
-from calprobe.studies.overview.task_verdicts import task_verdicts
 from calprobe.studies.scored.contents import gather
 from calprobe.studies.scored.results import Report
 

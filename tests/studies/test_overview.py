@@ -21,7 +21,7 @@ from calprobe.show.marks import Points, Texts
 from calprobe.show.tables import best_cells, tidy_csv
 from calprobe.show.verdict import NEITHER, OVER, UNDER
 from calprobe.studies.overview.figures import accuracy_and_error
-from calprobe.studies.overview.glance import overview_at_a_glance
+from calprobe.studies.overview.glance import overview_at_a_glance, task_verdicts
 from calprobe.studies.overview.headlines import headline_of
 from calprobe.studies.overview.overview_tables import (
     difference_tables,
@@ -39,7 +39,6 @@ from calprobe.studies.overview.overviews import (
     overview,
     report_task,
 )
-from calprobe.studies.overview.task_verdicts import task_verdicts
 from calprobe.studies.overview.tasks import tasks_of
 
 FEW = ReportOptions(resampling=Resampling(20))
@@ -223,8 +222,8 @@ def test_what_is_not_on_the_screen_is_where_it_says() -> None:
     many = overview("o", [replace(task, sides=tuple(map(measured, task.sides))) for task in tasks], FEW)
     verdict, sides = overview_at_a_glance(many)
     assert verdict.heading[-1] == "2 more tasks below; --html tells of each."
-    assert "--format markdown says which" in sides.notes[1]
-    verdict, sides = overview_at_a_glance(many, "report.html", "report.html")
+    assert "--html says which" in sides.notes[1]
+    verdict, sides = overview_at_a_glance(many, "report.html")
     assert verdict.heading[-1] == "2 more tasks below; report.html tells of each."
     assert "report.html says which" in sides.notes[1]
 
