@@ -103,12 +103,17 @@ PACKAGES = {
 VALUES = {
     "__version__": "The version of calprobe.",
     "ANSWER_TYPES": "The kinds of short answers that counterfactuals keep to.",
+    "BASE": "The name of the estimator whose predictions are the run's.",
     "GRADERS": "Graders by name: the kind of question, and the rule.",
+    "LEAST_CLUSTERS": "Clusters that an interval or a p-value takes at least.",
+    "MANY_CLUSTERS": "Clusters below which reports note that intervals are somewhat too narrow.",
+    "MOST_STAKES": "Stakes that net utility is averaged up to.",
     "PARSERS": "Parsers of stated confidence by name.",
     "PROMPT_SETS": "Names of calprobe's own prompt sets.",
     "READERS": "Readers of answers by name.",
     "SHOT_SEED": "The seed that examples are drawn by.",
     "STATUSES": "What a reading may say of itself, and what that means.",
+    "ACCURACY": "The share of right answers, a metric like those of confidences.",
     "ACE_BINS": "Quantile bins of ACE, unless another number is asked for.",
     "NO_PREDICTION": "The prediction of an instance that has none.",
     "NO_ROLE": "The role of the first token of a statement without scored tokens.",
@@ -192,7 +197,7 @@ def _entrance(package: ModuleType) -> set[str]:
 def _first_sentence(package: object, name: str) -> str:
     found = getattr(package, name)
     text = VALUES.get(name) or inspect.getdoc(found)
-    if not text:
+    if not text or text == inspect.getdoc(type(found)):  # a value has no docstring of its own but its class's
         raise SystemExit(f"{name} has no docstring, and no line in VALUES of {__file__}")
     paragraph = " ".join(text.partition("\n\n")[0].split())
     sentence, stop, _ = paragraph.partition(". ")

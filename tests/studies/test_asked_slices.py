@@ -190,9 +190,9 @@ def test_files_of_facts_and_of_other_things(tmp_path: Path) -> None:
     # A probe has facts that cannot be asked: their rows are no mistake.
     by = covariate(tmp_path, {f"capital,{at}": at for at in range(20)}, "relation,instance")
     by_id = covariate(tmp_path, {f"capital/{at}": at for at in range(12)})
-    assert [own.slices for own in slices_of(facts, by).values()] == [
-        own.slices for own in slices_of(facts, by_id).values()
-    ]
+    assert repr([own.slices for own in slices_of(facts, by).values()]) == repr(
+        [own.slices for own in slices_of(facts, by_id).values()]
+    )  # NaN is not equal to itself
     with pytest.raises(UsageError, match="values of facts, and no question of this run is one; for run give the col"):
         slices_of(run(12), by)
     with pytest.raises(UsageError, match=r"values of subjects; for run give the column question.*\n.*what confidences"):
