@@ -48,11 +48,9 @@ class Judged:
         if len(words) == 1:
             return f"{next(iter(words))} under each of {len(cells)} {self.of}"
         (first, number), *others = words.most_common()
-        counts = [
-            f"{first} under {number} of {len(cells)} {self.of}",
-            *(f"{word} under {n}" for word, n in others),
-        ]
-        return ", ".join(counts)
+        return ", ".join(
+            [f"{first} under {number} of {len(cells)} {self.of}", *(f"under {n} {word}" for word, n in others)]
+        )
 
 
 def _word(metrics: Mapping[str, Estimate], error: ErrorName) -> str:

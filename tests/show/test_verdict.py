@@ -32,7 +32,7 @@ def test_the_interval_of_the_gap_decides_and_then_p(gap: Estimate, p: float, wor
 def test_several_cells_are_counted_by_word() -> None:
     cells = [numbers(Estimate(0.1, 0.04, 0.16)), *[numbers(Estimate(0.0, -0.1, 0.1))] * 2]
     assert Judged("label", numbers(Estimate(0.03)), 60, "ece", cells).verdict == (
-        "cannot be told from calibrated under 2 of 3 variants, overconfident under 1"
+        "cannot be told from calibrated under 2 of 3 variants, under 1 overconfident"
     )
     assert Judged("label", numbers(Estimate(0.1)), 60, "ece", cells[:1] * 4).verdict == (
         "overconfident under each of 4 variants"
