@@ -75,8 +75,8 @@ def _joined_sets(stored: Sequence[StoredSet], requested: Sequence[StoredSet]) ->
             )
             if hashes[question] != asked_hashes[question] or is_other:
                 raise UsageError(
-                    f"question {question} of {asked_set.name} is not what it was when the run began; "
-                    "give another folder with --out"
+                    f"question {question} of {asked_set.name} is not what it was when the run began "
+                    "(--as, --options, --paraphrases, --columns or the file is another); give another folder with --out"
                 )
         sets[asked_set.name] = stored_set.joined(asked_set)
     return sets
