@@ -42,6 +42,7 @@ def test_there_is_one_version() -> None:
     assert calprobe.__version__ == version
     assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [version]
     assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert re.findall(r"calprobe-(.+)-py3-none-any", (ROOT / "README.md").read_text("utf-8")) == [version]
 
 
 def test_the_page_lists_every_extra_for_users() -> None:

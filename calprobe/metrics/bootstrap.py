@@ -126,7 +126,8 @@ def _closed_form(
 ) -> Estimate:
     """Its value with its own interval; without it where no intervals are asked for."""
     value, low, high = metric.compute(instances, units)
-    return Estimate(value) if np.isnan(low) or not resampling.n_resamples else Estimate(value, low, high)
+    without = np.isnan(low) or not resampling.n_resamples or not resampling.intervals
+    return Estimate(value) if without else Estimate(value, low, high)
 
 
 def draw_samples(

@@ -264,7 +264,8 @@ def _at_once(
     units: Sequence[_Units], n_instances: int, resampling: Resampling, clusters: Clusters | None
 ) -> tuple[Floats, Floats, Floats]:
     """Lower and upper ends, and adjusted p-values, [groups] each; NaN without resamples."""
-    if not units or resampling.n_resamples < 2 or (clusters is not None and not clusters.enough):
+    drawn = resampling.intervals and resampling.n_resamples >= 2 and (clusters is None or clusters.enough)
+    if not units or not drawn:
         none = np.full(len(units), np.nan)
         return none, none, none
     shared = sum(group.squares for group in units) / sum(len(group.at) for group in units)

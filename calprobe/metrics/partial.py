@@ -47,8 +47,11 @@ def draw_known(
     0.25
     """
     chosen = tuple(metric for metric in metrics if is_resampled(metric))
+    sizes = {len(np.asarray(values)) for sample in samples.values() for values in sample}
+    if len(sizes) > 1:
+        raise ValueError(f"confidence and correct of all samples must be of the same instances; got {sorted(sizes)}")
+    n_instances = max(sizes, default=0)
     subjects = {name: _Known.of(chosen, sample) for name, sample in samples.items()}
-    n_instances = max((len(np.asarray(confidence)) for confidence, _ in samples.values()), default=0)
     biased = any(metric.biased for metric in chosen)
     return draw(subjects, n_instances, resampling, check_clusters(clusters, n_instances), biased)
 

@@ -39,7 +39,7 @@ class Resampling:
 
     n_resamples: int = 1000
     seed: int = 0
-    intervals: bool = True  # False: `bootstrap` draws only what chance makes of errors, in a fraction of the time
+    intervals: bool = True  # False: only what chance makes of errors is drawn, in a fraction of the time
 
     def __post_init__(self) -> None:
         check_count("n_resamples", self.n_resamples, 0)
@@ -189,7 +189,8 @@ def of_blocks(
 ) -> list[Result]:
     """The function's results for all blocks of resamples, in order; none without instances or with too few clusters."""
     enough = n_instances > 0 if clusters is None else clusters.enough
-    return map_in_order(function, blocks(n_instances, resampling, clusters, by_chance)) if enough else []
+    drawn = enough and (resampling.intervals or by_chance)
+    return map_in_order(function, blocks(n_instances, resampling, clusters, by_chance)) if drawn else []
 
 
 def map_in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

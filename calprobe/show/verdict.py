@@ -37,6 +37,12 @@ class Judged:
     answered: tuple[int, int] | None = None  # answers that have the confidence, and all that could; None: all have it
 
     @property
+    def few(self) -> str:
+        """In how many answers the confidence is, where that is not in almost all of them; else empty."""
+        having, asked = self.answered or (1, 1)
+        return f"{having:,} of {asked:,} answers" if having < MOST * asked else ""
+
+    @property
     def verdict(self) -> str:
         """In words; of several cells how many of them it holds for, those without such a confidence left out."""
         cells = [cell for cell in self.cells if _defined(cell, "confidence_gap")]
@@ -78,12 +84,11 @@ def sentence_on(judged: Judged, accuracy: float) -> str:
     >>> sentence_on(Judged("label", numbers, 100, "ece"), 0.6)
     'label: overconfident. Confidence - accuracy +.10 (+.04 to +.16), ECE .12.'
     """
-    having, asked = judged.answered or (1, 1)
-    if not having:
-        return f"{judged.name}: none of {asked:,} answers has one."
+    if judged.answered and not judged.answered[0]:
+        return f"{judged.name}: none of {judged.answered[1]:,} answers has one."
     metrics, digits = judged.metrics, decimals_of(judged.n)
     error, size, p = with_chance(judged.error)
-    parts = [f"of {having:,} of {asked:,} answers"] if having < MOST * asked else []
+    parts = [f"of {judged.few}"] if judged.few else []
     if _defined(metrics, "confidence_gap"):
         parts.append(f"confidence - accuracy {short_signed(metrics['confidence_gap'], digits)}")
     if _defined(metrics, error):

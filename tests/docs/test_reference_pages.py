@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from calprobe.confidence import available_estimators
-from calprobe.metrics import multiclass_metrics, standard_metrics
+from calprobe.metrics import Estimate, multiclass_metrics, standard_metrics
 from calprobe.runs import (
     Manifest,
     ModelRecord,
@@ -22,6 +22,7 @@ from calprobe.runs import (
     StartToken,
     TemplateRecord,
 )
+from calprobe.studies.overview.overviews import TaskOverview, TaskRun
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MANIFEST = (Manifest, ModelRecord, SourceRecord, TemplateRecord, RelationRecord, Settings, StartToken, Progress)
@@ -88,6 +89,13 @@ def test_methods_defines_every_estimator() -> None:
 def test_methods_defines_every_metric() -> None:
     names = {metric.name for metric in (*standard_metrics(), *multiclass_metrics())}
     assert names - named_in_tables("methods/metrics.md") - named_in_tables("methods/intervals-and-tests.md") == set()
+
+
+def test_files_explains_every_key_of_an_overview() -> None:
+    run = TaskRun("a", "a", "a", False, 1, Estimate(1), {}, "base", 1)
+    keys = TaskOverview("t", "scored", (run,), {}).to_json().keys() | run.to_json().keys()
+    section = (DOCS / "reference" / "files.md").read_text("utf-8").partition("### JSON of runs of several tasks")[2]
+    assert keys - set(re.findall(r"`(\w+)`", section.partition("\n## ")[0])) == set()
 
 
 @pytest.mark.parametrize("part", MANIFEST, ids=lambda part: part.__name__)

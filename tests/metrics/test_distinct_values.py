@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.metrics import Resampling, bootstrap, bootstrap_many, standard_metrics
+from calprobe.metrics.bootstrap import Predictions
 from calprobe.metrics.distinct import ECE_VALUES, ValueShares, ece_values, value_shares, value_use
 from calprobe.metrics.intervals import interval
 from calprobe.metrics.partial import draw_known
@@ -76,6 +77,12 @@ def test_samples_with_gaps_have_the_values_of_what_is_known() -> None:
     assert np.isfinite(found["some"]["brier"].resampled).mean() > 0.95  # 1/256 of the resamples hold none of the three
     assert np.isnan(found["none"]["brier"].value)
     assert np.isnan(found["none"]["brier"].resampled).all()
+
+
+@pytest.mark.parametrize("more", [{"b": ([0.5], [True])}, {"b": ([0.5, np.nan], [True])}])
+def test_samples_of_other_instances_are_refused(more: dict[str, Predictions]) -> None:
+    with pytest.raises(ValueError, match=r"must be of the same instances; got \[1, 2\]"):
+        draw_known(standard_metrics(), {"a": ([0.5, 0.6], [True, False]), **more})
 
 
 def test_shares_of_values_and_how_many_are_rare() -> None:

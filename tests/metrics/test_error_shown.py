@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calprobe.metrics import Resampling, ace, bootstrap, ece, standard_metrics
+from calprobe.metrics import Resampling, ace, bootstrap, bootstrap_mean, ece, group_gaps, spread, standard_metrics
+from calprobe.metrics.correlation import correlation
 from calprobe.metrics.error_shown import (
     ERRORS,
     chance_shown,
@@ -71,6 +72,21 @@ def test_a_list_draws_what_chance_makes_of_errors_and_no_intervals(clusters: np.
         assert 0 < found[f"{error}_p"].value < 1
         assert (found[error].value, np.isnan(found[error].low)) == (whole[error].value, True)
         assert not np.isnan(whole[error].low)
+
+
+def test_without_intervals_other_numbers_are_as_without_resamples() -> None:
+    rng = np.random.default_rng(1)
+    confidence, correct, groups = rng.random(120), rng.random(120) < 0.5, np.arange(120) % 3
+    drawn, none = Resampling(200, intervals=False), Resampling(0)
+    found = bootstrap(standard_metrics(), confidence, correct, drawn)
+    assert all(np.isnan(own.low) for name, own in found.items() if not name.endswith("if_calibrated"))
+    for numbers in (
+        lambda resampling: spread(correct.reshape(4, 30), resampling),
+        lambda resampling: correlation(confidence, correct, resampling),
+        lambda resampling: group_gaps(confidence, correct, groups, resampling),
+        lambda resampling: bootstrap_mean(confidence, resampling),
+    ):
+        assert repr(numbers(drawn)) == repr(numbers(none))
 
 
 @pytest.mark.parametrize("few", [False, True])

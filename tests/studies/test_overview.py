@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from asked_samples import PROMPTS, question_set, write_asked
+from asked_samples import LETTERS, PROMPTS, make_ask_manifest, question_set, reply, write_asked
 from coarse_smoothing import coarse_smoothing
 from run_samples import SHAPES, write_run
 
@@ -16,10 +16,12 @@ from calprobe.measures.compare_results import Comparison, Contrast, PairComparis
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Difference, Estimate, Resampling
 from calprobe.presentation.overview_page import overview_page, task_page
-from calprobe.runs import open_run
+from calprobe.runs import AskedPiece, AskManifest, PieceReplies, open_run
+from calprobe.runs.asked_questions import StoredSet, write_questions
+from calprobe.runs.folder import RecordFolder
 from calprobe.show.marks import Points, Texts
 from calprobe.show.tables import best_cells, tidy_csv
-from calprobe.show.verdict import NEITHER, OVER, UNDER
+from calprobe.show.verdict import NEITHER, OVER, UNDER, Judged
 from calprobe.studies.overview.figures import accuracy_and_error
 from calprobe.studies.overview.glance import overview_at_a_glance, task_verdicts
 from calprobe.studies.overview.headlines import headline_of
@@ -214,7 +216,47 @@ def test_an_overview_begins_with_a_verdict_on_each_task(found: Overview) -> None
     assert not sides.heading
     page = overview_page(found, FEW, {})
     assert page.index(sums) < page.index("<svg"), "before the figure"
-    assert found.to_json()["tasks"]["sums"]["runs"]["a"]["verdict"] == found.tasks[1].sides[0].verdict
+    judged = found.tasks[1].sides[0].judged
+    assert judged is not None
+    assert found.to_json()["tasks"]["sums"]["runs"]["a"]["verdict"] == judged.verdict
+
+
+def stated_run(path: Path, *said: str) -> Path:
+    """A run of replies, two of three right, whose stated confidences go round."""
+    asked, questions = AskedPiece("sums", "direct", 0, ("answer", "stated:decimal")), question_set(60)
+    folder = RecordFolder[AskManifest, PieceReplies].open(path, make_ask_manifest(questions, asked=(asked,)))
+    write_questions(path, [StoredSet.of(questions)])
+    replies = []
+    for place, question in enumerate(questions.questions):
+        answer = LETTERS[((question.answer or 0) + (place % 3 == 0)) % 4]
+        replies.append(reply("sums", question, "direct", "answer", text=answer, label_scores=None))
+        replies.append(reply("sums", question, "direct", "stated:decimal", text=said[place % len(said)]))
+    folder.write_piece(PieceReplies.of(asked, replies))
+    return folder.path
+
+
+def test_a_verdict_is_of_the_error_that_stands_for_the_task_and_says_in_how_few_answers(tmp_path: Path) -> None:
+    said = {
+        "fine": [f"{0.4 + place / 100:.2f}" for place in range(60)],
+        "coarse": ["0.6", "0.7"],
+        "few": ["0.9", *["hm"] * 4],
+        "silent": ["hm"],
+    }
+    runs = {name: str(stated_run(tmp_path / name, *own)) for name, own in said.items()}
+    by_label = {side.label: side for side in report_task(Task("sums", runs), FEW).overview.sides}
+    fine, silent = by_label["fine"].judged, by_label["silent"].judged
+    assert fine is not None
+    assert fine.error == "ece", "as the table has it: another run of the task has few values"
+    assert silent is None
+    (sentence,) = task_verdicts(overview("o", [TaskOverview("sums", "asked", tuple(by_label.values()), {})], FEW))
+    assert "few (12 of 60 answers)" in sentence
+    assert "silent" not in sentence
+
+
+def test_an_overview_without_a_run_says_what_is_missing_alone() -> None:
+    verdict, missing = overview_at_a_glance(overview("o", [TaskOverview("s", None, (), {"a": "no such model"})], FEW))
+    assert verdict.heading == ("o: 0 runs of 1 task; 1 missing, see below",)
+    assert [row.label for row in missing.rows] == ["a"]
 
 
 def test_what_is_not_on_the_screen_is_where_it_says() -> None:
@@ -233,15 +275,26 @@ def measured(side: TaskRun) -> TaskRun:
     return replace(side, metrics=dict.fromkeys(METRICS, UNDEFINED))
 
 
-def runs_of(*verdicts: str) -> tuple[TaskRun, ...]:
+GAPS = {OVER: Estimate(0.1, 0.05, 0.15), UNDER: Estimate(-0.1, -0.15, -0.05), NEITHER: Estimate(0, -0.1, 0.1)}
+
+
+def judged_as(*words: str) -> Judged:
+    """A confidence with these verdicts under its variants."""
+    each = [{"confidence_gap": GAPS[word], "ace_p": Estimate(0.5)} for word in words]
+    return Judged("base", each[0], 100, "ace", each)
+
+
+def run_of(label: str, judged: Judged | None) -> TaskRun:
+    return TaskRun(label, label, label, False, 100, Estimate(0.5), {}, "base", 100, judged)
+
+
+def runs_of(*verdicts: Judged | str | None) -> tuple[TaskRun, ...]:
     """Runs a, b, .. with these verdicts, of one accuracy."""
-    return tuple(
-        TaskRun(label, label, label, False, 100, Estimate(0.5), {}, "base", 100, verdict)
-        for label, verdict in zip("abcdefghij", verdicts, strict=False)
-    )
+    judged = (judged_as(verdict) if isinstance(verdict, str) else verdict for verdict in verdicts)
+    return tuple(map(run_of, "abcdefghij", judged))
 
 
-def sides_of(*verdicts: str, comparison: Comparison | None = None) -> str:
+def sides_of(*verdicts: Judged | str | None, comparison: Comparison | None = None) -> str:
     """The sentences on a task whose runs have these verdicts."""
     task = TaskOverview("t", "scored", runs_of(*verdicts), {}, comparison)
     return " ".join(task_verdicts(overview("o", [task], FEW)))
@@ -253,9 +306,11 @@ def test_a_verdict_names_what_needs_attention_first_and_few_runs() -> None:
     )
     assert sides_of(*[OVER] * 9) == "t: a, b, c, d, e, f and 3 others are overconfident."
     assert sides_of(*[OVER] * 7) == "t: a, b, c, d, e, f and g are overconfident.", "one more costs less than its count"
-    several = f"{UNDER} under 3 of 4 variants, {NEITHER} under 1"
-    assert sides_of(NEITHER, several).startswith(f"t: b is {several}; a cannot")
-    assert sides_of("", "") == "", "without a confidence nothing is said"
+    several = f"{UNDER} under 3 of 4 variants, under 1 {NEITHER}"
+    assert sides_of(NEITHER, judged_as(UNDER, UNDER, NEITHER, UNDER)).startswith(f"t: b is {several}; a cannot")
+    assert sides_of(None, None) == "", "without a confidence nothing is said"
+    few = replace(judged_as(OVER), answered=(12, 144))
+    assert sides_of(few, OVER) == "t: a (12 of 144 answers) and b are overconfident."
 
 
 def compared(*pairs: tuple[str, str]) -> Comparison:

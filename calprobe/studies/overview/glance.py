@@ -43,7 +43,8 @@ def overview_at_a_glance(found: Overview, page: str = "--html") -> tuple[Table, 
     if left_out:
         notes.append(f"Means leave out {', '.join(left_out)}, of another form of reply or order of options.")
     first = sides if few else replace(sides, intervals=False, notes=tuple(notes))
-    return (verdict, replace(first, heading=(), caption=""), *missing_tables(found))
+    shown = (replace(first, heading=(), caption=""),) if sides.rows else ()
+    return (verdict, *shown, *missing_tables(found))
 
 
 def task_verdicts(found: Overview, *, differences: bool = True) -> Iterator[str]:
@@ -60,8 +61,9 @@ def _on_confidences(task: TaskOverview) -> Iterator[str]:
     """The runs by the verdict on the confidence that stands for each."""
     runs: dict[str, list[str]] = {}
     for side in task.sides:
-        if side.verdict:
-            runs.setdefault(side.verdict, []).append(f"{side.label} (partial)" if side.partial else side.label)
+        if side.judged:
+            apart = ", ".join(filter(None, ("partial" if side.partial else "", side.judged.few)))
+            runs.setdefault(side.judged.verdict, []).append(f"{side.label} ({apart})" if apart else side.label)
     if runs:
         yield f"{'; '.join(_are(runs[verdict], verdict) for verdict in sorted(runs, key=_place))}."
 

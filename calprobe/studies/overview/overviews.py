@@ -7,6 +7,7 @@ named with the reason, and the others are shown without it.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -38,7 +39,6 @@ from calprobe.words import RunKind
 
 log = logging.getLogger(__name__)
 
-GAP = "confidence_gap"  # without it nothing can be said of a confidence
 METRICS = (*(name for error in ERRORS for name in with_chance(error)), "brier", "auroc")
 UNDEFINED = Estimate(float("nan"))
 G = TypeVar("G")
@@ -67,8 +67,7 @@ class TaskRun:
     metrics: Mapping[str, Estimate]  # those of METRICS, likewise
     of: str  # the estimator whose answers and confidences all numbers are of
     questions: int  # the most that any number is of; of scores, the instances
-    verdict: str = ""  # on that confidence, in the words of `Judged`; without a confidence empty
-    few_values: bool = False  # whether ECE is the error that stands for the run
+    judged: Judged | None = None  # that confidence; None where no answer has one
     left_out: tuple[str, ...] = ()  # variants that no number is of
     failed: int = 0  # requests without a reply; every number leaves them out
 
@@ -80,7 +79,7 @@ class TaskRun:
             "partial": self.partial,
             "n": self.n,
             "of": self.of,
-            "verdict": self.verdict or None,
+            "verdict": self.judged.verdict if self.judged else None,
             "left_out": list(self.left_out),
             "failed": self.failed,
         }
@@ -99,11 +98,7 @@ class TaskOverview:
     comparison: Comparison | AskedComparison | None = None  # None: fewer than two runs, or see `uncompared`
     uncompared: str = ""  # why runs could not be compared
     about: str = ""  # LIMITED, and to what part of its probe or questions; empty if to none
-
-    @property
-    def error(self) -> ErrorName:
-        """The calibration error that stands for its runs."""
-        return error_shown(few_values=any(side.few_values for side in self.sides))
+    error: ErrorName = "ace"  # the calibration error that stands for all of its runs
 
     def to_json(self) -> dict[str, Any]:
         """The task's object in the JSON of an overview."""
@@ -208,8 +203,9 @@ def _asked(task: Task, runs: Mapping[str, AskedRun], options: ReportOptions, mis
     joined = AskedReport(reports, metrics_of(options), options, across_runs(reports, options))
     reported = [opened[label] for label in by_label]
     comparison, why = _compared(by_label, lambda: compare_asked(reported, CompareOptions(scores=options)))
-    sides = tuple(_asked_side(run, task.runs[run.label]) for run in reports)
-    return ReportedTask(TaskOverview(task.name, "asked", sides, missing, comparison, why), joined)
+    error = error_shown(few_values=any(run.few_values for run in reports))
+    sides = tuple(_asked_side(run, task.runs[run.label], error) for run in reports)
+    return ReportedTask(TaskOverview(task.name, "asked", sides, missing, comparison, why, error=error), joined)
 
 
 def _each(sources: Mapping[str, G], make: Callable[[str, G], T], missing: dict[str, str]) -> dict[str, T]:
@@ -250,11 +246,11 @@ def _scored_side(run: RunReport, path: str) -> TaskRun:
         metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
         of="" if headline is None else headline.name,
         questions=run.instances,
-        verdict=Judged(headline.name, metrics, run.instances, "ace").verdict if headline and GAP in metrics else "",
+        judged=Judged(headline.name, metrics, run.instances, "ace") if headline and _has_gap(metrics) else None,
     )
 
 
-def _asked_side(run: AskedRunReport, path: str) -> TaskRun:
+def _asked_side(run: AskedRunReport, path: str, error: ErrorName) -> TaskRun:
     overall = overall_of(run)
     metrics = {} if overall is None else overall.metrics
     return TaskRun(
@@ -267,8 +263,12 @@ def _asked_side(run: AskedRunReport, path: str) -> TaskRun:
         metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
         of="" if overall is None else overall.of,
         questions=run.questions,
-        verdict=judged(run, overall.of).verdict if overall and GAP in metrics else "",
-        few_values=run.few_values,
+        judged=replace(judged(run, overall.of), error=error) if overall and _has_gap(metrics) else None,
         left_out=() if overall is None else overall.left_out,
         failed=sum(number for cell in run.reports() for number in cell.failures.values()),
     )
+
+
+def _has_gap(metrics: Mapping[str, Estimate]) -> bool:
+    """Whether anything can be said of the confidence."""
+    return not math.isnan(metrics.get("confidence_gap", UNDEFINED).value)
