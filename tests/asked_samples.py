@@ -129,3 +129,17 @@ def write_asked(
                 questions = questions[number - 1 :: count]
             folder.write_piece(piece_replies(asked, questions))
     return folder
+
+
+def stated_run(path: Path, *said: str) -> Path:
+    """A run of replies, two of three right, whose stated confidences go round."""
+    asked, questions = AskedPiece("sums", "direct", 0, ("answer", "stated:decimal")), question_set(60)
+    folder = RecordFolder[AskManifest, PieceReplies].open(path, make_ask_manifest(questions, asked=(asked,)))
+    write_questions(path, [StoredSet.of(questions)])
+    replies = []
+    for place, question in enumerate(questions.questions):
+        answer = LETTERS[((question.answer or 0) + (place % 3 == 0)) % 4]
+        replies.append(reply("sums", question, "direct", "answer", text=answer, label_scores=None))
+        replies.append(reply("sums", question, "direct", "stated:decimal", text=said[place % len(said)]))
+    folder.write_piece(PieceReplies.of(asked, replies))
+    return folder.path

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from calprobe.arrays import check_answers, check_numbers, check_offsets, check_vector, check_whole
+from calprobe.metrics import ace
 
 
 def test_what_is_sound_comes_back_as_numbers() -> None:
@@ -15,6 +17,20 @@ def test_what_is_sound_comes_back_as_numbers() -> None:
     offsets = check_offsets(np.array([0, 2, 5], np.int32), 5)
     assert (offsets.dtype, offsets.tolist()) == (np.int64, [0, 2, 5])
     assert check_answers([1, 2], offsets).tolist() == [1, 2]
+
+
+def test_tensors_are_numbers_whatever_their_dtype_and_gradients() -> None:
+    weight = torch.tensor([0.5, 0.25], requires_grad=True)
+    for tensor in (weight, weight.bfloat16(), torch.tensor([True, False])):
+        assert check_vector("x", tensor).tolist() == tensor.tolist()
+    assert ace(weight.bfloat16(), torch.tensor([1, 0])).value == pytest.approx(0.375)
+
+
+def test_masked_entries_are_refused() -> None:
+    masked = np.ma.array([0.5, 0.9], mask=[False, True])
+    with pytest.raises(ValueError, match=r"confidence has masked entries; leave them out"):
+        ace(masked, [1, 0])
+    assert check_vector("x", np.ma.array([0.5, 0.9])).tolist() == [0.5, 0.9]
 
 
 def test_nothing_is_sound_too() -> None:

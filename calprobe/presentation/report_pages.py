@@ -252,6 +252,8 @@ def _asked_numbers(run: AskedRunReport, resampling: Resampling) -> Iterator[BigN
         return
     kinds = kinds_of(run, overall.of)
     on = f" on {' and '.join(kinds)} questions" if kinds else ""
+    if overall.few and not kinds:
+        on = f", of {overall.rows:,} of {overall.answers:,} answers"
     over = f", mean of {overall.cells} variants" if overall.cells > 1 else ""
     metrics = overall.metrics
     yield BigNumber.of(f"accuracy of {overall.of}{on}{over}", metrics["accuracy"], definitions.ACCURACY.key)

@@ -9,14 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from asked_samples import stated_run
 from coarse_smoothing import coarse_smoothing
 
 from calprobe.cells.asked_folder import asked_of
-from calprobe.measures.options import ReportOptions
+from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Estimate, Resampling
 from calprobe.presentation.overview_page import task_page
 from calprobe.runs import open_asked
 from calprobe.studies.asked.asked_report import AskedReport
+from calprobe.studies.asked.compare_asked import compare_asked
+from calprobe.studies.asked.compared_layouts import compared_sides
 from calprobe.studies.asked.overall import overall_of, overall_read
 from calprobe.studies.asked.report_asked import report_asked
 from calprobe.studies.asked.run_verdict import verdict
@@ -95,6 +98,25 @@ def test_where_all_variants_have_another_form_means_are_of_them() -> None:
     found = overall_read(asked_of("audit", open_asked(RUN)), alone)
     assert found is not None
     assert (found.cells, found.left_out) == (1, ())
+
+
+def test_where_few_answers_have_the_confidence_the_accuracy_is_of_all(tmp_path: Path) -> None:
+    said = [["0.9", *["hm"] * 4], ["0.9", "0.8"]]  # of 60 answers, two of three right
+    few, all_have = (asked_of(f"run{i}", open_asked(stated_run(tmp_path / str(i), *own))) for i, own in enumerate(said))
+    for asked, rows in ((few, 12), (all_have, 60)):
+        (reported,) = report_asked([asked], OPTIONS).runs
+        overall, headline = overall_of(reported), asked_headline(asked)
+        assert overall is not None
+        assert (overall.rows, overall.answers, overall.few) == (rows, 60, rows < 60)
+        assert (headline.n, headline.accuracy) == (rows, pytest.approx(2 / 3)), "as a list has it"
+        assert verdict(reported)[0].startswith("Accuracy .67")
+    reported = report_asked([few], OPTIONS).runs[0]
+    own = overall_of(reported)
+    assert own is not None
+    assert verdict(reported)[0].endswith("60 questions.")
+    assert "Of 12 of 60 answers" in verdict(reported)[1]
+    (sides,) = compared_sides(compare_asked([few, all_have], CompareOptions(scores=OPTIONS)))
+    assert sides.few("stated_decimal") == " (12 of 60 answers)"
 
 
 def test_a_verdict_says_whose_accuracy_it_is_where_replies_say_another(report: AskedReport) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from asked_samples import LETTERS, PROMPTS, make_ask_manifest, question_set, reply, write_asked
+from asked_samples import PROMPTS, question_set, stated_run, write_asked
 from coarse_smoothing import coarse_smoothing
 from run_samples import SHAPES, write_run
 
@@ -16,9 +16,7 @@ from calprobe.measures.compare_results import Comparison, Contrast, PairComparis
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Difference, Estimate, Resampling
 from calprobe.presentation.overview_page import overview_page, task_page
-from calprobe.runs import AskedPiece, AskManifest, PieceReplies, open_run
-from calprobe.runs.asked_questions import StoredSet, write_questions
-from calprobe.runs.folder import RecordFolder
+from calprobe.runs import open_run
 from calprobe.show.marks import Points, Texts
 from calprobe.show.tables import best_cells, tidy_csv
 from calprobe.show.verdict import NEITHER, OVER, UNDER, Judged
@@ -219,20 +217,6 @@ def test_an_overview_begins_with_a_verdict_on_each_task(found: Overview) -> None
     judged = found.tasks[1].sides[0].judged
     assert judged is not None
     assert found.to_json()["tasks"]["sums"]["runs"]["a"]["verdict"] == judged.verdict
-
-
-def stated_run(path: Path, *said: str) -> Path:
-    """A run of replies, two of three right, whose stated confidences go round."""
-    asked, questions = AskedPiece("sums", "direct", 0, ("answer", "stated:decimal")), question_set(60)
-    folder = RecordFolder[AskManifest, PieceReplies].open(path, make_ask_manifest(questions, asked=(asked,)))
-    write_questions(path, [StoredSet.of(questions)])
-    replies = []
-    for place, question in enumerate(questions.questions):
-        answer = LETTERS[((question.answer or 0) + (place % 3 == 0)) % 4]
-        replies.append(reply("sums", question, "direct", "answer", text=answer, label_scores=None))
-        replies.append(reply("sums", question, "direct", "stated:decimal", text=said[place % len(said)]))
-    folder.write_piece(PieceReplies.of(asked, replies))
-    return folder.path
 
 
 def test_a_verdict_is_of_the_error_that_stands_for_the_task_and_says_in_how_few_answers(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def _rows(engine: Engine) -> list[list[int]]:
     length = _SHARED + 8 + (window if window <= _LONGEST_WINDOW else 0)
     if model.max_positions is not None:
         length = min(length, model.max_positions)
-    words: list[int] = model.tokenizer(_TEXT, add_special_tokens=False)["input_ids"]
+    words: list[int] = model.tokenizer(_TEXT, add_special_tokens=False, verbose=False)["input_ids"]
     tokens = (words * (1 + (length + 2) // len(words)))[: length + 2]
     shared = [model.start_token_id, *tokens[: _SHARED - 1]]
     return [shared + tokens[_SHARED : length - 1], shared + tokens[-4:]]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from calprobe.measures.compare_results import Contrast, Corrected
@@ -36,6 +36,13 @@ class Sides:
     of: str = "variants"  # what the cells are
     letters: tuple[str, str] = ("A", "B")  # that stand for the sides
     accuracy: str = "accuracy"  # what the accuracy is called
+    answers: int = 0  # in all cells; 0: not counted
+    having: Mapping[str, int] = field(default_factory=dict)  # of these, with the confidence of both sides, by estimator
+
+    def few(self, estimator: str) -> str:
+        """In how many of the answers both sides have the confidence, where not in all; else empty."""
+        having = self.having.get(estimator, self.answers)
+        return f" ({having:,} of {self.answers:,} answers)" if having < self.answers else ""
 
     def numbers(self) -> dict[tuple[str, str], list[Contrast]]:
         """The contrasts of all cells by estimator or reader, and metric."""
@@ -95,7 +102,7 @@ def verdict_on(pair: Sides, comparison: Corrected) -> tuple[str, ...]:
             title = pair.accuracy[:1].upper() + pair.accuracy[1:]
             sentences.append(f"{title}{of}: {text}; {_difference(contrasts, comparison, pair)}.")
         elif metric in ERRORS:
-            of = f" of {name}" if name else ""
+            of = f" of {name}{pair.few(name)}" if name else ""
             sentences.append(f"{metric.upper()}{of}: {text}; {_difference(contrasts, comparison, pair)}.")
         else:
             others.setdefault(text, []).append(f"{name} {titles[metric].title}".strip())

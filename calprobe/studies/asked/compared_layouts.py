@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from calprobe.cells.asked_extent import state_of
 from calprobe.measures.compare_results import Contrast
@@ -31,11 +32,19 @@ def compared_sides(comparison: AskedComparison) -> list[Sides]:
         filled = [cell for cell in pair.cells if cell.rows]
         of = "variants" if len(pair.sets) == 1 else "sets" if len(pair.sets) == len(filled) else "variants of sets"
         if comparison.within:
-            pairs += [Sides(cell.first, cell.second, [cell.contrasts], cell.rows) for cell in filled]
+            pairs += [_sides(cell.first, cell.second, [cell], of) for cell in filled]
         else:
-            rows = max((cell.rows for cell in filled), default=0)
-            pairs.append(Sides(pair.first, pair.second, [cell.contrasts for cell in filled], rows, of))
+            pairs.append(_sides(pair.first, pair.second, filled, of))
     return pairs
+
+
+def _sides(first: str, second: str, cells: Sequence[CellPair], of: str) -> Sides:
+    having = Counter[str]()
+    for cell in cells:
+        having.update(cell.counts)
+    rows = [cell.rows for cell in cells]
+    contrasts = [cell.contrasts for cell in cells]
+    return Sides(first, second, contrasts, max(rows, default=0), of, answers=sum(rows), having=having)
 
 
 def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from calprobe.measures.estimates import few_values_of
 from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.metrics import Estimate, standard_metrics
 from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, for_chance, with_chance
+from calprobe.show.verdict import MOST
 from calprobe.studies.asked.cell_report import mean_of, report_accuracy, report_estimator
 from calprobe.studies.asked.cell_results import Accuracy, CellEstimator, CellReport
 from calprobe.studies.asked.results import AskedRunReport
@@ -40,6 +41,18 @@ class Overall:
     few_values: bool  # whether the error that is printed is ECE
     chance: float
     metrics: Mapping[str, Estimate]  # those of OF_RUN: of one cell with intervals, of several plain means; no mean of p
+    answers: int  # of all kinds and sets, with the confidence or not
+    read: Estimate  # accuracy of these as they are read from replies, likewise
+
+    @property
+    def few(self) -> bool:
+        """Whether the confidence is in so few of the answers that its accuracy is not the run's."""
+        return self.rows < MOST * self.answers
+
+    @property
+    def accuracy(self) -> Estimate:
+        """The run's: of the answers with the confidence, or where these are few, of all as they are read."""
+        return self.read if self.few else self.metrics["accuracy"]
 
     @property
     def error(self) -> ErrorName:
@@ -89,17 +102,13 @@ def overall_by(run: AskedRunReport, estimator: str | None, of_set: str | None = 
     """
     sets = [report for name, report in run.sets.items() if of_set in (None, name)]
     usual = [report.cells[variant] for report in sets for variant in report.usual]
-    cells = [
-        _Cell.read(cell.accuracy[cell.reader], cell.chance)
-        if estimator is None
-        else _Cell.of(cell.estimators[estimator])
-        for cell in usual
-        if (cell.accuracy if estimator is None else estimator in cell.estimators)
-    ]
+    read = [_Cell.read(cell.accuracy[cell.reader], cell.chance) for cell in usual if cell.accuracy]
+    having = [cell.estimators[estimator] for cell in usual if estimator in cell.estimators] if estimator else []
+    cells = read if estimator is None else list(map(_Cell.of, having))
     left_out = [variant for report in sets for variant in report.cells if variant not in report.usual]
     of = estimator or next((cell.reader for cell in usual if cell.accuracy), "")
     questions = max((report.questions for report in sets), default=0)
-    return _overall(of, cells, left_out, questions, few_values=run.few_values)
+    return _overall(of, cells, read, left_out, questions, few_values=run.few_values)
 
 
 def usual_cells(run: AskedRunReport) -> list[CellReport]:
@@ -120,14 +129,14 @@ def overall_read(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS, *, inte
     opened = [read_set.cells[variant] for read_set in read for variant in usual[read_set.name]]
     name = confidence_of(opened)
     metrics = [metric for metric in standard_metrics(options.ace_bins) if metric.name in OF_RUN]
-    cells, of = [], name or ""
-    for cell in opened:
-        if name is None:
-            answers = cell.read.answers
-            of = answers.reader
-            cells.append(_Cell.read(report_accuracy(cell, answers, options), mean_of(cell.units.chance.tolist())))
-        elif name in cell.confidences:
-            cells.append(_Cell.of(report_estimator(cell, name, metrics, options)))
+    answers = [cell.read.answers for cell in opened]
+    read_cells = [
+        _Cell.read(report_accuracy(cell, own, options), mean_of(cell.units.chance.tolist()))
+        for cell, own in zip(opened, answers, strict=True)
+    ]
+    having = [cell for cell in opened if name in cell.confidences]
+    cells = [_Cell.of(report_estimator(cell, name, metrics, options)) for cell in having] if name else read_cells
+    of = name or next((own.reader for own in answers), "")
     left_out = [variant for read_set in read for variant in read_set.cells if variant not in usual[read_set.name]]
     few = any(
         few_values_of(cell.cell, name, options.ace_bins)
@@ -135,7 +144,7 @@ def overall_read(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS, *, inte
         for cell in read_set.cells.values()
         for name in cell.estimators
     )
-    return _overall(of, cells, left_out, questions, few_values=few)
+    return _overall(of, cells, read_cells, left_out, questions, few_values=few)
 
 
 def confidence_of(cells: Iterable[AskedCell | CellReport]) -> str | None:
@@ -168,7 +177,13 @@ def first_estimator(given: Collection[str]) -> str | None:
 
 
 def _overall(
-    of: str, cells: Sequence[_Cell], left_out: Iterable[str], questions: int, *, few_values: bool
+    of: str,
+    cells: Sequence[_Cell],
+    read: Sequence[_Cell],
+    left_out: Iterable[str],
+    questions: int,
+    *,
+    few_values: bool,
 ) -> Overall | None:
     if not cells:
         return None
@@ -186,6 +201,8 @@ def _overall(
             for name in OF_RUN
             if all(name in cell.metrics for cell in cells)
         },
+        answers=sum(cell.asked for cell in read),
+        read=_mean([cell.metrics["accuracy"] for cell in read]),
     )
 
 

@@ -18,11 +18,15 @@ def verdict(run: AskedRunReport, most: int = MOST) -> tuple[str, ...]:
     overall = overall_of(run)
     if overall is None:
         return ()
-    n, digits = overall.questions, decimals_of(overall.questions)
-    accuracy = overall.metrics["accuracy"]
-    over = f", mean over {overall.cells} {_parts(run)}" if overall.cells > 1 else ""
-    chance = f"chance {short(overall.chance, digits)}; {counted(n, 'question')}"
-    first = f"Accuracy {short_spelled(accuracy, digits)}{_beside_read(run, overall, digits)}{over}; {chance}."
+    # Where few answers have the confidence, the first number is of all of them, and chance is, too.
+    first_of = (overall_by(run, None) if overall.few else None) or overall
+    digits = decimals_of(overall.questions)
+    accuracy = first_of.metrics["accuracy"]
+    beside = f" by {first_of.of}" if overall.few else _beside_read(run, overall, digits)
+    over = f", mean over {first_of.cells} {_parts(run)}" if first_of.cells > 1 else ""
+    n = sum(report.questions for report in run.sets.values())
+    chance = f"chance {short(first_of.chance, digits)}; {counted(n, 'question')}"
+    first = f"Accuracy {short_spelled(accuracy, digits)}{beside}{over}; {chance}."
     names = _names(run, overall)
     sentences = [sentence_on(judged(run, name), accuracy.value) for name in names[:most]]
     more = [f"{counted(len(names) - most, 'more confidence')} below."] if len(names) > most else []

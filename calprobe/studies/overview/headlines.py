@@ -22,7 +22,7 @@ class RunHeadline:
     """Accuracy and calibration error of a run, without intervals; None for what it has not."""
 
     n: int  # instances; of replies, rows of the usual variants that have the confidence
-    accuracy: float | None  # of replies the mean over sets and variants, of the answers that the confidence is of
+    accuracy: float | None  # of replies the mean over sets and variants, see `Overall.accuracy`
     ace: float | None
     ece: float | None
     error: ErrorName  # the one of both that stands for the run
@@ -69,7 +69,8 @@ def asked_headline(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS) -> Ru
     overall = overall_read(asked, options, intervals=False)
     if overall is None:
         return NOTHING
-    return _headline(overall.rows, overall.metrics, overall.error, overall.of, overall.left_out)
+    metrics = {**overall.metrics, "accuracy": overall.accuracy}
+    return _headline(overall.rows, metrics, overall.error, overall.of, overall.left_out)
 
 
 def _headline(
