@@ -78,6 +78,34 @@ def test_a_threshold_is_written_and_decides_on_new_scores(table: Path, tmp_path:
     assert threshold.answers([0.0, 1.0]).tolist() == [False, True]
 
 
+def test_a_threshold_is_applied_to_a_column_of_its_own_direction(table: Path, tmp_path: Path) -> None:
+    sure, unsure, new = tmp_path / "sure.json", tmp_path / "unsure.json", tmp_path / "new.csv"
+    run(table, "--score", "p", "--correct", "y", "--risk", 0.2, "--out", sure)
+    run(table, "--uncertainty", "u", "--correct", "y", "--risk", 0.2, "--out", unsure)
+    new.write_text("conf,ent\n0.99,0.01\n0.01,4.6\n", "utf-8")
+    for named in ((sure, new, "--score", "conf"), (unsure, new, "--uncertainty", "ent")):
+        assert [line.rpartition(",")[2] for line in run("--apply", *named).splitlines()[1:]] == ["answer", "abstain"]
+    both = tmp_path / "both.csv"
+    both.write_text("p,decision\n0.9,answer\n", "utf-8")
+    for named, why in (
+        ((sure, new), "no column 'p' (it has conf, ent); name one with --score"),
+        ((unsure, new), "no column 'u' (it has conf, ent); name one with --uncertainty"),
+        (
+            (sure, new, "--uncertainty", "ent"),
+            "was fixed on p, larger for surer answers; name such a column with --score",
+        ),
+        ((unsure, new, "--score", "conf"), "was fixed on u, smaller for surer answers; name such a column with --u"),
+        ((sure, new, "--score", "conf", "--uncertainty", "ent"), "name such a column with --score"),
+        ((sure, new, "--risk", 0.1), "--risk changes nothing with --apply; leave it out"),
+        ((sure, new, "--estimator", "p"), "--estimator changes nothing with --apply"),
+        ((sure, new, "--json"), "--json changes nothing with --apply"),
+        ((sure, both), "has a column 'decision' already; rename it or take it out"),
+    ):
+        refused = CliRunner().invoke(cli, ["threshold", "--apply", *map(str, named)])
+        assert why in refused.output + str(refused.exception)
+        assert refused.stdout == ""
+
+
 def test_where_none_will_do_it_says_what_is_needed(table: Path, tmp_path: Path) -> None:
     file = tmp_path / "t.json"
     said = run(table, "--score", "p", "--correct", "y", "--risk", 0.001, "--out", file)
