@@ -12,7 +12,7 @@ import click
 from calprobe.cli.answer_cells import answer_cells, column_options
 from calprobe.cli.arguments import output_file, refuse_typed
 from calprobe.cli.common import estimators_option, json_option
-from calprobe.errors import ProbeFormatError, UsageError
+from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.messages import columns_named
 
 if TYPE_CHECKING:
@@ -98,8 +98,12 @@ def command(
     if out is not None and len(found) > 1:
         raise UsageError(f"--out holds one threshold, here are {len(found)}; name one --estimator and one variant")
     print_result(printed_json(result) if as_json else threshold_text(result))
-    if out is not None and found[0].fixed.found:
-        write_text(found[0].file().text(), out, "--out")
+    if out is None:
+        return
+    if not found[0].fixed.found:
+        earlier = "; the file that is there is of an earlier call" if out.exists() else ""
+        raise CalprobeError(f"{out} is not written: there is no threshold; allow a larger --risk{earlier}")
+    write_text(found[0].file().text(), out, "--out")
 
 
 def _groups(cell: GroupedCell, by: str, where: str) -> dict[str, npt.NDArray[np.bool_]]:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import calprobe
 from calprobe.cli.app import cli
+from calprobe.errors import CalprobeError
 from calprobe.metrics import fix_threshold, kept_at
 
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -107,11 +108,23 @@ def test_a_threshold_is_applied_to_a_column_of_its_own_direction(table: Path, tm
 
 
 def test_where_none_will_do_it_says_what_is_needed(table: Path, tmp_path: Path) -> None:
-    file = tmp_path / "t.json"
-    said = run(table, "--score", "p", "--correct", "y", "--risk", 0.001, "--out", file)
+    said = run(table, "--score", "p", "--correct", "y", "--risk", 0.001)
     assert "no threshold will do. That takes 2,995 tested answers" in " ".join(said.split())
-    assert not file.exists()
     assert "59" in run("--risk", 0.05)
+
+
+def test_where_none_will_do_no_file_is_written_and_an_earlier_one_is_named(table: Path, tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    arguments = [str(table), "--score", "p", "--correct", "y", "--risk", "0.001", "--out", str(file)]
+    why = f"{file} is not written: there is no threshold; allow a larger --risk"
+    for there, said in ((None, why), ("earlier", f"{why}; the file that is there is of an earlier call")):
+        if there is not None:
+            file.write_text(there, "utf-8")
+        done = CliRunner().invoke(cli, ["threshold", *arguments])
+        assert isinstance(done.exception, CalprobeError)
+        assert (str(done.exception), done.exception.exit_code) == (said, 1)
+        assert "no threshold will do" in " ".join(done.stdout.split())
+        assert (file.read_text("utf-8") if file.exists() else None) == there
 
 
 def test_of_too_few_questions_no_share_is_said(tmp_path: Path) -> None:
