@@ -145,6 +145,13 @@ def output_path() -> click.Path:
     return _Place(path_type=Path)
 
 
+def refuse_overwriting(out: Path | None, sources: Iterable[str | Path | None]) -> None:
+    """Raise UsageError if `--out` is one of the files that are read, by any spelling of its path or by a link."""
+    for source in sources:
+        if out is not None and source is not None and out.exists() and Path(source).exists() and out.samefile(source):
+            raise UsageError(f"--out {out}: belongs to what is read, and would be overwritten; give another --out")
+
+
 def list_option(*declarations: str, **attributes: Any) -> Callable[[Command], Command]:
     """An option of names separated by commas. It may be repeated: all names count, each once, in the given order.
 

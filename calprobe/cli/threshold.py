@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calprobe.cli.answer_cells import answer_cells, column_options
-from calprobe.cli.arguments import output_file, refuse_typed
+from calprobe.cli.arguments import output_file, refuse_overwriting, refuse_typed
 from calprobe.cli.common import estimators_option, json_option
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.messages import columns_named
@@ -71,6 +71,7 @@ def command(
     from calprobe.studies.threshold.numbers import ThresholdOptions, Thresholds, threshold_of
     from calprobe.studies.threshold.sentences import needed_text, threshold_text
 
+    refuse_overwriting(out, (path, on, applied))
     if applied is not None:
         refuse_typed(click.get_current_context(), OF_FIXING, "changes nothing with --apply; leave it out")
         _apply(applied, path, columns, out)

@@ -157,6 +157,17 @@ def test_of_the_most_frequent_answer_a_question_is_one_answer() -> None:
     assert not found["clustered"]
 
 
+def test_no_file_that_is_read_is_overwritten(table: Path, tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    run(table, "--score", "p", "--correct", "y", "--risk", 0.2, "--out", file)
+    before = table.read_text("utf-8"), file.read_text("utf-8")
+    fixing = [table, "--score", "p", "--correct", "y", "--risk", 0.2, "--out", table]
+    for arguments in (fixing, ["--apply", file, table, "--out", table], ["--apply", file, table, "--out", file]):
+        refused = CliRunner().invoke(cli, ["threshold", *map(str, arguments)])
+        assert "belongs to what is read, and would be overwritten; give another --out" in str(refused.exception)
+    assert (table.read_text("utf-8"), file.read_text("utf-8")) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
