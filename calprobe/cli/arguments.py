@@ -23,6 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 MOST_BINS = 10_000  # more than BEAR has facts; a bin without a fact says nothing
 MOST_RESAMPLES = 100_000  # p-values as small as 1e-5
+LEAST_RESAMPLES = 20  # with fewer, no 1 / 20 of them lies outside of a 95 % interval
 MOST_ROWS = 1_000_000  # of answers that are printed
 
 
