@@ -23,6 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 MOST_BINS = 10_000  # more than BEAR has facts; a bin without a fact says nothing
 MOST_RESAMPLES = 100_000  # p-values as small as 1e-5
+LEAST_RESAMPLES = 20  # with fewer, no 1 / 20 of them lies outside of a 95 % interval
 MOST_ROWS = 1_000_000  # of answers that are printed
 
 
@@ -143,6 +144,13 @@ def output_folder() -> click.Path:
 def output_path() -> click.Path:
     """The type of an option that names a file or a folder to write to, in a folder that exists."""
     return _Place(path_type=Path)
+
+
+def refuse_overwriting(out: Path | None, sources: Iterable[str | Path | None]) -> None:
+    """Raise UsageError if `--out` is one of the files that are read, by any spelling of its path or by a link."""
+    for source in sources:
+        if out is not None and source is not None and out.exists() and Path(source).exists() and out.samefile(source):
+            raise UsageError(f"--out {out}: belongs to what is read, and would be overwritten; give another --out")
 
 
 def list_option(*declarations: str, **attributes: Any) -> Callable[[Command], Command]:

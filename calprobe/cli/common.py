@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 
 from calprobe.cli.arguments import (
+    LEAST_RESAMPLES,
     MOST_BINS,
     MOST_RESAMPLES,
     Number,
@@ -18,6 +19,7 @@ from calprobe.cli.arguments import (
     refuse_typed,
 )
 from calprobe.cli.option_kinds import OF_CONFIDENCES, Group, option
+from calprobe.cli.terminal_text import say
 from calprobe.messages import did_you_mean
 from calprobe.words import AskedCompat, ClusterKind, Compat, Reduction, Ties
 
@@ -132,11 +134,22 @@ def bootstrap_option(results: str = "intervals") -> Callable[[Command], Command]
         "--bootstrap",
         group=Group.SURE,
         type=Number(0, MOST_RESAMPLES),
+        callback=_note_few,
         metavar="N",
         default=1000,
         show_default=True,
         help=f"Resamples for {results}; 0: none.",
     )
+
+
+def _note_few(context: click.Context, _parameter: click.Parameter, resamples: int) -> int:
+    """The number itself; a line on stderr says so where it is too small for the intervals that follow."""
+    if not context.resilient_parsing and 0 < resamples < LEAST_RESAMPLES:
+        say(
+            f"--bootstrap {resamples}: a 95 % interval, and a verdict by it, has no meaning with fewer than "
+            f"{LEAST_RESAMPLES} resamples; give 1000, or 0 for none"
+        )
+    return resamples
 
 
 def cluster_option(explained: str) -> Callable[[Command], Command]:

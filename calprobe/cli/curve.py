@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import output_file, refuse_typed
+from calprobe.cli.arguments import output_file, refuse_overwriting, refuse_typed
 from calprobe.cli.common import estimators_option, report_options
 from calprobe.cli.figure_options import LOOKS, figure_options
 from calprobe.cli.label_option import label_option
@@ -150,6 +150,7 @@ def command(**typed: Any) -> None:
     from calprobe.show.plots import FIGURE_SUFFIXES, save
 
     arguments, context = Typed(**typed), click.get_current_context()
+    refuse_overwriting(arguments.out, arguments.runs)
     # Without resamples, --bootstrap 0 requests what such a kind gives.
     harmless = {"bootstrap"} if arguments.options.resampling.n_resamples == 0 else set()
     ignored = [name for name in KINDS[arguments.kind].ignores if name not in harmless]

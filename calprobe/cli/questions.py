@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.arguments import output_file, refuse_typed
+from calprobe.cli.arguments import output_file, refuse_overwriting, refuse_typed
 from calprobe.cli.output import print_result
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.terminal_text import say
@@ -67,6 +67,9 @@ def command(
         raise UsageError(f"--out {out}: a question file has JSON lines; give a name that ends in .jsonl")
     (loaded,) = load_questions([questions], chosen_questions(values, seed=seed))
     if out is not None:
+        if loaded.source.path is not None:
+            source = Path(loaded.source.path).expanduser()
+            refuse_overwriting(out, source.rglob("*") if source.is_dir() else [source])
         _write(loaded, out)
     summary = summary_of(loaded)
     if as_json:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from calprobe.cli.answer_cells import answer_cells, column_options
-from calprobe.cli.arguments import output_file
+from calprobe.cli.arguments import output_file, refuse_overwriting, refuse_typed
 from calprobe.cli.common import estimators_option, json_option
-from calprobe.errors import ProbeFormatError, UsageError
+from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.messages import columns_named
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from calprobe.cells.candidates import GroupedCell
 
 USUAL = ("base", "margin", "average_min")
+OF_FIXING = ("risk", "level", "on", "estimators", "correct", "cluster", "by", "seed", "as_json")  # not of --apply
 
 
 @click.command(short_help="Fix a threshold that keeps a stated risk.")
@@ -70,8 +71,10 @@ def command(
     from calprobe.studies.threshold.numbers import ThresholdOptions, Thresholds, threshold_of
     from calprobe.studies.threshold.sentences import needed_text, threshold_text
 
+    refuse_overwriting(out, (path, on, applied))
     if applied is not None:
-        _apply(applied, path, columns["score"], out)
+        refuse_typed(click.get_current_context(), OF_FIXING, "changes nothing with --apply; leave it out")
+        _apply(applied, path, columns, out)
         return
     if risk is None:
         raise click.UsageError("--risk: give the share of wrong answers that is allowed, such as 0.05")
@@ -96,8 +99,12 @@ def command(
     if out is not None and len(found) > 1:
         raise UsageError(f"--out holds one threshold, here are {len(found)}; name one --estimator and one variant")
     print_result(printed_json(result) if as_json else threshold_text(result))
-    if out is not None and found[0].fixed.found:
-        write_text(found[0].file().text(), out, "--out")
+    if out is None:
+        return
+    if not found[0].fixed.found:
+        earlier = "; the file that is there is of an earlier call" if out.exists() else ""
+        raise CalprobeError(f"{out} is not written: there is no threshold; allow a larger --risk{earlier}")
+    write_text(found[0].file().text(), out, "--out")
 
 
 def _groups(cell: GroupedCell, by: str, where: str) -> dict[str, npt.NDArray[np.bool_]]:
@@ -108,7 +115,7 @@ def _groups(cell: GroupedCell, by: str, where: str) -> dict[str, npt.NDArray[np.
     return {name: cell.groups == name for name in names}
 
 
-def _apply(applied: str, path: str | None, score: str | None, out: Path | None) -> None:
+def _apply(applied: str, path: str | None, columns: dict[str, str | None], out: Path | None) -> None:
     """Print the table, or write it, with a column that says answer or abstain."""
     from calprobe.cli.output import print_data, write_text
     from calprobe.probes.csv_files import read_csv
@@ -117,9 +124,19 @@ def _apply(applied: str, path: str | None, score: str | None, out: Path | None) 
     if path is None:
         raise click.UsageError("--apply: name the CSV file with new scores")
     threshold, table = Threshold.load(applied), read_csv(Path(path))
-    name = score or threshold.score
+    option, other, surer = (
+        ("score", "uncertainty", "larger") if threshold.at_least else ("uncertainty", "score", "smaller")
+    )
+    if columns[other] is not None:
+        raise UsageError(
+            f"--{other} {columns[other]}: {applied} was fixed on {threshold.score}, {surer} for surer answers; "
+            f"name such a column with --{option}"
+        )
+    name = columns[option] or threshold.score
     if name not in table.header:
-        raise UsageError(f"{path}: no column {name!r} (it has {columns_named(table.header)}); name one with --score")
+        raise UsageError(f"{path}: no column {name!r} (it has {columns_named(table.header)}); name one with --{option}")
+    if "decision" in table.header:
+        raise UsageError(f"{path}: has a column 'decision' already; rename it or take it out")
     place, values = table.header.index(name), []
     for line, row in zip(table.lines, table.rows, strict=True):
         try:

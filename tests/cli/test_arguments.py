@@ -70,6 +70,13 @@ def test_numbers_have_limits(line: str, said: str, tmp_path: Path) -> None:
     assert said in done.stderr
 
 
+@pytest.mark.parametrize(("resamples", "few"), [(0, False), (1, True), (19, True), (20, False)])
+def test_too_few_resamples_for_an_interval_are_noted(resamples: int, few: bool, tmp_path: Path) -> None:
+    done = calprobe("report", write_run(tmp_path / "run"), "--bootstrap", resamples)
+    note = "a 95 % interval, and a verdict by it, has no meaning with fewer than 20 resamples; give 1000, or 0 for none"
+    assert (done.returncode, done.stderr) == (0, f"--bootstrap {resamples}: {note}\n" if few else "")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -43,10 +43,10 @@ def test_table_in_a_pipe() -> None:
 
 
 def test_json_takes_every_option() -> None:
-    options = ["--reduction", "mean", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 8, "--seed", 2]
+    options = ["--reduction", "mean", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 20, "--seed", 2]
     options += ["--cluster", "relation", "--by-domain", "--intersect", "--estimator", "base,entropy"]
     done = calprobe("compare", "a", "c", "few", "--pairs", "c:a,few:a", "--json", *options)
-    scores = ReportOptions("mean", "kissling2026", 5, Resampling(8, 2), "relation")
+    scores = ReportOptions("mean", "kissling2026", 5, Resampling(20, 2), "relation")
     wanted = CompareOptions((("c", "a"), ("few", "a")), True, True, ("base", "entropy"), scores)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == json.loads(json.dumps(compare(["a", "c", "few"], wanted).to_json()))
@@ -121,13 +121,13 @@ def test_the_tiny_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for model in ("tiny-clm", "tiny-mlm"):
         options = ["--templates", "0,1", "--relations", "continent", "--limit", "12", "--quiet"]
         main(["score", "--model", model, "--out", str(tmp_path / model), *options])
-    done = calprobe("compare", "tiny-clm", "tiny-mlm", "--json", "--bootstrap", 10)
+    done = calprobe("compare", "tiny-clm", "tiny-mlm", "--json", "--bootstrap", 20)
     assert (done.returncode, done.stderr) == (0, "")
     content = json.loads(done.stdout)
     assert [run["kind"] for run in content["runs"].values()] == ["causal", "masked"]
     (pair,) = content["pairs"]
     assert (pair["accuracy_of"], pair["all"]["instances"], pair["differences"]) == ("bear_score", 12, [])
-    runs = report([tmp_path / "tiny-clm", tmp_path / "tiny-mlm"], ReportOptions(resampling=Resampling(10)))
+    runs = report([tmp_path / "tiny-clm", tmp_path / "tiny-mlm"], ReportOptions(resampling=Resampling(20)))
     reports = list(runs.to_json().values())
     assert [pair["all"]["accuracy"][side] for side in ("first", "second")] == [one["bear_score"] for one in reports]
     brier = pair["all"]["estimators"]["average_min"]["brier"]

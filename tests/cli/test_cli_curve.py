@@ -184,3 +184,7 @@ def test_a_table_of_scores_has_curves_and_takes_no_option_of_runs(
         code, error = refusal(capsys, table, *refused, "--out", out)
         assert code == 2
         assert why in error
+    before = table.read_text()
+    code, error = refusal(capsys, table, "--kind", "calibration", *columns, "--out", table)
+    assert (code, table.read_text()) == (2, before)
+    assert "belongs to what is read, and would be overwritten; give another --out" in error

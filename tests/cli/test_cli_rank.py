@@ -22,7 +22,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--score", "entropy", "--correct", "rouge", "--correct-at", 0.5, "--uncertainty", "--json")
-    assert exit_code("rank", table, *arguments, "--bootstrap", 10) == 0
+    assert exit_code("rank", table, *arguments, "--bootstrap", 20) == 0
     (found,) = json.loads(capsys.readouterr().out).values()
     metrics = found["scores"]["entropy"]
     assert (found["answers"], metrics["auroc"]["value"], metrics["prr"]["value"]) == (4, 1.0, 1.0)
@@ -103,7 +103,7 @@ def test_what_goes_wrong_is_said(
 def test_torch_is_never_imported(table: Path) -> None:
     code = (
         "import sys; from calprobe.cli import app\n"
-        "asked = ['--score', 'sure', '--correct', 'right', '--bootstrap', '5']\n"
+        "asked = ['--score', 'sure', '--correct', 'right', '--bootstrap', '20']\n"
         "app.cli.main(['rank', sys.argv[1], *asked], standalone_mode=False)\n"
         "sys.exit(bool({'torch', 'transformers'} & set(sys.modules)))\n"
     )

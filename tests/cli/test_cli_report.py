@@ -27,7 +27,7 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_table_in_a_pipe(run_path: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"} | {"PYTHONSAFEPATH": "1"}
-    command = [sys.executable, "-m", "calprobe", "report", str(run_path), "--bootstrap", "3"]
+    command = [sys.executable, "-m", "calprobe", "report", str(run_path), "--bootstrap", "20"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{run_path}: complete; path padded")
@@ -35,19 +35,19 @@ def test_table_in_a_pipe(run_path: Path) -> None:
 
 
 def test_json_takes_every_option(run_path: Path) -> None:
-    options = ["--reduction", "mean", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 8, "--seed", 2]
+    options = ["--reduction", "mean", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 20, "--seed", 2]
     options += ["--cluster", "relation"]
     done = calprobe("report", run_path, "--json", *options)
-    expected = report(str(run_path), ReportOptions("mean", "kissling2026", 5, Resampling(8, 2), "relation"))
+    expected = report(str(run_path), ReportOptions("mean", "kissling2026", 5, Resampling(20, 2), "relation"))
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == json.loads(json.dumps(expected.to_json()))
 
 
 def test_slices(run_path: Path) -> None:
-    options = ["--by", "cardinality", "--estimator", "margin,entropy", "--bootstrap", 8]
+    options = ["--by", "cardinality", "--estimator", "margin,entropy", "--bootstrap", 20]
     done, as_json = calprobe("report", run_path, *options), calprobe("report", run_path, *options, "--json")
     asked = SliceOptions("cardinality", ("margin", "entropy"))
-    expected = report(str(run_path), ReportOptions(resampling=Resampling(8), slices=asked))
+    expected = report(str(run_path), ReportOptions(resampling=Resampling(20), slices=asked))
     assert (done.returncode, done.stderr, as_json.stderr) == (0, "", "")
     shown = choose(expected, ("margin", "entropy"), None)
     assert json.loads(as_json.stdout) == json.loads(json.dumps(shown.to_json()))
@@ -64,7 +64,7 @@ def test_chosen_estimators_need_no_slices(run_path: Path) -> None:
 
 def test_against_the_paper(tmp_path: Path) -> None:
     path = run_of(tmp_path / "gpt2", change=with_model(name="gpt2"))
-    options = ["--against", "paper", "--bootstrap", 8]
+    options = ["--against", "paper", "--bootstrap", 20]
     done, as_json = calprobe("report", path, *options), calprobe("report", path, *options, "--json")
     assert (done.returncode, done.stderr, as_json.stderr) == (0, "", "")
     row = json.loads(as_json.stdout)[path]["against"]["rows"][0]
@@ -75,9 +75,9 @@ def test_against_the_paper(tmp_path: Path) -> None:
 
 
 def test_all_reductions(run_path: Path) -> None:
-    options = ["--reduction", "all", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 8, "--seed", 2]
+    options = ["--reduction", "all", "--compat", "kissling2026", "--bins", 5, "--bootstrap", 20, "--seed", 2]
     done, as_json = calprobe("report", run_path, *options), calprobe("report", run_path, *options, "--json")
-    expected = compare_reductions(str(run_path), ReportOptions("sum", "kissling2026", 5, Resampling(8, 2)))
+    expected = compare_reductions(str(run_path), ReportOptions("sum", "kissling2026", 5, Resampling(20, 2)))
     assert (done.returncode, done.stderr, as_json.stderr) == (0, "", "")
     assert json.loads(as_json.stdout) == json.loads(json.dumps(expected.to_json()))
     assert done.stdout.startswith(f"{run_path}: complete; path padded")
@@ -122,7 +122,7 @@ def test_torch_is_never_imported(run_path: Path) -> None:
         "import sys\n"
         "import calprobe.metrics, calprobe.confidence\n"
         "from calprobe.cli import app\n"
-        "app.cli.main(['report', sys.argv[1], '--bootstrap', '5'], standalone_mode=False)\n"
+        "app.cli.main(['report', sys.argv[1], '--bootstrap', '20'], standalone_mode=False)\n"
         "sys.exit(bool({'torch', 'transformers', 'scipy'} & set(sys.modules)))\n"
     )
     done = subprocess.run(

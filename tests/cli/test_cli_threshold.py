@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import calprobe
 from calprobe.cli.app import cli
+from calprobe.errors import CalprobeError
 from calprobe.metrics import fix_threshold, kept_at
 
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -78,12 +79,52 @@ def test_a_threshold_is_written_and_decides_on_new_scores(table: Path, tmp_path:
     assert threshold.answers([0.0, 1.0]).tolist() == [False, True]
 
 
+def test_a_threshold_is_applied_to_a_column_of_its_own_direction(table: Path, tmp_path: Path) -> None:
+    sure, unsure, new = tmp_path / "sure.json", tmp_path / "unsure.json", tmp_path / "new.csv"
+    run(table, "--score", "p", "--correct", "y", "--risk", 0.2, "--out", sure)
+    run(table, "--uncertainty", "u", "--correct", "y", "--risk", 0.2, "--out", unsure)
+    new.write_text("conf,ent\n0.99,0.01\n0.01,4.6\n", "utf-8")
+    for named in ((sure, new, "--score", "conf"), (unsure, new, "--uncertainty", "ent")):
+        assert [line.rpartition(",")[2] for line in run("--apply", *named).splitlines()[1:]] == ["answer", "abstain"]
+    both = tmp_path / "both.csv"
+    both.write_text("p,decision\n0.9,answer\n", "utf-8")
+    for named, why in (
+        ((sure, new), "no column 'p' (it has conf, ent); name one with --score"),
+        ((unsure, new), "no column 'u' (it has conf, ent); name one with --uncertainty"),
+        (
+            (sure, new, "--uncertainty", "ent"),
+            "was fixed on p, larger for surer answers; name such a column with --score",
+        ),
+        ((unsure, new, "--score", "conf"), "was fixed on u, smaller for surer answers; name such a column with --u"),
+        ((sure, new, "--score", "conf", "--uncertainty", "ent"), "name such a column with --score"),
+        ((sure, new, "--risk", 0.1), "--risk changes nothing with --apply; leave it out"),
+        ((sure, new, "--estimator", "p"), "--estimator changes nothing with --apply"),
+        ((sure, new, "--json"), "--json changes nothing with --apply"),
+        ((sure, both), "has a column 'decision' already; rename it or take it out"),
+    ):
+        refused = CliRunner().invoke(cli, ["threshold", "--apply", *map(str, named)])
+        assert why in refused.output + str(refused.exception)
+        assert refused.stdout == ""
+
+
 def test_where_none_will_do_it_says_what_is_needed(table: Path, tmp_path: Path) -> None:
-    file = tmp_path / "t.json"
-    said = run(table, "--score", "p", "--correct", "y", "--risk", 0.001, "--out", file)
+    said = run(table, "--score", "p", "--correct", "y", "--risk", 0.001)
     assert "no threshold will do. That takes 2,995 tested answers" in " ".join(said.split())
-    assert not file.exists()
     assert "59" in run("--risk", 0.05)
+
+
+def test_where_none_will_do_no_file_is_written_and_an_earlier_one_is_named(table: Path, tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    arguments = [str(table), "--score", "p", "--correct", "y", "--risk", "0.001", "--out", str(file)]
+    why = f"{file} is not written: there is no threshold; allow a larger --risk"
+    for there, said in ((None, why), ("earlier", f"{why}; the file that is there is of an earlier call")):
+        if there is not None:
+            file.write_text(there, "utf-8")
+        done = CliRunner().invoke(cli, ["threshold", *arguments])
+        assert isinstance(done.exception, CalprobeError)
+        assert (str(done.exception), done.exception.exit_code) == (said, 1)
+        assert "no threshold will do" in " ".join(done.stdout.split())
+        assert (file.read_text("utf-8") if file.exists() else None) == there
 
 
 def test_of_too_few_questions_no_share_is_said(tmp_path: Path) -> None:
@@ -114,6 +155,17 @@ def test_of_the_most_frequent_answer_a_question_is_one_answer() -> None:
     questions = len({row.question for row in calprobe.open_run(run_of_samples).by_piece.popitem()[1].replies})
     assert found["tested"]["answers"] + found["checked"]["answers"] + 1 == questions  # one is the pilot
     assert not found["clustered"]
+
+
+def test_no_file_that_is_read_is_overwritten(table: Path, tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    run(table, "--score", "p", "--correct", "y", "--risk", 0.2, "--out", file)
+    before = table.read_text("utf-8"), file.read_text("utf-8")
+    fixing = [table, "--score", "p", "--correct", "y", "--risk", 0.2, "--out", table]
+    for arguments in (fixing, ["--apply", file, table, "--out", table], ["--apply", file, table, "--out", file]):
+        refused = CliRunner().invoke(cli, ["threshold", *map(str, arguments)])
+        assert "belongs to what is read, and would be overwritten; give another --out" in str(refused.exception)
+    assert (table.read_text("utf-8"), file.read_text("utf-8")) == before
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,27 @@ def test_the_command_writes_what_it_shows(tmp_path: Path) -> None:
     assert (shown["questions"], shown["source"]["rule"], shown["source"]["available"]) == (9, "nested", 583)
 
 
+def test_the_file_that_the_questions_are_read_from_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine = write_questions(tmp_path / "mine.jsonl", EVERY_KIND)
+    (tmp_path / "link.jsonl").symlink_to(mine)
+    (tmp_path / "mmlu").mkdir()
+    of_mmlu = write_questions(tmp_path / "mmlu" / "test.jsonl", [ROWS["mmlu"]])
+    before = mine.read_text("utf-8"), of_mmlu.read_text("utf-8")
+    said = "belongs to what is read, and would be overwritten; give another --out"
+    same = (("mine.jsonl", mine), (mine, "link.jsonl"), ("link.jsonl", mine), ("quiz=./mine.jsonl", "mine.jsonl"))
+    for source, out in (*same, ("mmlu=mmlu", of_mmlu)):
+        done = calprobe("questions", source, "--draw", "1", "--out", out)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+    assert (mine.read_text("utf-8"), of_mmlu.read_text("utf-8")) == before
+    for _ in range(2):  # what was drawn before may be replaced, but not while it is what is drawn from
+        assert calprobe("questions", "mine.jsonl", "--draw", "1", "--out", "drawn.jsonl").returncode == 0
+    assert said in calprobe("questions", "drawn.jsonl", "--draw", "1", "--out", "drawn.jsonl").stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
