@@ -26,6 +26,7 @@ from calprobe.questions.question_rows import NAMES, Row
 from calprobe.questions.types import Question
 
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _LISTS = ("options", "labels", "paraphrases")
 TRUTH = ("True", "False")  # the options of a statement whose answer is a boolean
 
@@ -69,6 +70,8 @@ def read_table(
     faults: list[str] = []
     for row, record in zip(rows, records, strict=True):
         try:
+            if texts:
+                _refuse_thousands(record)
             question = read_question(_with_gold(record))
             if question.id in questions:
                 raise QuestionFault(f"id {question.id!r} is also in {where[question.id]}; give another")
@@ -220,6 +223,14 @@ def _with_gold(record: Mapping[str, Any]) -> Mapping[str, Any]:
             "several questions"
         )
     return record
+
+
+def _refuse_thousands(record: Mapping[str, Any]) -> None:
+    """Raise QuestionFault for 1,000, which would make the question an open one."""
+    answer = record.get("answer")
+    if "options" not in record and record.get("kind") != "open" and _THOUSANDS.fullmatch(str(answer).strip()):
+        fix = f"write {str(answer).replace(',', '')}, or give a column kind with open, for a text"
+        raise QuestionFault(f"answer {answer!r} is not read as a number; {fix}")
 
 
 def _read_as_places(

@@ -88,6 +88,15 @@ def test_answers_without_options(tmp_path: Path, cells: str, expected: dict[str,
     assert question.id == "0"  # its row
 
 
+@pytest.mark.parametrize("unit", ["", "m"])
+def test_a_number_with_commas_is_refused_and_said_how_to_write(tmp_path: Path, unit: str) -> None:
+    path = table(tmp_path / "q.csv", f'question,answer,unit\nHow far?,500,m\nHow long?,"1,000.5",{unit}\n')
+    with pytest.raises(ProbeFormatError, match=r"q\.csv:3: answer '1,000\.5' is not read as a number; write 1000\.5,"):
+        loaded(path)
+    path = table(tmp_path / "q.csv", 'question,answer,kind\nHow long?,"1,000",open\nWhich?,"10,20",\n')
+    assert [question.accepted for question in loaded(path).questions] == [("1,000",), ("10,20",)]
+
+
 def places(tmp_path: Path, options: str, *answers: str) -> tuple[list[int | None], tuple[str, ...]]:
     lines = "".join(f"q{number},{options},{answer}\n" for number, answer in enumerate(answers))
     found = loaded(table(tmp_path / "q.csv", f"question,options,answer\n{lines}"))
