@@ -80,6 +80,9 @@ def main(args: list[str] | None = None) -> None:
     debug = "--debug" in words  # before the command or after it
     arguments = [argument for argument in words if argument != "--debug"]
     try:
+        if sys.getfilesystemencoding() != "utf-8":  # refuse what no file could hold before anything is loaded or made
+            for argument in arguments:
+                argument.encode()
         cli.main(args=arguments, prog_name="calprobe", standalone_mode=False)
     except CalprobeError as error:
         _fail(str(error), error.exit_code, debug)
@@ -101,9 +104,18 @@ def main(args: list[str] | None = None) -> None:
             _fail(f"{os.fsdecode(error.filename)}: {error.strerror or error}; check the path", 1, debug)
         _fail(f"{error.strerror or error}; check the path, and where the output goes", 1, debug)
     except UnicodeEncodeError as error:
-        _fail(f"a given name is not valid UTF-8 ({error.object!r:.60}); rename the file or folder", 1, debug)
+        _fail(_not_utf8(error), 1, debug)
     except Exception as error:  # noqa: BLE001 - any other error: one line, no traceback
         _fail(f"{type(error).__name__}: {error} (a defect of calprobe: please report it with --debug)", 1, debug)
+
+
+def _not_utf8(error: UnicodeEncodeError) -> str:
+    """What is wrong with a name that cannot be written as UTF-8: the locale that it was read in, or itself."""
+    before, after = error.object[: error.start], error.object[error.start :]
+    piece = before[-30:].rpartition('"')[2] + after[:30].partition('"')[0]  # of a JSON, no more than the name
+    if (encoding := sys.getfilesystemencoding()) != "utf-8":
+        return f"the locale is not UTF-8 but {encoding}, and cannot read {piece!r}; set PYTHONUTF8=1 or LC_ALL=C.UTF-8"
+    return f"a given name is not valid UTF-8 ({piece!r}); rename the file or folder"
 
 
 def _near_choice(error: click.BadParameter) -> str:

@@ -117,14 +117,16 @@ def _line(place: str, content: dict[str, Any]) -> ReplyLine:
 def _values(place: str, fields: dict[str, Any]) -> dict[str, Any]:
     """The line's values as the fields have them."""
     values = dict(fields)
+    lengths = {name: len(fields[name]) for name in ("tokens", "logprobs", "alternatives") if name in fields}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ProbeFormatError(f"{place}: lists of different lengths ({counts}); give an entry for each token in each")
     if (tokens := values.pop("tokens", None)) is not None and all(type(entry) is int for entry in tokens):
         values["tokens"] = tuple(_token(place, entry) for entry in tokens)
     if "logprobs" in values:
         values["logprobs"] = tuple(_finite(place, entry) for entry in values["logprobs"])
     if "alternatives" in values:
         values["alternatives"] = tuple(_alternatives(place, entry) for entry in values["alternatives"])
-        if len({len(values[name]) for name in ("alternatives", "logprobs") if name in values}) > 1:
-            raise ProbeFormatError(f"{place}: alternatives and logprobs are of different numbers of tokens")
     if "labels" in values:
         values["labels"] = {
             entry: _logprob(place, f"labels {entry}", value) for entry, value in values["labels"].items()

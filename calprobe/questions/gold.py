@@ -99,8 +99,12 @@ def number_of(answer: Any) -> float:
     >>> number_of(3)
     3.0
     """
-    if isinstance(answer, bool) or not isinstance(answer, int | float):
-        raise QuestionFault(f"answer {_shown(answer)} is not a number; write it without quotes, as 12 or 0.5")
+    if isinstance(answer, bool):
+        fix = f'ask it as a choice: "options": ["True", "False"], "answer": "{answer}"'
+        raise QuestionFault(f"answer {str(answer).lower()} is not a number; {fix}")
+    if not isinstance(answer, int | float):
+        fix = "write digits alone, without quotes" if isinstance(answer, str) else "give one"
+        raise QuestionFault(f"answer {_shown(answer)} is not a number; {fix}, as 12 or 0.5")
     try:
         value = float(answer)
     except OverflowError:

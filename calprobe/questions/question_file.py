@@ -86,6 +86,9 @@ def read_question(record: Mapping[str, Any]) -> Question:
     """
     _check_keys(record)
     kind = _kind_of(record)
+    if "unit" in record and kind == "open" and "kind" not in record:
+        fault = f"a unit belongs to a number, and answer {record['answer']!r:.60} is not read as one"
+        raise QuestionFault(f"{fault}; write digits alone, as 1000 or 0.5 (in JSON without quotes), or remove the unit")
     if "unit" in record and kind != "number":
         raise QuestionFault(f"a unit belongs to a number, and this is a question of kind {kind}; remove it")
     if kind != "choice" and ("options" in record or "labels" in record):

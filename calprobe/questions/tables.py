@@ -26,6 +26,7 @@ from calprobe.questions.question_rows import NAMES, Row
 from calprobe.questions.types import Question
 
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _LISTS = ("options", "labels", "paraphrases")
 TRUTH = ("True", "False")  # the options of a statement whose answer is a boolean
 
@@ -62,13 +63,15 @@ def read_table(
     header = tuple(dict.fromkeys(column for row in rows for column in row.content))
     of = _columns_of(header, columns, name)
     records = [_record(row, of, place, texts=texts) for row in rows]
-    notes = _read_as_places(records, name)
+    notes = [] if of["answer"][0] in of.get("options", ()) else _read_as_places(records, of, name, lenient=lenient)
     _refuse_letters_alone(records, of, name)
     questions: dict[str, Question] = {}
     where: dict[str, str] = {}
     faults: list[str] = []
     for row, record in zip(rows, records, strict=True):
         try:
+            if texts:
+                _refuse_thousands(record)
             question = read_question(_with_gold(record))
             if question.id in questions:
                 raise QuestionFault(f"id {question.id!r} is also in {where[question.id]}; give another")
@@ -142,7 +145,7 @@ def _record(row: Row, of: Mapping[str, Sequence[str]], place: Surroundings, *, t
     if isinstance(record["id"], float) and record["id"].is_integer():  # whole numbers beside empty cells
         record["id"] = int(record["id"])
     if isinstance(record.get("answer"), bool) and not record.get("options"):
-        record |= {"options": list(TRUTH), "answer": TRUTH.index(str(record["answer"]))}
+        record |= {"options": list(TRUTH), "answer": str(record["answer"])}
     if record.get("options"):
         if of["answer"][0] in of.get("options", ()):
             _shuffle(record, place)
@@ -222,13 +225,24 @@ def _with_gold(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return record
 
 
-def _read_as_places(records: Sequence[dict[str, Any]], name: str) -> list[str]:
+def _refuse_thousands(record: Mapping[str, Any]) -> None:
+    """Raise QuestionFault for 1,000, which would make the question an open one."""
+    answer = record.get("answer")
+    if "options" not in record and record.get("kind") != "open" and _THOUSANDS.fullmatch(str(answer).strip()):
+        fix = f"write {str(answer).replace(',', '')}, or give a column kind with open, for a text"
+        raise QuestionFault(f"answer {answer!r} is not read as a number; {fix}")
+
+
+def _read_as_places(
+    records: Sequence[dict[str, Any]], of: Mapping[str, Sequence[str]], name: str, *, lenient: bool
+) -> list[str]:
     """Replace answers to choices by the options' places where the whole column can only be meant so; returns notes.
 
     A column is of one sort. Digits that are labels or texts of options in every row are these. Else, where all of them
-    are numbers that lie within the options, they are places, from 0, or from 1 if only that fits.
+    are numbers that lie within the options, they are places: from 0 if an answer is 0, from 1 if one is the number of
+    its options. Where neither is so, names of class labels are counted from 0, and so is public data, with a note.
 
-    Raises ProbeFormatError where both fit, and differ.
+    Raises ProbeFormatError where two readings fit, and differ.
     """
     choices = [record for record in records if record.get("options") and _whole(record.get("answer")) is not None]
     all_choices = [r for r in records if r.get("options") and r.get("answer") not in (None, -1)]
@@ -249,8 +263,16 @@ def _read_as_places(records: Sequence[dict[str, Any]], name: str) -> list[str]:
             return []
     if first is None:
         return []
+    is_unclear = 0 not in numbers and first == 0 and not of["options"][0].endswith(NAMES)
+    if is_unclear and not lenient:
+        raise ProbeFormatError(
+            f"{name}: the answers may be places from 0 or from 1: none is 0, and none the number of its options; "
+            "write labels (A, B, ..) or texts of options"
+        )
     for number, record in zip(numbers, choices, strict=True):
         record["answer"] = number - first
+    if is_unclear:
+        return ["Right options are read as numbered from 0; from 1 would fit, too."]
     return ["Right options are numbered from 1."] if first else []
 
 

@@ -14,6 +14,7 @@ from sources import ROOT
 
 from calprobe import asked_confidences, replies
 from calprobe.cells.opening import asked_runs
+from calprobe.questions import Question
 from calprobe.studies.asked.reply_text import marked, replies_text, verdict_of
 from calprobe.studies.asked.shown_replies import ReplyChoice, choose_replies, shown_replies
 
@@ -134,3 +135,16 @@ def test_a_failed_request_is_shown_with_its_reason() -> None:
     assert "failed: timeout" in replies_text(choose_replies(every, choose), 80)
     (wrong,) = choose_replies(every, ReplyChoice()).replies
     assert marked(wrong) == ">>B<<"
+
+
+def test_a_reply_that_was_imported_with_its_grade_is_neither_unread_nor_without_an_answer() -> None:
+    bare = Question("q0", "Which?", "open", accepted=("",))  # as imported without questions
+    run = asked([bare, choice("q1", 1)], [reply("q0", "Rome", correct=False), reply("q1", "B", correct=True)])
+    every = shown_replies(run)
+    assert [verdict_of(one) for one in every.replies] == [
+        "graded wrong by the import",
+        "graded right by the import; right is B (option 1)",
+    ]
+    assert not choose_replies(every, ReplyChoice(frozenset({"unread"}))).replies
+    failed = asked([bare], [reply("q0", finish="error", error="timeout")])
+    assert verdict_of(shown_replies(failed).replies[0]) == "no reply"

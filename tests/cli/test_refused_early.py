@@ -107,3 +107,25 @@ def test_where_files_can_be_made_there_is_no_fault(tmp_path: Path, file: Path) -
     assert write_fault(tmp_path / "new" / "folder") == ""
     assert list(tmp_path.iterdir()) == [file]
     assert write_fault(file / "run") == "Not a directory"
+
+
+@pytest.mark.usefixtures("no_weights")
+def test_a_name_that_the_locale_cannot_read_is_refused_by_the_locale(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = ["ask", "--model", "tiny-chat", "--questions", "mini", "--draw", "3", "--out", f"{tmp_path}/\udcc3\udca4"]
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: "ascii")
+    said = refused(capsys, *line)
+    assert said.startswith("calprobe: the locale is not UTF-8 but ascii, and cannot read '")
+    assert said.endswith("\\udcc3\\udca4'; set PYTHONUTF8=1 or LC_ALL=C.UTF-8\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_name_that_is_not_utf8_is_shown_without_the_file_that_it_should_stand_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: "utf-8")
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text('{"set": "s", "question": "a", "text": "Paris", "correct": true}')
+    said = refused(capsys, "import", "replies", str(replies), "--out", f"{tmp_path}/run", "--model", "f\udcffm")
+    assert said == "calprobe: a given name is not valid UTF-8 ('f\\udcffm'); rename the file or folder\n"

@@ -103,6 +103,11 @@ def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:
         (line("q0", "A", logprobs=[np.nan]), ":1: logprobs is nan; give natural logs"),
         (line("q0", "A", tokens=[3, 2**31]), ":1: tokens has 2147483648; give ids of 0 to 2,147,483,647"),
         (line("q0", "A", tokens=[-1]), ":1: tokens has -1; give ids"),
+        (
+            line("q0", "A", tokens=[1, 2, 3], logprobs=[-0.5, -0.5]),
+            ":1: lists of different lengths (tokens 3, logprobs 2); give an entry for each token in each",
+        ),
+        (line("q0", "A", tokens=["x"], alternatives=[]), "lengths (tokens 1, alternatives 0)"),
         (line("q0", "A", labels={"Z": -0.5}), "labels has 'Z'; the labels of question q0 are A, B, C, D"),
         (line("q0", "A", finish="error"), "finish is 'error'; give stop or length"),
         (line("q9", "A"), "quiz has no question 'q9'"),

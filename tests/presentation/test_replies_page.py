@@ -10,6 +10,7 @@ import pytest
 from asked_replies import asked, choice, reply
 
 from calprobe.presentation.replies_page import BLOCK, replies_page
+from calprobe.questions import Question
 from calprobe.studies.asked.shown_replies import shown_replies
 
 if TYPE_CHECKING:
@@ -65,6 +66,18 @@ def test_a_reply_turns_no_text_of_the_page_around(opened: Any) -> None:
         kinds = page.locator(part).evaluate_all(isolated)
         assert kinds
         assert set(kinds) == {"isolate"}
+
+
+def test_a_reply_that_was_imported_with_its_grade_says_so(opened: Any) -> None:
+    questions = [Question("q0", "Which?", "open", accepted=("",)), choice("q1", 1)]
+    replies = [reply("q0", "Rome", correct=False), reply("q1", "B", correct=True)]
+    page = opened(replies_page(shown_replies(asked(questions, replies))))
+    page.select_option("#kind", "all")
+    page.select_option("#order", "file")
+    expected = ["graded wrong by the import", "graded right by the import; right is B"]
+    assert page.locator(".verdict").all_text_contents() == expected
+    page.select_option("#kind", "unread")
+    assert page.locator("article").count() == 0
 
 
 def test_search_filters_and_marks(opened: Any) -> None:

@@ -15,7 +15,9 @@ from question_files import CHOICE, write_questions
 
 from calprobe.errors import DataMissingError, ProbeFormatError, UsageError
 from calprobe.questions import Question, QuestionOptions, QuestionSet, load_questions
+from calprobe.questions.columns import Surroundings
 from calprobe.questions.hub_sets import HubRows, hub_set
+from calprobe.questions.pools import table_pool
 from calprobe.questions.question_rows import Row
 
 QUIZ = """Nr,Subject,"Question, in full",Option A,Option B,Option C,Correct
@@ -86,6 +88,15 @@ def test_answers_without_options(tmp_path: Path, cells: str, expected: dict[str,
     assert question.id == "0"  # its row
 
 
+@pytest.mark.parametrize("unit", ["", "m"])
+def test_a_number_with_commas_is_refused_and_said_how_to_write(tmp_path: Path, unit: str) -> None:
+    path = table(tmp_path / "q.csv", f'question,answer,unit\nHow far?,500,m\nHow long?,"1,000.5",{unit}\n')
+    with pytest.raises(ProbeFormatError, match=r"q\.csv:3: answer '1,000\.5' is not read as a number; write 1000\.5,"):
+        loaded(path)
+    path = table(tmp_path / "q.csv", 'question,answer,kind\nHow long?,"1,000",open\nWhich?,"10,20",\n')
+    assert [question.accepted for question in loaded(path).questions] == [("1,000",), ("10,20",)]
+
+
 def places(tmp_path: Path, options: str, *answers: str) -> tuple[list[int | None], tuple[str, ...]]:
     lines = "".join(f"q{number},{options},{answer}\n" for number, answer in enumerate(answers))
     found = loaded(table(tmp_path / "q.csv", f"question,options,answer\n{lines}"))
@@ -101,6 +112,26 @@ def test_digits_are_places_where_the_whole_column_is(tmp_path: Path) -> None:
         places(tmp_path, "2|1|0", "0", "1")
     with pytest.raises(ProbeFormatError, match="neither a label"):
         places(tmp_path, "x|y|z", "0", "4")
+    with pytest.raises(ProbeFormatError, match=r"q\.csv: .* places from 0 or from 1: .*; write labels \(A, B"):
+        places(tmp_path, "x|y|z", "1", "2", "1")
+
+
+def test_public_answers_that_fit_from_0_and_from_1_are_read_from_0_with_a_note() -> None:
+    def read(name: str) -> tuple[list[int | None], tuple[str, ...]]:
+        rows = [Row({"q": f"{n}?", "a": n, name: ["x", "y", "z"]}, f"row {n}", n) for n in (1, 2)]
+        found = table_pool(rows, {"question": "q", "answer": "a", "options": name}, Surroundings("s", "test", 0), "s")
+        return [found.question(place).answer for place in range(2)], found.notes
+
+    assert read("o") == ([1, 2], ("Right options are read as numbered from 0; from 1 would fit, too.",))
+    assert read("a.names") == ([1, 2], ())  # numbers of class labels are from 0
+
+
+def test_right_options_of_their_own_and_booleans_have_no_number_to_mistake(tmp_path: Path) -> None:
+    path = table(tmp_path / "q.csv", "question,right,wrong,worse\nq0?,x,y,z\n")
+    columns = {"answer": "right", "options": "right+wrong+worse"}
+    assert all(loaded(path, columns, seed=seed).questions[0].gold for seed in range(9))
+    path = write_questions(tmp_path / "q.jsonl", [{"q": "Is fire cold?", "a": False}])
+    assert loaded(path, {"question": "q", "answer": "a"}).questions[0].answer == 1
 
 
 def test_a_right_option_in_a_column_of_its_own_gets_a_place_by_seed(tmp_path: Path) -> None:

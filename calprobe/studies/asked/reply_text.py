@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterator
 
+from calprobe.answers.reading import GIVEN
 from calprobe.measures.number_text import short
 from calprobe.messages import shortened
 from calprobe.studies.asked.shown_replies import ReplyChoice, ShownReplies, ShownReply, place_of
@@ -73,10 +74,13 @@ def verdict_of(reply: ShownReply) -> str:
         if reply.gold in reply.options
         else reply.gold
     )
+    which = f"; right is {right}" if right else ""  # replies imported without questions have no right answer
     if reply.correct is None:
-        return f"no reply; right is {right}"
-    if reply.answer is None:
-        parts = [f"no answer read ({reply.status}); right is {right}"]
+        return f"no reply{which}"
+    if reply.rule == GIVEN:
+        parts = [f"graded {'right' if reply.correct else 'wrong'} by the import{which}"]
+    elif reply.answer is None:
+        parts = [f"no answer read ({reply.status}){which}"]
     else:
         answer = shortened(reply.answer, LONGEST_ANSWER)  # an open one may be a paragraph
         parts = [f"right, {answer}" if reply.correct else f"wrong, {answer} where {right} is right"]
@@ -85,6 +89,8 @@ def verdict_of(reply: ShownReply) -> str:
     if not math.isnan(reply.confidence):
         other = f" of {reply.confident_in}" if reply.confident_in not in ("", reply.answer) else ""
         parts.append(f"{short(reply.confidence, 2)} sure{other}")
+    if reply.rule == GIVEN:
+        return ", ".join(parts)
     by = f"read by {reply.reader}" + (
         f", graded by {reply.graded_by}" if reply.kind == "open" and reply.graded_by else ""
     )

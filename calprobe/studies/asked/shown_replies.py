@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calprobe.answers.reading import GIVEN
 from calprobe.cells.asked import Asked, AskedCell, read_sets
 from calprobe.confidence.asked.reply_table import Row
 from calprobe.confidence.distributions import NO_PREDICTION
@@ -86,7 +87,7 @@ class ReplyChoice:
 KINDS: Mapping[str, Callable[[ShownReply], bool]] = {
     "right": lambda shown: shown.correct is True,
     "wrong": lambda shown: shown.correct is False,
-    "unread": lambda shown: shown.correct is not None and shown.answer is None,
+    "unread": lambda shown: shown.correct is not None and shown.answer is None and shown.rule != GIVEN,
     "cut": lambda shown: shown.cut,
     "abstained": lambda shown: shown.abstained,
     "failed": lambda shown: shown.correct is None,

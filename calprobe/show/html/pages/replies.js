@@ -16,11 +16,12 @@
     const { text, gold, options } = question(row);
     return [text, gold, of(row, "reply"), of(row, "answer"), ...options.flat()].join("\n").toLowerCase();
   });
+  const isGiven = (row) => of(row, "answer") === null && of(row, "status") === "ok"; // imported with its grade
   const KINDS = {
     all: () => true,
     wrong: (row) => of(row, "correct") === false,
     right: (row) => of(row, "correct") === true,
-    unread: (row) => of(row, "correct") !== null && of(row, "answer") === null,
+    unread: (row) => of(row, "correct") !== null && of(row, "answer") === null && !isGiven(row),
     cut: (row) => of(row, "cut"),
     abstained: (row) => of(row, "abstained"),
     failed: (row) => of(row, "correct") === null,
@@ -66,11 +67,11 @@
     head.append(link, ", ", made("bdi", data.variants[of(row, "variant")]));
     for (const [name, value] of [["wording", of(row, "wording")], ["sample", of(row, "sample")]]) if (value) head.append(`, ${name} ${value}`);
     if (group) head.append(", ", made("bdi", group));
-    const answer = of(row, "answer") === null ? `no answer read (${of(row, "status")})` : of(row, "answer");
+    const answer = isGiven(row) ? `graded ${node.className} by the import` : of(row, "answer") === null ? `no answer read (${of(row, "status")})` : of(row, "answer");
     const verdict = made("p", undefined, "verdict");
     verdict.append(made("strong", node.className === "failed" ? "no reply" : answer));
-    if (node.className === "right") verdict.append(" is right");
-    else verdict.append("; right is ", made("bdi", gold));
+    if (node.className === "right" && !isGiven(row)) verdict.append(" is right");
+    else if (gold) verdict.append("; right is ", made("bdi", gold));
     for (const name of ["cut", "abstained"]) if (of(row, name)) verdict.append(`, ${name}`);
     if (of(row, "confidence") !== null) verdict.append(`; ${of(row, "confidence").toFixed(2)} sure${of(row, "confident_in") ? ` of ${of(row, "confident_in")}` : ""}`);
     node.append(head, made("p", text, "question"));
@@ -92,7 +93,8 @@
     }
     const values = of(row, "confidences").map((value, at) => value === null ? "" : `${data.estimators[at]} ${value.toFixed(3)}`).filter(Boolean);
     const graded = of(row, "graded_by") ? `, graded by ${of(row, "graded_by")}` : "";
-    node.append(marked(row), verdict, made("p", `${values.join(", ")}${values.length ? "; " : ""}read by ${of(row, "reader") || "nobody"}${graded}`, "quiet"));
+    const by = isGiven(row) ? "" : `read by ${of(row, "reader") || "nobody"}${graded}`;
+    node.append(marked(row), verdict, made("p", [values.join(", "), by].filter(Boolean).join("; "), "quiet"));
     if (data.block) {
       const prompt = made("details", undefined, "prompt"), body = made("pre", "..");
       prompt.append(made("summary", "prompt"), body);
