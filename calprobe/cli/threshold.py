@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from calprobe.cells.candidates import GroupedCell
 
 USUAL = ("base", "margin", "average_min")
-OF_FIXING = ("risk", "level", "on", "estimators", "correct", "cluster", "by", "seed", "as_json")  # not of --apply
+OF_ANSWERS = ("on", "estimators", "correct", "cluster", "by", "seed", "as_json")
+OF_FIXING = ("risk", "level", *OF_ANSWERS)  # not of --apply
 
 
 @click.command(short_help="Fix a threshold that keeps a stated risk.")
@@ -82,6 +83,8 @@ def command(
         if not 0 < value < 1:
             raise click.UsageError(f"{name} must lie between 0 and 1; got {value}")
     if path is None:
+        of_answers = (*OF_ANSWERS, "score", "uncertainty", "out")
+        refuse_typed(click.get_current_context(), of_answers, "is of answers; name a RUN or a FILE")
         print_result(needed_text(risk, level))
         return
     options = ThresholdOptions(risk, level, seed)

@@ -111,6 +111,8 @@ def test_where_none_will_do_it_says_what_is_needed(table: Path, tmp_path: Path) 
     said = run(table, "--score", "p", "--correct", "y", "--risk", 0.001)
     assert "no threshold will do. That takes 2,995 tested answers" in " ".join(said.split())
     assert "59" in run("--risk", 0.05)
+    refused = CliRunner().invoke(cli, ["threshold", "--risk", "0.05", "--out", str(tmp_path / "t.json")])
+    assert "--out is of answers; name a RUN or a FILE" in refused.output + str(refused.exception)
 
 
 def test_where_none_will_do_no_file_is_written_and_an_earlier_one_is_named(table: Path, tmp_path: Path) -> None:
