@@ -47,10 +47,11 @@ class Tolerance:
 
 
 # Right paths differ by rounding alone: 4e-5 nats in float32 on real models; in bfloat16 0.4 at most and 0.05 on average
-# (SmolLM2-135M on BEAR), where a mask that leaks shows as 12 and 1.6. So these are floors, for the dtype ..
+# (SmolLM2-135M on BEAR; 0.54 at most of Gemma 3 270M, where a CPU multiplies bfloat16 itself), where a mask that leaks
+# shows as 12 and 1.6. So these are floors, for the dtype ..
 FLOORS: Mapping[str, Tolerance] = {
     "float32": Tolerance(2e-3, 2e-4),
-    "bfloat16": Tolerance(0.5, 0.08),
+    "bfloat16": Tolerance(1.0, 0.08),
     "float16": Tolerance(0.12, 0.02),  # of 14 right paths one was 1.9 times as far off as half of these
 }
 # .. and a multiple of the difference between the model's batched and unbatched forward passes, if that is larger.
