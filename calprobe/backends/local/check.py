@@ -177,18 +177,20 @@ def _wrong_place(
     place is left out: one off from there on, only the start token is nearer or farther, which moves a model no more
     than rounding does, and the same way (in bfloat16 a right engine went the whole way, by three texts of eight).
     """
-    short = torch.tensor(rows[1:])
-    number, width = short.shape
+    number, width = len(rows) - 1, len(rows[-1])
     own, by_engine, rounding = (
         values.reshape(2, len(rows), -1)[:, 1:].ravel().astype(np.float64) for values in (expected, found, noise)
     )
     shifts = [(place, by) for by in (1, -1) for place in range(2, width)]
+    ids = torch.tensor(rows[1:]).repeat(len(shifts), 1)
+    positions = torch.tensor([[at + by * (at >= place) for at in range(width)] for place, by in shifts])
+    positions = positions.repeat_interleave(number, 0).to(engine.model.device)
+    hidden = _own_hidden(engine, ids, torch.ones_like(ids), position_ids=positions)
+    ends = [torch.full((number,), width - back) for back in (2, 1)]
     off = []
-    for place, by in shifts:
-        positions = torch.tensor([[at + by * (at >= place) for at in range(width)]] * number)
-        hidden = _own_hidden(engine, short, torch.ones_like(short), position_ids=positions.to(engine.model.device))
-        ends = [torch.full((number,), width - back) for back in (2, 1)]
-        logits = torch.cat([engine.logits(hidden, torch.arange(number), end) for end in ends])
+    for first in range(0, len(ids), number):  # logits of all at once may be more than there is room for
+        of_shift = torch.arange(first, first + number)
+        logits = torch.cat([engine.logits(hidden, of_shift, end) for end in ends])
         off.append(_compared(logits).astype(np.float64) - own)
     least = max(np.linalg.norm(rounding), _FLOAT32_LOGITS * len(own) ** 0.5)
     likely: list[tuple[float, int, int]] = []
