@@ -45,10 +45,12 @@ def download_files(
         DownloadError: one of the files cannot be had, or is not what was pinned; what had come is left in the folder.
         OSError: the folder cannot be written to.
     """
-    stop = threading.Event()
+    stop, wanted = threading.Event(), list(files)
+    for file in wanted:  # a thread makes no folder: Ctrl-C while it starts leaves nobody who waits for it
+        (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="calprobe-fetch") as pool:
-        running = {pool.submit(_download_patiently, _url(dataset, file), file, folder, stop): file for file in files}
         try:
+            running = {pool.submit(_download_patiently, _url(dataset, f), f, folder, stop): f for f in wanted}
             for done in as_completed(running):
                 done.result()
                 on_file(running[done])
@@ -65,7 +67,6 @@ def _url(dataset: Dataset, file: DataFile) -> str:
 def _download_patiently(url: str, file: DataFile, folder: Path, stop: threading.Event) -> None:
     """`_download`, tried again after what may pass: a dropped or slow connection, a busy server."""
     target = folder / file.path
-    target.parent.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, ATTEMPTS):
         try:
             _download(url, file, target, stop)
