@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from calprobe.interrupts import held_interrupts
 from calprobe.probes.datasets import DataFile, Dataset
 from calprobe.version import __version__
 
@@ -45,12 +46,12 @@ def download_files(
         DownloadError: one of the files cannot be had, or is not what was pinned; what had come is left in the folder.
         OSError: the folder cannot be written to.
     """
-    stop, wanted = threading.Event(), list(files)
-    for file in wanted:  # a thread makes no folder: Ctrl-C while it starts leaves nobody who waits for it
-        (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
+    stop = threading.Event()
     with ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="calprobe-fetch") as pool:
         try:
-            running = {pool.submit(_download_patiently, _url(dataset, f), f, folder, stop): f for f in wanted}
+            # Ctrl-C while a thread starts would keep it from the pool, and nobody would wait for its end.
+            with held_interrupts("all downloads have begun", say=False):
+                running = {pool.submit(_download_patiently, _url(dataset, f), f, folder, stop): f for f in files}
             for done in as_completed(running):
                 done.result()
                 on_file(running[done])
@@ -67,6 +68,7 @@ def _url(dataset: Dataset, file: DataFile) -> str:
 def _download_patiently(url: str, file: DataFile, folder: Path, stop: threading.Event) -> None:
     """`_download`, tried again after what may pass: a dropped or slow connection, a busy server."""
     target = folder / file.path
+    target.parent.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, ATTEMPTS):
         try:
             _download(url, file, target, stop)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from file_server import CONTENTS, SERVED, TOY, A, B, FileServer, serving
@@ -168,3 +172,33 @@ def test_no_redirect_leads_away_from_tls(server: FileServer, tmp_path: Path) -> 
 
 def test_addresses_are_with_tls() -> None:
     assert download.BASE_URL.startswith("https://")
+
+
+def test_ctrl_c_while_a_thread_starts_leaves_no_thread_behind(
+    server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, read, begun = threading.Thread.start, download._read, []
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name.startswith("calprobe-fetch"):
+            begun.append(thread)
+            if len(begun) == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    def slow(*given: Any) -> bytes:
+        time.sleep(0.5 if threading.current_thread().name.endswith("1") else 0)  # longer than the first
+        return read(*given)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    monkeypatch.setattr(download, "_read", slow)
+    # A shell starts what it puts in the background with Ctrl-C ignored, this test run too.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fetch(TOY, tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(begun) > 1
+    assert not any(thread.is_alive() for thread in begun)
+    assert lying(tmp_path) == {}
