@@ -12,7 +12,7 @@ Ints = npt.NDArray[np.int64]
 def check_numbers(name: str, values: npt.ArrayLike) -> Floats:
     """The numbers as float64 of any shape, NaN allowed; ValueError for anything else.
 
-    Tensors of torch may be on a card, need gradients or be of bfloat16. Masked entries are refused, not taken.
+    Tensors of torch may need gradients, or be of bfloat16. Masked entries are refused, not taken.
     """
     if np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries; leave them out, as values.compressed() does")

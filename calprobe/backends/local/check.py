@@ -33,7 +33,7 @@ _COMPARED = 64  # tokens of the vocabulary, evenly spread
 # on average, of 20. Which are refused, text by text: tests/cards/test_false_refusals.py with CALPROBE_SEEDS=200.
 _OF_FEW = {**FLOORS, "bfloat16": Tolerance(1.5, 0.15)}
 # Other positions are told by where they lead, if they lead twice as far as all that is off otherwise. With Gemma 3 270M
-# in bfloat16, where no tolerance tells them, they led 2.6 times as far and more; a right engine went 0.4 of that way.
+# in bfloat16 that alone told those that were one too large, by each of 8 texts; a right engine went up to 0.14 so far.
 _OVER_REST = 2.0
 
 
@@ -175,7 +175,7 @@ def _wrong_place(
     Among few tokens a position says most. What the model itself gives with positions one off from each place on shows
     in which direction such an error goes: along it rounding, which goes anywhere, hardly reaches halfway. The first
     place is left out: one off from there on, only the start token is nearer or farther, which moves a model no more
-    than rounding does, and the same way (in bfloat16 a right engine went the whole way, by three texts of eight).
+    than rounding does, and the same way (of one short row in bfloat16 a right engine went all of it, by 3 texts of 8).
     """
     number, width = len(rows) - 1, len(rows[-1])
     own, by_engine, rounding = (
