@@ -15,10 +15,7 @@ alone, in GB/s of what they must read and write: on a CPU nothing calls them.
 from __future__ import annotations
 
 import argparse
-import datetime
-import importlib.metadata
 import json
-import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -32,7 +29,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-import calprobe
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from harness.machine import machine
+
 from calprobe.kernels import (
     RotaryRule,
     gated_unit,
@@ -55,6 +54,7 @@ LONG_MS = 20.0  # of one run that is timed alone: the launch no longer counts
 LAYER_ROWS = 32_768  # places of a full batch
 NORM_WIDTHS, GATE_WIDTHS = (256, 3072, 4096), (11_008, 24_576)  # gemma-7b's heads and states, a Llama's; their units'
 
+PACKAGES = ("torch", "triton", "cut-cross-entropy", "calprobe")
 HEADS = ((16, 256), (32, 128))  # gemma-7b's queries, a Llama's
 
 Run = Callable[[], Tensor]
@@ -322,23 +322,6 @@ def _queued_ms(run: Run, count: int, device: torch.device) -> float:
     return float(begin.elapsed_time(end)) / count
 
 
-def machine(device: torch.device) -> dict[str, Any]:
-    """What the numbers hold for: processor or card, threads, versions, date."""
-    cpu = Path("/proc/cpuinfo")
-    names = [line.partition(":")[2].strip() for line in cpu.read_text().splitlines() if line.startswith("model name")]
-    on_card = device.type == "cuda"
-    packages = ("torch", "triton", "cut-cross-entropy")
-    installed = {dist.metadata["Name"].lower() for dist in importlib.metadata.distributions()}
-    return {
-        "device": torch.cuda.get_device_name(device) if on_card else f"{names[0]}, {len(names)} cores",
-        "threads": torch.get_num_threads(),
-        "isa": torch.backends.cpu.get_cpu_capability(),
-        "versions": {name: importlib.metadata.version(name) for name in packages if name in installed}
-        | {"calprobe": calprobe.__version__, "python": platform.python_version()},
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-    }
-
-
 def line(row: dict[str, Any]) -> str:
     """One result for people."""
     what = " ".join(str(row[key]) for key in ("kernel", "shape", "dtype", "rows", "width") if key in row)
@@ -387,7 +370,8 @@ def main() -> int:
             results += show(rotary_rows(device, options.repeats))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps({"machine": machine(device), "rows": results}, indent=1) + "\n")
+        own = machine(options.device, PACKAGES) | {"threads": torch.get_num_threads()}
+        options.out.write_text(json.dumps({"machine": own, "rows": results}, indent=1) + "\n")
     return 0
 
 

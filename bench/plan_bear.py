@@ -10,9 +10,8 @@ given not counted, measured in a run of its own.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
-import platform
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -22,15 +21,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-import calprobe
+sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
+from harness.machine import machine
+
 from calprobe.models import load_model, tokenise
 from calprobe.planning import TreePlan, build_prefix_tree, plan_tree
 from calprobe.planning.token_rows import TokenRows
+from calprobe.probes import load_probe
 from calprobe.scoring import ScoreOptions
 from calprobe.scoring.probe_selection import select
 from calprobe.statements import statements_of
 
 T = TypeVar("T")
+PACKAGES = ("numpy", "transformers", "calprobe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def measured(work: Callable[[], T], repeats: int) -> tuple[T, float, float]:
 def tokenised_pieces(arguments: argparse.Namespace) -> list[TokenRows]:
     """Token rows of each relation and template."""
     options = ScoreOptions(templates=arguments.templates, template_set=arguments.template_set)
-    selection = select(calprobe.load_probe(arguments.probe), options)
+    selection = select(load_probe(arguments.probe), options)
     model = load_model(arguments.model)
     return [
         tokenise(statements_of(relation, selection.text(relation.name, number)), model)
@@ -123,21 +126,6 @@ def plans(pieces: list[TokenRows], arguments: argparse.Namespace) -> Iterator[Pa
                 yield packed(scope, chosen, row_length, batch_tokens, arguments.repeats)
 
 
-def machine() -> dict[str, Any]:
-    """Where and with what the figures were made."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text("utf-8").splitlines() if info.is_file() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return {
-        "processor": names[0] if names else platform.processor(),
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "calprobe": calprobe.__version__,
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-    }
-
-
 def main() -> None:
     """Print a line of figures for the tree and one for each way to pack it."""
     parser = argparse.ArgumentParser(description="Measure the planner on a probe.")
@@ -152,7 +140,7 @@ def main() -> None:
     arguments = parser.parse_args()
     pieces = tokenised_pieces(arguments)
     record: dict[str, Any] = {"model": arguments.model, "probe": Path(arguments.probe).name}
-    record |= {"templates": arguments.templates, "repeats": arguments.repeats, "machine": machine()}
+    record |= {"templates": arguments.templates, "repeats": arguments.repeats, "machine": machine("cpu", PACKAGES)}
     record |= {"tree": summary(TokenRows.joined(pieces), arguments.repeats), "plans": []}
     print(json.dumps(record["tree"]), flush=True)
     for row in plans(pieces, arguments):
