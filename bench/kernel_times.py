@@ -54,8 +54,8 @@ LONG_MS = 20.0  # of one run that is timed alone: the launch no longer counts
 LAYER_ROWS = 32_768  # places of a full batch
 NORM_WIDTHS, GATE_WIDTHS = (256, 3072, 4096), (11_008, 24_576)  # gemma-7b's heads and states, a Llama's; their units'
 
-PACKAGES = ("torch", "triton", "cut-cross-entropy", "calprobe")
 HEADS = ((16, 256), (32, 128))  # gemma-7b's queries, a Llama's
+PACKAGES = ("torch", "triton", "cut-cross-entropy", "calprobe")
 
 Run = Callable[[], Tensor]
 

@@ -26,7 +26,7 @@ def machine(device: str, packages: Sequence[str] = PACKAGES) -> dict[str, Any]:
         "processor": _processor(),
         "cores": os.cpu_count(),
         "isa": torch.backends.cpu.get_cpu_capability(),
-        "card": torch.cuda.get_device_name() if device.startswith("cuda") else None,
+        "card": torch.cuda.get_device_name(device) if device.startswith("cuda") else None,
         "system": platform.system(),
         "python": platform.python_version(),
         "versions": {name: importlib.metadata.version(name) for name in packages if name.lower() in installed},
