@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from proofs import few_of
 from real_models import smollm2
 from tiny_backends import LETTERS, asked, dialogue, next_logprobs
 
@@ -24,8 +23,9 @@ from calprobe.models import LoadedModel
 from calprobe.prompts import load_prompts
 from calprobe.runs.replies import Reply
 
-pytestmark = pytest.mark.weights
+pytestmark = [pytest.mark.weights, pytest.mark.proof]
 
+N_QUESTIONS = 5
 TIE = 1e-4  # nats; two next tokens that are nearer may change places with the batch
 FOLLOW_UPS = (
     FollowUp("final", "\n\nFinal answer:", Decoding(2), continues=True, labels=LETTERS),
@@ -75,10 +75,9 @@ def first_difference(reply: Reply) -> tuple[int, float] | None:
     return None if len(said) == len(reply.token_ids) else (min(len(said), len(reply.token_ids)), float("inf"))
 
 
-@pytest.mark.parametrize("n_questions", few_of([1, 5], lambda count: count == 1))
-def test_label_probabilities_and_greedy_text_are_the_models_own(shared: Path, n_questions: int) -> None:
-    replies = asked(backend(), *mmlu(shared, n_questions, follow_ups=FOLLOW_UPS))
-    assert len(replies) == 3 * n_questions
+def test_label_probabilities_and_greedy_text_are_the_models_own(shared: Path) -> None:
+    replies = asked(backend(), *mmlu(shared, N_QUESTIONS, follow_ups=FOLLOW_UPS))
+    assert len(replies) == 3 * N_QUESTIONS
     for key, reply in replies.items():
         parts = first_difference(reply) if reply.stage == "answer" else None
         assert parts is None or parts[1] < TIE, f"{key} at token {parts[0]}: {parts[1]} nats apart"
@@ -115,7 +114,6 @@ def test_labels_have_a_token_with_a_space_and_one_without() -> None:
     assert decoded[1] >= {"B", " B"}
 
 
-@pytest.mark.proof
 def test_words_of_several_tokens_are_scored_as_sequences() -> None:
     words = ("entailment", "neutral", "contradiction")
     reply = asked(backend(), dialogue("Premise: it rains. Hypothesis: it is wet. Label:", labels=words))[
@@ -135,7 +133,6 @@ def test_words_of_several_tokens_are_scored_as_sequences() -> None:
         assert logprob == pytest.approx(torch.tensor(totals).logsumexp(0).item(), abs=1e-3)
 
 
-@pytest.mark.proof
 def test_closed_sets_have_the_probabilities_of_plain_forwards() -> None:
     prompts, model = load_prompts("stated"), smollm2()
     stated = tuple(

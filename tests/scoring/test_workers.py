@@ -109,6 +109,7 @@ def test_a_stop_waits_less_for_whoever_is_silent() -> None:
     assert 0.2 < time.monotonic() - began < 30
 
 
+@pytest.mark.proof
 def test_whoever_lives_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOST_S", 2.0)  # a busy machine may keep a beat back for a second
     monkeypatch.setattr(module, "_HEARTBEAT_S", 0.05)
