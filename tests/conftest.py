@@ -34,12 +34,14 @@ def pytest_configure() -> None:
     """A shell starts what runs in the background with Ctrl-C ignored, which tests of interrupts press."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """What is imported and collected stays: a full collection, as after a lack of memory, need not look through it."""
+    """What is imported and collected stays: no collection, as after a lack of memory, need look through it."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:
@@ -86,8 +88,19 @@ def _set_log_back() -> None:
 @pytest.fixture(autouse=True)
 def same_random_numbers() -> None:
     """What a test draws from torch without a seed does not depend on the tests that ran before it in its process."""
-    if "torch" in sys.modules:  # which tests of light commands never import
-        sys.modules["torch"].manual_seed(0)
+    torch = sys.modules.get("torch")  # which tests of light commands never import
+    if torch is not None:
+        torch.default_generator.manual_seed(0)  # `torch.manual_seed` keeps a stack for each kind of device without one
+        if torch.cuda.is_initialized():
+            torch.cuda.manual_seed_all(0)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def disk_is_not_waited_for() -> Iterator[None]:
+    """What is not flushed is lost with the machine's power, which no test cuts. Child processes flush as a user's do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", os.fstat)  # an error too, of a file that is not open
+        yield
 
 
 @pytest.fixture(scope="session")
