@@ -97,7 +97,7 @@ def same_random_numbers() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def disk_is_not_waited_for() -> Iterator[None]:
-    """What is not flushed is lost with the machine's power, which no test cuts. Child processes flush as a user's do."""
+    """What is not flushed is lost with the power alone, which no test cuts. Child processes flush as a user's do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", os.fstat)  # an error too, of a file that is not open
         yield
