@@ -34,7 +34,10 @@ def pytest_configure() -> None:
     """A shell starts what runs in the background with Ctrl-C ignored, which tests of interrupts press."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    gc.disable()
+
+
+def pytest_collectstart() -> None:
+    gc.disable()  # nothing of what is imported and collected goes away
 
 
 def pytest_collection_finish() -> None:
