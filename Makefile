@@ -104,7 +104,7 @@ test-proofs: $(VENV)/.proofs ## the heavy proofs that `make test` leaves out: co
 CARD_SEEDS ?= 200
 
 test-cards: $(VENV)/.dev ## what can be proven of cards without one: launches and waits, arrays between forbidden pages, tiles, self-checks (CARD_SEEDS=200)
-	CALPROBE_SEEDS=$(CARD_SEEDS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "" --durations=25 tests/cards tests/kernels/test_aot.py \
+	CALPROBE_SEEDS=$(CARD_SEEDS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "" -raP --durations=25 tests/cards tests/kernels/test_aot.py \
 		tests/scoring/test_leak_test.py tests/backends/test_local_check.py
 
 golden-cards: $(VENV)/.dev ## write tests/cards/counts.json anew: what each family has a card do

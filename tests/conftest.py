@@ -41,7 +41,7 @@ def pytest_collectstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported and collected stays: no collection, as after a lack of memory, need look through it."""
+    """What is imported and collected stays: no garbage collection, as after a lack of memory, need see it."""
     gc.collect()
     gc.freeze()
     gc.enable()

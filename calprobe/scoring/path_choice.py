@@ -48,7 +48,8 @@ class Tolerance:
 
 # Right paths differ by rounding alone: 4e-5 nats in float32 on real models; in bfloat16, where a CPU multiplies it
 # itself, by up to 0.88 at most and 0.071 on average (SmolLM2-135M, 200 samples of real text; Gemma 3 270M, as many:
-# 0.63 and 0.049), where a mask that leaks shows as 12 and 1.6. So these are floors, for the dtype ..
+# 0.63 and 0.049; `make test-cards` prints such figures), where a mask that leaks shows as 12 and 1.6. So these are
+# floors, for the dtype ..
 FLOORS: Mapping[str, Tolerance] = {
     "float32": Tolerance(2e-3, 2e-4),
     "bfloat16": Tolerance(1.0, 0.08),

@@ -30,7 +30,7 @@ from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import load_probe
 from calprobe.scoring import path_choice, tree
 from calprobe.scoring.options import OVER_TREE
-from calprobe.scoring.path_choice import choose_path
+from calprobe.scoring.path_choice import Tolerance, choose_path, disagreement
 from calprobe.statements import statements_of
 
 Patch = pytest.MonkeyPatch
@@ -83,6 +83,20 @@ def is_asked_so(model: LoadedModel, seed: int) -> bool:
 
 def is_scored_so(model: LoadedModel, seed: int) -> bool:
     return choose_path(model, 256, sample_of(model, seed)) in OVER_TREE
+
+
+@pytest.fixture
+def differences(monkeypatch: Patch) -> list[np.ndarray]:
+    """How far off the scores were that checks compared, an array of tokens each."""
+    found: list[np.ndarray] = []
+
+    def noted(own: np.ndarray, scores: np.ndarray, tolerance: Tolerance) -> str | None:
+        found.append(np.abs(scores - own))
+        return disagreement(own, scores, tolerance)
+
+    for module in (check, path_choice):
+        monkeypatch.setattr(module, "disagreement", noted)
+    return found
 
 
 CHECKS: dict[str, Callable[[LoadedModel, int], bool]] = {"ask": is_asked_so, "score": is_scored_so}
@@ -143,10 +157,12 @@ REAL_CASES = [
 @pytest.mark.parametrize(
     ("name", "dtype"), [*few_of(product(["tiny"], DTYPES), lambda name, dtype: dtype == "bfloat16"), *REAL_CASES]
 )
-def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str) -> None:
+def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str, differences: list[np.ndarray]) -> None:
     model = model_of(TINY.get(of, name) if name == "tiny" else name, dtype)
     refused = [seed for seed in range(SEEDS) if not CHECKS[of](model, seed)]
     print(f"{of}, {name} in {dtype}: {len(refused)} of {SEEDS} refused")
+    largest, mean = (max(map(of_one, differences)) for of_one in (np.max, np.mean))
+    print(f"off by {largest:.2g} nats at most and by up to {mean:.2g} on average")
     assert not refused
 
 

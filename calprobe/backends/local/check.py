@@ -30,7 +30,7 @@ _COMPARED = 64  # tokens of the vocabulary, evenly spread
 # Behind few tokens chance makes more than over the sample of a run, and attention by other products more than batches
 # do: right engines of two models (SmolLM2-135M, Gemma 3 270M) in bfloat16 were off by up to 0.082 nats on average and
 # 0.74 at most, of 276 real texts, on a CPU that multiplies bfloat16 itself; with positions one too large by 0.22 or
-# more on average, of 20. Which are refused, text by text: tests/cards/test_false_refusals.py with CALPROBE_SEEDS=200.
+# more on average, of 20. `make test-cards` prints such figures.
 _OF_FEW = {**FLOORS, "bfloat16": Tolerance(1.5, 0.15)}
 # Other positions are told by where they lead, if they lead twice as far as all that is off otherwise. With Gemma 3 270M
 # in bfloat16 that alone told those that were one too large, by each of 8 texts; a right engine went up to 0.14 so far.
