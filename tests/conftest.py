@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from compiling_cards import card_compiles
 from hypothesis import settings
 
 from calprobe.cells.scored import ScoredRun
@@ -26,7 +27,7 @@ settings.register_profile("explore", deadline=None, max_examples=200, database=N
 settings.load_profile("suite")
 
 # Triton reads this once, when it is first imported (transformers does): without a card, its kernels run interpreted.
-if not Path("/dev/nvidiactl").exists():
+if not card_compiles():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
 

@@ -28,6 +28,7 @@ COMMANDS = [
     for line in "".join(cell["source"]).splitlines()
     if line.startswith("!")
 ]
+PRINTED = "kernels: compiled for Card; TRITON_INTERPRET: not set\n99 passed in 1.00s\n"  # by the kernels' tests
 
 
 def test_the_notebook_is_valid_and_has_no_outputs() -> None:
@@ -59,7 +60,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             return real(command, **options)
         commands.append(command)
         if command[1:3] != ["-m", "calprobe"]:
-            return subprocess.CompletedProcess(command, 0, "99 passed in 1.00s\n", "")
+            return subprocess.CompletedProcess(command, 0, PRINTED, "")
         result = CliRunner().invoke(cli, command[3:])
         return subprocess.CompletedProcess(command, result.exit_code, result.stdout, result.stderr)
 
@@ -94,7 +95,7 @@ def test_its_commands_fill_one_report(
     assert report["ready"] is True
     parts = report["parts"]
     assert list(parts) == ["kernels", "scored", "asked", "memcheck"]
-    assert (parts["kernels"]["exit"], parts["kernels"]["said"]) == (0, ["99 passed in 1.00s"])
+    assert (parts["kernels"]["exit"], parts["kernels"]["said"]) == (0, PRINTED.splitlines())
     assert [command[-1] for command in in_process if "pytest" in command] == ["tests/kernels"]
     for name, counted in (("scored", "statements"), ("asked", "replies")):
         assert parts[name]["largest_difference_nats"] <= (1e-3 if torch.cuda.is_available() else 0.0)
@@ -133,13 +134,35 @@ def test_a_command_that_fails_is_in_the_report_and_in_the_exit_code(
     assert len(in_process) == 1
 
 
+@pytest.mark.parametrize(
+    ("line", "interpreted", "variable"),
+    [
+        ("kernels: interpreted on the CPU; TRITON_INTERPRET: 1", True, "1"),
+        ("kernels: compiled for AMD Instinct MI300X; TRITON_INTERPRET: not set", False, "not set"),
+        ("ERROR: file or directory not found", None, None),
+    ],
+)
+def test_how_the_kernels_ran_is_as_their_tests_say(
+    line: str, interpreted: bool | None, variable: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = "\n".join([line, *(f"FAILED {number}" for number in range(9))])
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 1, printed, ""))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)  # as with a card that WSL2 or ROCm brings
+    outcome = first_contact.kernel_tests(first_contact.Given(("tests/kernels",), "tiny-chat", "month", 1))
+    assert (outcome["exit"], outcome["interpreted"], outcome["TRITON_INTERPRET"]) == (1, interpreted, variable)
+
+
 def test_what_memcheck_would_run_on_a_card(monkeypatch: pytest.MonkeyPatch, in_process: list[list[str]]) -> None:
     given = first_contact.Given(("tests/kernels",), "tiny-chat", "month", 1)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    assert first_contact.memcheck(given) == {"skipped": "calprobe launches no kernels of its own on this GPU"}
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert first_contact.memcheck(given) == {"skipped": "compute-sanitizer is not installed"}
     monkeypatch.setattr(shutil, "which", lambda name: f"/opt/{name}")
-    assert first_contact.memcheck(given)["exit"] == 0
+    outcome = first_contact.memcheck(given)
+    assert (outcome["exit"], outcome["interpreted"]) == (0, False)
     (command,) = in_process
     assert command[:5] == ["/opt/compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"]
     assert command[-1] == "tests/kernels"

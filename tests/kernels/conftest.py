@@ -16,10 +16,21 @@ import triton.language as tl
 from triton.runtime import interpreter
 
 
+def interpreted() -> bool:
+    return os.environ.get("TRITON_INTERPRET") == "1" or not torch.cuda.is_available()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say where the kernels ran; bench/first_contact.py reads it."""
+    where = "interpreted on the CPU" if interpreted() else f"compiled for {torch.cuda.get_device_name()}"
+    variable = os.environ.get("TRITON_INTERPRET", "not set")
+    terminalreporter.write_line(f"kernels: {where}; TRITON_INTERPRET: {variable}")
+
+
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[torch.device]:
     """The card, or the CPU with an interpreter that has bf16: else it multiplies bit patterns, and rounds down."""
-    if torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1":
+    if not interpreted():
         yield torch.device("cuda")
         return
     builder = interpreter.interpreter_builder
