@@ -13,7 +13,8 @@ import torch
 
 _SMI_S = 5.0
 _AMD = Path("/dev/kfd")  # the AMD driver's device, which it makes where it finds a GPU
-_BUILDS = "https://pytorch.org/get-started/locally"
+# The newest build that drivers of CUDA 12 (525 and later) run, and one for AMD, whose wheels bring their libraries.
+_FOR_CUDA, _FOR_ROCM = "cu128", "rocm6.4"
 
 
 class UnseenCard(NamedTuple):
@@ -32,7 +33,7 @@ def unseen_card() -> UnseenCard | None:
     if (driver := nvidia_driver()) is not None:
         return _unseen_nvidia(driver)
     if _AMD.exists():
-        fix = f"install torch's build for ROCm, as {_BUILDS} says"
+        fix = f"install torch's build for ROCm ({install_line(_FOR_ROCM)})"
         if torch.version.hip:
             fix = "see whether HIP_VISIBLE_DEVICES hides it, and whether you may read /dev/kfd (groups video, render)"
         return UnseenCard(f"an AMD GPU is there, but torch (built for {torch_built_for()}) does not see it", fix)
@@ -45,11 +46,11 @@ def unseen_card() -> UnseenCard | None:
 def _unseen_nvidia(driver: str) -> UnseenCard:
     if torch.version.cuda is None:
         what = f"a GPU with driver {driver} is there, but this torch ({torch.__version__}) is CPU-only"
-        return UnseenCard(what, f"install torch's build for CUDA, as {_BUILDS} says")
+        return UnseenCard(what, f"install torch's build for CUDA ({install_line(_FOR_CUDA)})")
     reason = _reason()
     what = f"a GPU with driver {driver} is there, but torch (built for CUDA {torch.version.cuda}) does not see it"
     if "too old" in reason:
-        fix = f"update the driver, or install torch's build for an older CUDA, as {_BUILDS} says"
+        fix = f"update the driver, or install torch's build for an older CUDA ({install_line(_FOR_CUDA)})"
     else:
         fix = "see whether CUDA_VISIBLE_DEVICES hides it, and whether the driver is as new as torch's CUDA"
     return UnseenCard(f"{what} ({reason})" if reason else what, fix)
@@ -66,6 +67,11 @@ def _reason() -> str:
     return ""
 
 
+def install_line(build: str) -> str:
+    """The command for another build of torch, `cu128` or `rocm6.4`; pip would take the one that is there for it."""
+    return f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/{build}"
+
+
 def torch_built_for() -> str:
     """The kind of card that torch is built for, with the version of its libraries; CPU where there is none."""
     if torch.version.cuda:
@@ -80,6 +86,6 @@ def nvidia_driver() -> str | None:
         return None
     command = [tool, "--query-gpu=driver_version", "--format=csv,noheader"]
     with suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run(command, capture_output=True, text=True, timeout=_SMI_S, check=True).stdout.split()
-        return said[0] if said else None
+        versions = subprocess.run(command, capture_output=True, text=True, timeout=_SMI_S, check=True).stdout.split()
+        return versions[0] if versions else None  # a line for each card
     return None

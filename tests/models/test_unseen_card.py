@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -41,7 +42,8 @@ def give(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Give:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
         monkeypatch.setattr(torch.cuda, "init", init)
-        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+        for backend in (torch.backends.mps, torch.xpu):
+            monkeypatch.setattr(backend, "is_available", lambda: False)
         monkeypatch.setattr(unseen_card, "_AMD", tmp_path if amd else tmp_path / "none")
 
     return machine
@@ -64,7 +66,8 @@ def test_a_driver_that_is_too_old_is_said_in_one_line_with_torchs_reason(
     assert record.getMessage() == (
         "computing on the CPU: a GPU with driver 550.54.14 is there, but torch (built for CUDA 13.0) does not see it"
         " (The NVIDIA driver on your system is too old (found version 12040)); update the driver, or install torch's"
-        " build for an older CUDA, as https://pytorch.org/get-started/locally says"
+        " build for an older CUDA (pip install --force-reinstall torch --index-url"
+        " https://download.pytorch.org/whl/cu128)"
     )
     with pytest.raises(UsageError, match=r"torch sees 0 GPU\(s\) here; a GPU with driver 550.*too old.*older CUDA"):
         place(LoadOptions(device="cuda"))
@@ -78,7 +81,10 @@ def test_a_build_for_the_cpu(give: Give) -> None:
     card = unseen()
     assert card is not None
     assert "CPU-only" in card.what
-    assert "build for CUDA" in card.fix
+    assert card.fix == (
+        "install torch's build for CUDA (pip install --force-reinstall torch --index-url"
+        " https://download.pytorch.org/whl/cu128)"
+    )
 
 
 @pytest.mark.parametrize("hidden", ["", "-1"])
@@ -88,7 +94,9 @@ def test_a_card_that_the_user_hides_is_not_named(hidden: str, give: Give, monkey
     assert unseen() is None
 
 
-@pytest.mark.parametrize(("hip", "fix"), [(None, "build for ROCm"), ("6.4", "/dev/kfd")])
+@pytest.mark.parametrize(
+    ("hip", "fix"), [(None, "--index-url https://download.pytorch.org/whl/rocm6.4)"), ("6.4", "/dev/kfd")]
+)
 def test_an_amd_card(hip: str | None, fix: str, give: Give) -> None:
     give(amd=True, hip=hip)
     card = unseen()
@@ -97,7 +105,13 @@ def test_an_amd_card(hip: str | None, fix: str, give: Give) -> None:
     assert fix in card.fix
 
 
-def test_an_apple_gpu(give: Give, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "backend"), [("Apple", torch.backends.mps), ("Intel", torch.xpu)])
+def test_a_gpu_that_calprobe_does_not_use(
+    name: str, backend: Any, give: Give, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     give()
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    assert unseen() == ("the Apple GPU is not used", "calprobe computes on CUDA and ROCm devices and on CPUs")
+    monkeypatch.setattr(backend, "is_available", lambda: True)
+    assert unseen() == (f"the {name} GPU is not used", "calprobe computes on CUDA and ROCm devices and on CPUs")
+    assert place(LoadOptions()).device.type == "cpu"
+    (line,) = caplog.messages
+    assert line.startswith(f"computing on the CPU: the {name} GPU is not used; ")
