@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -185,9 +186,22 @@ def _on_card(device: torch.device) -> Check:
 def _unusable(device: torch.device, case: str, error: Exception) -> Check:
     from calprobe.models.libraries import first_line
 
-    said = first_line(error)
+    reason = first_line(error)
     if isinstance(error, ImportError):
-        return Check(str(device), "note", f"triton cannot be imported ({said}); {_SLOWER}", "pip install triton")
-    needs_compiler = "compiler" in said.lower() or "gcc" in said.lower()
+        return Check(str(device), "note", f"triton cannot be imported ({reason}); {_SLOWER}", _how_to_get_triton())
+    needs_compiler = "compiler" in reason.lower() or "gcc" in reason.lower()
     fix = "install a C compiler (gcc), or name it in CC: Triton calls it" if needs_compiler else ""
-    return Check(str(device), "note", f"do not run ({case}: {type(error).__name__}: {said}); {_SLOWER}", fix)
+    return Check(str(device), "note", f"do not run ({case}: {type(error).__name__}: {reason}); {_SLOWER}", fix)
+
+
+def _how_to_get_triton() -> str:
+    import torch
+
+    from calprobe.models.unseen_card import install_line
+
+    if sys.platform == "win32":
+        return "Triton has no wheel for Windows; torch's build for Linux, in WSL2, brings it"
+    if torch.version.hip:  # over whose Triton the one of `pip install triton` would be written
+        build = "rocm" + ".".join(torch.version.hip.split(".")[:2])
+        return f"reinstall torch's build for ROCm, which brings Triton ({install_line(build)})"
+    return "pip install triton"

@@ -139,8 +139,8 @@ def _compiler() -> Check:
 
     needed = torch.cuda.is_available()
     command = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
-    said = collect_env.run([command, "--version"])[1] if command else ""  # type: ignore[no-untyped-call]
-    version = said.partition("\n")[0]
+    printed = collect_env.run([command, "--version"])[1] if command else ""  # type: ignore[no-untyped-call]
+    version = printed.partition("\n")[0]
     headers = (Path(sysconfig.get_paths()["include"]) / "Python.h").is_file()
     facts = {"command": command, "version": version, "python_h": headers}
     if not version:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import torch
@@ -398,6 +398,35 @@ def test_kernels_that_do_not_run_say_why_and_what_it_costs(
 
 
 @pytest.mark.parametrize(
+    ("platform", "hip", "fix"),
+    [
+        ("linux", None, "pip install triton"),
+        ("win32", None, "Triton has no wheel for Windows; torch's build for Linux, in WSL2, brings it"),
+        (
+            "linux",
+            "6.4.43484-123eb5128",
+            "reinstall torch's build for ROCm, which brings Triton (pip install --force-reinstall torch"
+            " --index-url https://download.pytorch.org/whl/rocm6.4)",
+        ),
+    ],
+)
+def test_where_triton_comes_from(
+    platform: str, hip: str | None, fix: str, card: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_triton(*_: Any) -> NoReturn:
+        raise ImportError("No module named 'triton'")
+
+    card((9, 0))
+    monkeypatch.setattr("calprobe.kernels.arguments.compiles_for", lambda device: True)
+    monkeypatch.setattr(Trial, "difference", no_triton)
+    monkeypatch.setattr(torch.version, "hip", hip)
+    monkeypatch.setattr("calprobe.doctor.kernel_trials.sys", SimpleNamespace(platform=platform))
+    check = found("kernels", "cuda:0")
+    assert (check.state, check.fix) == ("note", fix)
+    assert check.value.startswith("triton cannot be imported (No module named 'triton'); torch computes in their place")
+
+
+@pytest.mark.parametrize(
     ("compiler", "headers", "value", "fix"),
     [
         (None, True, "none", "install a C compiler (gcc), or name it in CC"),
@@ -409,10 +438,10 @@ def test_kernels_that_do_not_run_say_why_and_what_it_costs(
 def test_what_compiles_the_launchers(
     compiler: str | None, headers: bool, value: str, fix: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    said = "gcc 1.2\nFree software" if compiler == "gcc" else ""
+    printed = "gcc 1.2\nFree software" if compiler == "gcc" else ""
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(shutil, "which", lambda name: compiler)
-    monkeypatch.setattr("torch.utils.collect_env.run", lambda command: (0, said, ""))
+    monkeypatch.setattr("torch.utils.collect_env.run", lambda command: (0, printed, ""))
     monkeypatch.setattr("sysconfig.get_paths", lambda: {"include": str(tmp_path)})
     if headers:
         (tmp_path / "Python.h").touch()
@@ -542,7 +571,21 @@ def test_a_model_that_is_not_there_is_a_failure_with_the_fix() -> None:
 def test_neither_the_home_folder_nor_secrets_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "https://me:secret@hub.example")
     monkeypatch.setenv("HF_HOME", str(Path.home() / "models"))
+    monkeypatch.setenv("CC", str(Path.home() / "bin" / "cc"))
     value = found("versions", "settings").value
+    assert "CC=~/bin/cc" in value
     assert "HF_ENDPOINT=https://***@hub.example" in value
     assert "HF_HOME=~/models" in value
     assert "secret" not in value
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["CALPROBE_KERNELS", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "NVIDIA_TF32_OVERRIDE", "CC", "HIP_VISIBLE_DEVICES"],
+)
+def test_variables_that_change_what_is_computed_are_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("ACCESS_TOKEN", "not-to-be-told")
+    value = found("versions", "settings").value
+    assert f"{name}=1" in value
+    assert "not-to-be-told" not in value
