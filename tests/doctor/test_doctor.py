@@ -76,6 +76,21 @@ def test_the_text_is_narrow_and_each_check_has_a_line_that_begins_with_its_state
     assert [line.split()[0].lower() for line in stated] == [check.state for check in complete.checks]
 
 
+def test_the_page_shows_every_line_of_its_groups(complete: Diagnosis) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("the page shows a machine without a GPU")
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "doctor.md"
+    sample = re.search(r"\$ calprobe doctor --model tiny-mlm\n(.*?)\n\nverdict", page.read_text("utf-8"), re.DOTALL)
+    assert sample is not None
+    shown = {
+        block.splitlines()[0]: [name.strip() for name in re.findall(r"^(?:ok|note|FAIL) +(.{14})", block, re.MULTILINE)]
+        for block in sample[1].replace("..\n", "").split("\n\n")
+    }
+    checks = [*complete.checks, *examine("tiny-mlm", only=["model"]).checks]
+    checks = [check for check in checks if check.name != "settings"]
+    assert {group: [check.name for check in checks if check.group == group] for group in shown} == shown
+
+
 def test_json_has_all_checks(complete: Diagnosis) -> None:
     found = json.loads(json.dumps(complete.to_json(), allow_nan=False))
     assert (found["verdict"], found["ready"]) == (complete.verdict, True)
