@@ -22,7 +22,7 @@ _LOADING = (
         type=click.Choice(get_args(Dtype)),
         default="auto",
         show_default=True,
-        help="auto: the checkpoint's own on a GPU, float32 on a CPU.",
+        help="auto: the checkpoint's own on a GPU (float16 for bfloat16 on T4, RTX 20), float32 on a CPU.",
     ),
     option(
         "--device",

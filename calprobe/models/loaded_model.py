@@ -27,7 +27,7 @@ class LoadOptions:
     """
 
     kind: ModelKind | None = None  # None: from the config's architectures
-    dtype: Dtype = "auto"  # auto: the checkpoint's own on a GPU, float32 on a CPU
+    dtype: Dtype = "auto"  # auto: the checkpoint's own on a GPU (T4: float16 for bfloat16), float32 on a CPU
     precision: Precision = "auto"  # of float32 products on a GPU; auto: tf32x3 where it has tensor cores for it
     fused: bool = True  # on a GPU, RMSNorm, gated units and rotary positions are one kernel each while the model scores
     device: str = "auto"  # auto (GPU if there is one), cpu, cuda, cuda:N
