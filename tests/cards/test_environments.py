@@ -36,9 +36,9 @@ def scores_of(run: Path) -> bytes:
 
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The scores on this machine as it is."""
+    """The scores of this machine's CPU."""
     run = tmp_path_factory.mktemp("usual") / "run"
-    done = calprobe([*SCORE, "--out", run])
+    done = calprobe([*SCORE, "--device", "cpu", "--out", run])
     assert done.returncode == 0, done.stderr
     return scores_of(run)
 
@@ -67,7 +67,7 @@ def test_a_driver_that_is_too_old_is_said_once(command: tuple[str, ...], old_too
 @pytest.mark.proof
 def test_the_numbers_are_float32s_where_an_image_asks_for_tf32(usual: bytes, tmp_path: Path) -> None:
     for name, command in (("scored", SCORE), ("asked", ASK)):
-        done = calprobe([*command, "--out", tmp_path / name], TORCH_ALLOW_TF32_CUBLAS_OVERRIDE="1")
+        done = calprobe([*command, "--device", "cpu", "--out", tmp_path / name], TORCH_ALLOW_TF32_CUBLAS_OVERRIDE="1")
         assert done.returncode == 0, done.stderr
         assert done.stderr.splitlines()[-1] == "products: highest inside, high outside"
     assert scores_of(tmp_path / "scored") == usual
@@ -79,26 +79,23 @@ def without_triton(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
-def without_tools(folder: Path) -> dict[str, str]:
-    return {"PATH": str(folder), "CC": ""}  # no compiler among them
-
-
 def without_a_home(folder: Path) -> dict[str, str]:
     nowhere = "/proc/nowhere"  # where not even root can make a folder
-    return {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "HF_HOME": "", "TRITON_CACHE_DIR": "", "CALPROBE_CACHE": ""}
+    return {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "HF_HOME": "", "CALPROBE_CACHE": ""}
 
 
-LACKING = {"triton": without_triton, "tools": without_tools, "home": without_a_home}
+LACKING = {"triton": without_triton, "home": without_a_home}
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("lacks", LACKING)
-def test_a_machine_that_lacks_something_scores_and_answers(lacks: str, usual: bytes, tmp_path: Path) -> None:
+def test_a_cpu_needs_neither_triton_nor_a_home(lacks: str, usual: bytes, tmp_path: Path) -> None:
+    """What a card does without them or without a compiler, `tests/scoring/test_step_down.py` shows."""
     environment = LACKING[lacks](tmp_path)
-    done = calprobe([*SCORE, "--out", tmp_path / "scored"], **environment)
+    done = calprobe([*SCORE, "--device", "cpu", "--out", tmp_path / "scored"], **environment)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert scores_of(tmp_path / "scored") == usual
-    done = calprobe([*ASK, "--out", tmp_path / "asked"], **environment)
+    done = calprobe([*ASK, "--device", "cpu", "--out", tmp_path / "asked"], **environment)
     assert done.returncode == 0, done.stderr
     assert "2 replies, complete" in done.stderr
