@@ -18,6 +18,7 @@ import torch
 from click.testing import CliRunner
 
 from calprobe.cli.app import cli
+from calprobe.doctor.kernel_trials import OLDEST_CAPABILITY
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "docs" / "examples" / "first_contact.ipynb"
@@ -47,6 +48,12 @@ def test_the_notebook_installs_what_the_makefile_does() -> None:
     version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     assert version is not None
     assert f'SOURCE = "calprobe-{version[1]}.tar.gz"' in text
+
+
+def test_the_notebook_says_on_which_cards_the_kernels_are_not_launched() -> None:
+    text = " ".join("".join(json.loads(NOTEBOOK.read_text("utf-8"))["cells"][0]["source"]).split())
+    oldest = ".".join(map(str, OLDEST_CAPABILITY))
+    assert f"a T4 (compute capability 7.5, and the kernels are launched from {oldest} on)" in text
 
 
 @pytest.fixture
