@@ -74,9 +74,9 @@ def _package(name: str, bound: str) -> Check:
         if name == "transformers":  # it imports nothing until it is asked
             from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: F401
     except Exception as error:  # noqa: BLE001 - a half-installed package may raise anything
-        said = str(error).strip().splitlines() or [""]
+        lines = str(error).strip().splitlines() or [""]
         state: State = "note" if name == "triton" else "fail"
-        what = f"{version}, cannot be imported ({type(error).__name__}: {said[0]})"
+        what = f"{version}, cannot be imported ({type(error).__name__}: {lines[0]})"
         return Check(name, state, what, f"pip install --force-reinstall --no-deps '{name}=={version}'")
     if name == "triton" and not _contains(_TRITON, version):
         return Check(name, "note", f"{version}, older than the kernels are tested with ({_TRITON})", "update torch")

@@ -52,9 +52,9 @@ def _paths_agree(name: str) -> Iterator[Check]:
     if wrong:
         yield Check(name, "fail", f"scores differ from the model's own forward: {'; '.join(wrong)}", _REPORT, facts)
         return
-    said = ", ".join(f"{path} within {difference:.0e} nats" for path, difference in differences.items())
+    compared = ", ".join(f"{path} within {difference:.0e} nats" for path, difference in differences.items())
     timing = f"{each_ms:.1f} ms a statement on {model.device}"
-    yield Check(name, "ok", f"{f'{said} of ' if said else ''}the plain forward; {timing}", facts=facts)
+    yield Check(name, "ok", f"{f'{compared} of ' if compared else ''}the plain forward; {timing}", facts=facts)
     by_torch = sorted({part for way in ways for part in way.by_torch})
     if refused or by_torch:
         slower = [f"not {path}: {why}" for path, why in refused.items()]
