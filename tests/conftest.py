@@ -27,8 +27,8 @@ settings.register_profile("explore", deadline=None, max_examples=200, database=N
 settings.load_profile("suite")
 
 # Triton reads this once, when it is first imported (transformers does): without a card, its kernels run interpreted.
-if not card_compiles():
-    os.environ.setdefault("TRITON_INTERPRET", "1")
+if "TRITON_INTERPRET" not in os.environ and not card_compiles():
+    os.environ["TRITON_INTERPRET"] = "1"
 
 
 def pytest_configure() -> None:

@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
-from compiling_cards import card_compiles
+from compiling_cards import card_compiles, takes_kernels
 
 
 @pytest.mark.parametrize(
-    ("files", "seen", "hip", "capability", "compiles"),
+    ("seen", "hip", "capability", "takes"),
     [
-        ([], True, None, (9, 0), False),  # torch is not even asked
-        (["nvidiactl"], True, None, (9, 0), True),
-        (["nvidiactl"], True, None, (7, 5), False),  # a T4
-        (["nvidiactl"], False, None, (9, 0), False),  # torch is built for CPUs
-        (["dxg"], True, None, (8, 6), True),  # WSL2
-        (["dxg"], False, None, (8, 6), False),  # WSL2 of a laptop
-        (["kfd"], True, "gfx942:sramecc+:xnack-", (9, 4), True),
-        (["kfd"], True, "gfx1100", (11, 0), False),
-        (["kfd"], False, "gfx942", (9, 4), False),
+        (True, None, (9, 0), True),
+        (True, None, (7, 5), False),  # a T4
+        (False, None, (9, 0), False),  # torch is built for CPUs, or a laptop's WSL2 has no such card
+        (True, "gfx942:sramecc+:xnack-", (9, 4), True),
+        (True, "gfx1100", (11, 0), False),
+        (False, "gfx942", (9, 4), False),
     ],
 )
-def test_only_a_card_that_takes_the_kernels_compiles_them(
-    files: list[str],
-    seen: bool,
-    hip: str | None,
-    capability: tuple[int, int],
-    compiles: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_only_a_card_on_which_kernels_are_launched_compiles_them(
+    seen: bool, hip: str | None, capability: tuple[int, int], takes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in files:
-        (tmp_path / name).touch()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: seen)
     monkeypatch.setattr(torch.version, "hip", hip)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(gcnArchName=hip))
+    assert takes_kernels() is takes
+
+
+def test_torch_is_asked_where_a_driver_has_made_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     devices = [str(tmp_path / name) for name in ("nvidiactl", "kfd", "dxg")]
-    assert card_compiles(devices) is compiles
+    codes = [1, 0]
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=codes.pop()))
+    assert not card_compiles(devices)
+    assert codes == [1, 0]
+    (tmp_path / "dxg").touch()
+    assert card_compiles(devices)
+    assert not card_compiles(devices)
+
+
+@pytest.mark.proof
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a card is there")
+def test_a_device_that_torch_does_not_see_compiles_nothing(tmp_path: Path) -> None:
+    (tmp_path / "dxg").touch()
+    assert not card_compiles([str(tmp_path / "dxg")])
