@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -17,7 +17,10 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TypeVar
 
+import numpy as np
+
 from calprobe.errors import CalprobeError
+from calprobe.messages import counted
 from calprobe.models import LoadedModel
 from calprobe.models.loaded_model import Part
 from calprobe.probes import Relation
@@ -120,6 +123,7 @@ class Engine:
         self._masking = options.masking(model.kind, model.name)
         executor = executor_of(way.path, self.model, way.batch_tokens, masking=self._masking)
         self._back_off = BackOff(self.model, executor, options.save_tokens, self._next_path)
+        self._n_scored = self._n_nan = 0  # statements
 
     def score(
         self,
@@ -130,7 +134,8 @@ class Engine:
     ) -> Iterator[ScoredGroup]:
         """Score the groups in the given order, and prefetch up to `prefetch` of them. Raises CalprobeError.
 
-        `begin` is called with the names of a group's relations before the group is scored.
+        `begin` is called with the names of a group's relations before the group is scored. Statements whose score is
+        NaN are warned of when the first ones come, and counted at the end.
         """
         # Of several processes each has a Python of its own, and takes one group at a time.
         count = worker_count(self.model, self.schedule.n_statements(self.schedule.groups)) if prefetch > 1 else 0
@@ -141,8 +146,26 @@ class Engine:
                 for ready in prepared:
                     begin(ready.relations)
                     pieces = self._back_off.score(ready, advance)
+                    self._count_nan(ready.shown, pieces)
                     failed = tuple(part for part in self._way.by_torch if part not in self._began_with)
                     yield ScoredGroup(pieces, self._back_off.batch_tokens, self._way.path, failed)
+        if self._n_nan:
+            log.warning("NaN for %d of %s that this process scored", self._n_nan, counted(self._n_scored, "statement"))
+
+    def _count_nan(self, group: str, pieces: Sequence[PieceScores]) -> None:
+        """Count the statements, and those with NaN; the first warning names the group and what to do."""
+        is_nan = np.concatenate([np.isnan(piece.sum) for piece in pieces if piece.sum is not None])
+        count, is_first = int(is_nan.sum()), not self._n_nan
+        self._n_scored += len(is_nan)
+        self._n_nan += count
+        if count and is_first:
+            fix = "weights may be damaged: copy or download them again"
+            if self.model.dtype != "float32":
+                fix = "numbers may be too large for the dtype: score into another --out with --dtype float32"
+            log.warning(
+                "%s: %s in %s gives NaN for %d of %s, and facts with one count as failed\n%s",
+                *(group, self.model.name, self.model.dtype, count, counted(len(is_nan), "statement"), fix),
+            )
 
     def _next_path(self, what: str) -> Executor | None:
         """The executor of the next path that agrees with the model's own forward, and a warning; None if it may not.

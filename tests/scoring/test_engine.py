@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
 from scored_samples import PROBE, LimitedMemory
 from tiny_models import save_tiny_masked_model, save_tiny_model
 from tolerances import TINY_SUM
@@ -13,7 +18,7 @@ from tolerances import TINY_SUM
 from calprobe.analysis import ReportOptions, report
 from calprobe.metrics import Resampling
 from calprobe.models import LoadedModel, load_model
-from calprobe.runs import open_run
+from calprobe.runs import Run, open_run
 from calprobe.scoring import ScoreOptions, find_way, score, score_in_memory, score_pieces, select
 
 SAVED = {"causal": save_tiny_model, "masked": save_tiny_masked_model}
@@ -96,3 +101,42 @@ def test_memory_that_runs_out_makes_batches_smaller(model: LoadedModel, asked: S
     for piece, stored in zip(sorted(pieces, key=lambda p: (p.relation, p.template)), expected.pieces, strict=True):
         assert piece.column("sum") == pytest.approx(stored.column("sum"), abs=TINY_SUM)
     assert open_run(tmp_path / "run").manifest.settings.batch_tokens == BATCH_TOKENS[model.kind]
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_scores_that_are_nan_are_warned_of_once_and_counted(
+    in_memory: bool,
+    model: LoadedModel,
+    asked: ScoreOptions,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    embeddings: Any = model.network.get_input_embeddings()  # type: ignore[operator]
+    word = model.tokenizer(" Norway", add_special_tokens=False)["input_ids"][0]
+    right = embeddings.weight[word].clone()
+
+    def check_first(*given: Any) -> Any:
+        way = find_way(*given)
+        with torch.no_grad():
+            embeddings.weight[word] = torch.nan
+        return way
+
+    monkeypatch.setattr(import_module("calprobe.scoring.score"), "find_way", check_first)
+    asked = replace(asked, relations=("capital",))
+    try:
+        with caplog.at_level(logging.WARNING):
+            run: Run = score_in_memory(model, PROBE, asked) if in_memory else score(model, PROBE, tmp_path / "a", asked)
+    finally:
+        with torch.no_grad():
+            embeddings.weight[word] = right
+    of_pieces = [np.isnan(piece.sum).sum() for piece in run.pieces if piece.sum is not None]
+    first, last = caplog.messages
+    assert len(of_pieces) == 2
+    assert min(of_pieces) >= 3
+    assert "capital, template 0: " in first
+    assert f"in float32 gives NaN for {of_pieces[0]} of 9 statements" in first
+    assert first.splitlines()[1] == "weights may be damaged: copy or download them again"
+    assert last == f"NaN for {sum(of_pieces)} of 18 statements that this process scored"
+    found = report(run, ReportOptions(resampling=Resampling(0))).runs[0].estimators[0]
+    assert found.metrics["accuracy"].value < 1
