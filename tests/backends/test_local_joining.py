@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from asked_samples import PROMPTS, question_set
 from tiny_backends import LETTERS, TEMPLATE, asked, dialogue, generated, own_logprobs, tiny_backend
 from tolerances import TINY_SCORE, TINY_SUM
 
 from calprobe.answers import closed_replies
-from calprobe.backends import Decoding, Dialogue, FollowUp, Pending
+from calprobe.asking import AskOptions, ask
+from calprobe.backends import Decoding, Dialogue, FollowUp, Message, Pending
 from calprobe.backends.local import TransformersBackend, limits
+from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.closed_scoring import ClosedSets
+from calprobe.backends.local.plain import PlainRunner
 from calprobe.backends.local.ragged import RaggedRunner
 from calprobe.runs.replies import Reply
 
@@ -158,3 +163,80 @@ def test_copies_for_closed_sets_are_bounded_by_memory(monkeypatch: Patch) -> Non
     replies_of(backend, many)
     assert 1 < len(turns_at_once) < 12
     assert sum(turns_at_once) == 12
+
+
+def damaged(backend: TransformersBackend, text: str) -> set[int]:
+    """Let the tokens of that text be NaN in the backend's model."""
+    model: Any = backend._loaded
+    ids = set(model.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def damage(module: Any, given: Any, embedded: torch.Tensor) -> torch.Tensor:
+        is_bad = torch.isin(given[0], torch.tensor(sorted(ids)))
+        return embedded.masked_fill(is_bad[..., None], torch.nan)
+
+    model.network.get_input_embeddings().register_forward_hook(damage)
+    return ids
+
+
+@pytest.mark.parametrize("changes", [{"rows": 5, "joining": 1}, {"rows": 4, "branches": 3}, {}, None])
+def test_numbers_that_are_nan_fail_their_own_request_alone(changes: dict[str, Any] | None) -> None:
+    odd = FollowUp("odd", "\xa7?", Decoding(3), closed=closed_replies("x/10"))
+    rest = FollowUp("rest", "Where?", Decoding(2), labels=("New \xa7ork", "Rome"))  # NaN where the label goes on
+    dialogues = [
+        replace(
+            each,
+            messages=(Message("user", "\xa7" * (9 if n % 3 == 0 else 0) + each.messages[0].text),),
+            follow_ups=(*each.follow_ups, odd, rest) if each.follow_ups else (),
+        )
+        for n, each in enumerate(questions())
+    ]
+    expected = replies_of(backend_of(), dialogues)
+    backend = backend_of(**(changes or {}))
+    if changes is None:
+        backend._runner = PlainRunner(backend._loaded, backend._turns)
+    bad = damaged(backend, "\xa7")
+    found = replies_of(backend, dialogues)
+    is_bad = {
+        key: key[2] == "rest" or bool(bad & {*(reply.prompt_ids or ()), *(reply.token_ids or ())[:-1]})
+        for key, reply in expected.items()
+    }
+    answered = {key[:2] + key[3:] for key in expected if key[2] == "answer" and not is_bad[key]}
+    assert found.keys() == {key for key in expected if key[2] == "answer" or key[:2] + key[3:] in answered}
+    failed = {key for key, reply in found.items() if reply.finish == "error"}
+    assert failed >= {key for key in found if is_bad[key]}
+    # The label behind an answer may go on from the follow-up of which all tokens of a pass are NaN.
+    assert {key[2] for key in failed if not is_bad[key]} <= {"final"}
+    assert {key[2] for key in failed} >= {"answer", "odd", "rest"}
+    assert {found[key].error for key in failed} == {
+        "the model gives NaN in float32: copy or download its weights again"
+    }
+    for key in found.keys() - failed:
+        assert (found[key].token_ids, found[key].finish) == (expected[key].token_ids, expected[key].finish)
+        assert found[key].logprobs == pytest.approx(expected[key].logprobs, abs=TINY_SCORE)
+
+
+def test_a_row_that_held_nan_spoils_what_comes_into_it_unless_it_is_cleared() -> None:
+    backend = backend_of()
+    bad, *_ = damaged(backend, "\xa7")
+    engine, cache = runner_of(backend)._engine, RaggedCache()
+    cache.reserve(2, 20)
+    engine.forward(cache, 0, [0, 0], [[bad] * 20, [5] * 20])
+    assert engine.extend(cache, 0, [0, 19], [[6, 7], [5]]).isnan().any(1).tolist() == [True, False]
+    cache.clear([0])
+    assert not engine.extend(cache, 0, [0, 19], [[6, 7], [5]]).isnan().any()
+
+
+def test_a_run_goes_on_behind_replies_that_are_nan_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    backend = tiny_backend(template=TEMPLATE, max_positions=2048)
+    damaged(backend, "7")
+    run = ask(backend, question_set(6), tmp_path / "run", AskOptions(prompts=PROMPTS, collect=("answer",), quiet=True))
+    replies = [reply for piece in run.pieces for reply in piece.replies]
+    failed = {reply.question for reply in replies if reply.finish == "error" and reply.stage == "answer"}
+    assert len(failed) in range(1, 6)
+    assert failed >= {"q4", "q5"}  # of which 7 is an option
+    n_failed = sum(reply.finish == "error" and "not asked" not in reply.error for reply in replies)
+    assert (
+        f"{n_failed} requests failed ({n_failed} times: the model gives NaN in float32: copy or download" in caplog.text
+    )

@@ -49,6 +49,12 @@ class RaggedCache(Cache):  # type: ignore[misc]
         self._keys, self._values = [], []
         self.n_rows = self._n_slots = 0
 
+    @torch.inference_mode()
+    def clear(self, rows: Sequence[int]) -> None:
+        """Let these rows, of which nothing is needed, hold zeros, as `update` begins with: they hold NaN."""
+        for buffer in (*self._keys, *self._values):
+            buffer[rows] = 0
+
     def aim(self, first_row: int, lengths: Sequence[int], n_new: int, kept: Tensor) -> None:
         """The next pass extends the rows from `first_row` on by `n_new` tokens (padding among them).
 

@@ -65,6 +65,7 @@ class ReplyTree:
         for leaf in leaves.nonzero().flatten().tolist():
             yield self.above[leaf].nonzero().flatten().tolist()
 
+    @np.errstate(invalid="ignore")  # NaN stays NaN
     def scores(self, edges: Floats) -> list[LabelScores]:
         """The log-probability of each reply.
 

@@ -39,5 +39,7 @@ class ClosedSets:
         self._scratch.reserve(len(turns), max(lengths) + tree.n_places)
         self._scratch.copy(cache, list(zip(rows, range(len(turns)), lengths, strict=True)))
         edges = self._engine.tree(self._scratch, 0, lengths, roots, tree)
+        if edges.isnan().any():  # what is left of them would spoil others
+            self._scratch.release()
         for turn, scores in zip(turns, tree.scores(edges.numpy()), strict=True):
             turn.closed = scores

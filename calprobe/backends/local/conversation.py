@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -119,7 +120,13 @@ class Turn:
         return len(self.prompt.ids) + len(self.tokens) - 1
 
     def take(self, token: int, logprob: float, firsts: Sequence[float], ends: bool) -> None:
-        """Take up a token that was chosen; `ends`: it is an end token, which is not part of the reply."""
+        """Take up a token that was chosen; `ends`: it is an end token, which is not part of the reply.
+
+        NaN ends the reply with an error, and nothing is scored behind it.
+        """
+        if math.isnan(logprob):
+            self.finish, self.forms, self.tree = "error", None, None
+            return
         if self.forms is not None:
             self.firsts.append(firsts)
         if ends:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
@@ -148,6 +149,8 @@ class Generation:
             done = [turn for turn in turns if turn.finish is not None]
             joined: Begun | None = None
             if done:
+                if failed := [rows.row_of(turn) for turn in done if turn.finish == "error"]:
+                    rows.cache.clear(failed)
                 for turn, continuations in zip(done, self._rests(rows, done, limits), strict=True):
                     if turn.tree is None:
                         yield self._turns.finished(turn, continuations)
@@ -182,6 +185,8 @@ class Generation:
             turn_rows = [rows.row_of(turn) for _, turn, _, _ in batch]
             self._scratch.copy(rows.cache, list(zip(turn_rows, range(len(batch)), lengths, strict=True)))
             scores = self._engine.continuations(self._scratch, 0, lengths, sequences)
+            if any(map(math.isnan, scores)):  # what is left of them would spoil others
+                self._scratch.release()
             for (index, _, place, sequence), score in zip(batch, scores, strict=True):
                 logprobs[index][place, sequence] = score
         return logprobs

@@ -74,8 +74,9 @@ class LabelForms:
         )
 
 
+@np.errstate(invalid="ignore")
 def _sum(logprobs: Iterable[float]) -> float:
-    return min(0.0, float(np.logaddexp.reduce(np.array(list(logprobs), np.float64))))
+    return min(float(np.logaddexp.reduce(np.array(list(logprobs), np.float64))), 0.0)  # in this order NaN stays NaN
 
 
 class LabelVocabulary:

@@ -88,7 +88,8 @@ class PlainRunner:
         logits = scores.float()
         self._turns.take([turn], logits)
         only = torch.full_like(scores, -torch.inf)
-        only[0, turn.tokens[-1] if turn.finish != "stop" else min(self._turns.ends)] = 0.0
+        goes_on = turn.finish in (None, "length")
+        only[0, turn.tokens[-1] if goes_on else min(self._turns.ends)] = 0.0
         return only
 
     @torch.inference_mode()

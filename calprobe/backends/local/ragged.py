@@ -70,7 +70,10 @@ class RaggedRunner:
     def _tried(self, wave: Sequence[Conversation], limits: Limits) -> Generator[Reply, None, Exception | None]:
         """Answer; returns what went wrong if memory ran out. Replies that were given stay in the conversations."""
         try:
-            yield from self._wave(wave, limits)
+            for reply in self._wave(wave, limits):
+                if reply.finish == "error":  # its beginning may have left NaN
+                    self._heads.release()
+                yield reply
         except Exception as error:
             if not is_out_of_memory(error):
                 raise

@@ -160,16 +160,30 @@ class Turns:
         return split_thought(text, markers, self.writer.opens_thought(turn.prompt.text))
 
     def finished(self, turn: Turn, rest: dict[tuple[int, Ids], float]) -> Reply:
-        """The reply of a turn, put into its conversation."""
+        """The reply of a turn, put into its conversation. Where numbers are NaN, it is one that failed.
+
+        Then nothing is asked behind it.
+        """
         conversation = turn.conversation
-        reply = turn.reply(self.writer, rest)
+        reply = None if turn.finish == "error" else turn.reply(self.writer, rest)
+        if reply is None or (reply.label_scores is not None and np.isnan(reply.label_scores.logprobs).any()):
+            reply = _refused(turn.request, turn.prompt, self._about_nan())
         ids = (*turn.prompt.ids, *turn.tokens)
-        if reply.stage == conversation.dialogue.stage:
+        if reply.stage == conversation.dialogue.stage and reply.finish == "error":
+            behind = {follow_up.stage: reply for follow_up in conversation.dialogue.follow_ups}
+            conversation.replies = behind | conversation.replies
+        elif reply.stage == conversation.dialogue.stage:
             conversation.ids = list(ids)
             # The token that used up the budget was chosen and not forwarded.
             conversation.row = ids[: len(ids) - (turn.finish == "length")]
         conversation.replies[reply.stage] = reply
         return reply
+
+    def _about_nan(self) -> str:
+        fix = "ask into another --out with --dtype float32"
+        if self._model.dtype == "float32":
+            fix = "copy or download its weights again"
+        return f"the model gives NaN in {self._model.dtype}: {fix}"
 
 
 def _refused(request: Request, prompt: Prompt, why: str) -> Reply:
