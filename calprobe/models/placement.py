@@ -17,6 +17,7 @@ from calprobe.kernels.arguments import compiles_for
 from calprobe.models.libraries import PICKLES
 from calprobe.models.loaded_model import LoadOptions, Products
 from calprobe.models.memory import free_bytes
+from calprobe.models.sizes import weight_files
 from calprobe.models.source import Source
 from calprobe.models.unseen_card import torch_built_for, unseen_card
 from calprobe.words import Precision
@@ -24,7 +25,7 @@ from calprobe.words import Precision
 log = logging.getLogger(__name__)
 _GIB = 1024**3
 _FITS_WELL = 0.8  # of a card's free memory; the rest is for batches
-_FIRST_TF32 = 8  # compute capability 8.0
+_FIRST_SHORT = 8  # compute capability 8.0: tensor cores for TF32 and bfloat16
 _TF32_OVERRIDE = "NVIDIA_TF32_OVERRIDE"  # what cuBLAS reads, and nobody can set back
 
 
@@ -55,8 +56,7 @@ def place(options: LoadOptions, checkpoint_dtype: torch.dtype | None = None) -> 
     if dtype is None and device.type == "cpu":
         dtype = torch.float32
     wanted = checkpoint_dtype if dtype is None else dtype
-    # torch alone would count a card that emulates bfloat16, five to ten times slower.
-    if wanted == torch.bfloat16 and device.type == "cuda" and not _multiplies_bfloat16():
+    if wanted == torch.bfloat16 and device.type == "cuda" and not _multiplies_bfloat16(device):
         if dtype is not None:
             raise UsageError(f"--dtype bfloat16: {device} cannot compute in it; use --dtype float16 or float32")
         dtype = torch.float16
@@ -88,8 +88,9 @@ def _warn_of_amd(device: torch.device) -> None:
         )
 
 
-def _multiplies_bfloat16() -> bool:
-    return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+def _multiplies_bfloat16(device: torch.device) -> bool:
+    """Whether that card does: torch would tell of the current one, and count emulation, five to ten times slower."""
+    return bool(torch.version.hip) or torch.cuda.get_device_capability(device)[0] >= _FIRST_SHORT
 
 
 def float32_products(precision: Precision, dtype: str, device: torch.device) -> Products:
@@ -111,7 +112,7 @@ def float32_products(precision: Precision, dtype: str, device: torch.device) -> 
         if precision != "ieee":
             log.warning("%s=0: float32 products without tensor cores, as --precision ieee; unset it", _TF32_OVERRIDE)
         return "ieee"
-    return "tf32x3" if torch.cuda.get_device_capability(device)[0] >= _FIRST_TF32 else "ieee"
+    return "tf32x3" if torch.cuda.get_device_capability(device)[0] >= _FIRST_SHORT else "ieee"
 
 
 def _device(name: str) -> torch.device:
@@ -176,7 +177,8 @@ def _say_what_is_faster(config: Any, model_class: Any, placement: Placement, sou
 def _file_bytes(source: Source) -> int | None:
     if source.form != "folder":
         return None
-    files = [file for file in Path(source.location).iterdir() if file.suffix in (".safetensors", *PICKLES)]
+    folder = Path(source.location)
+    files = weight_files(folder) or [f for f in folder.iterdir() if f.suffix in (".safetensors", *PICKLES)]
     return sum(file.stat().st_size for file in files)
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,9 +67,24 @@ def folder_of(source: Source) -> Path | None:
     return Path(config).parent if isinstance(config, str) else None
 
 
+def weight_files(folder: Path) -> list[Path]:
+    """Those that transformers loads: others beside them (consolidated.safetensors, pickles) have the same weights.
+
+    Empty where the folder has none of these names.
+    """
+    for whole in (folder / "model.safetensors", folder / "pytorch_model.bin"):
+        if whole.is_file():
+            return [whole]
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            shards = json.loads(Path(f"{whole}.index.json").read_text(encoding="utf-8"))["weight_map"].values()
+            if found := [path for path in map(folder.joinpath, sorted(set(shards))) if path.is_file()]:
+                return found
+    return []
+
+
 def _counted(folder: Path) -> int | None:
     """The parameters in a folder's safetensors files, by their headers; None where it has none that can be read."""
-    files = sorted(folder.glob("*.safetensors"))
+    files = weight_files(folder) or sorted(folder.glob("*.safetensors"))
     counts = [_in_header(path) for path in files]
     return None if not counts or None in counts else sum(count or 0 for count in counts)
 

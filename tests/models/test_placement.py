@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -33,7 +34,6 @@ def card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: True)
 
 
 @pytest.mark.usefixtures("card")
@@ -66,21 +66,49 @@ def test_of_a_quantised_checkpoint_the_files_are_counted(tmp_path: Path, monkeyp
     check_memory(quantised, AutoModelForCausalLM, Placement(CPU, None, None), LARGE_SOURCE)  # not on this machine
 
 
-@pytest.mark.usefixtures("card")
-@pytest.mark.parametrize(("emulates", "dtype"), [(True, torch.float16), (False, None)])
-def test_a_card_that_only_emulates_bfloat16_takes_float16(
-    emulates: bool, dtype: torch.dtype | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def is_bf16_supported(including_emulation: bool = True) -> bool:
-        return including_emulation or not emulates
+def test_files_that_are_not_loaded_are_not_counted(tmp_path: Path) -> None:
+    folder = Source("four-bit", str(tmp_path), "folder")
+    (tmp_path / "weights.pt").write_bytes(bytes(7))
+    assert placement._file_bytes(folder) == 7
+    pickles = {"a": "pytorch_model-1.bin", "b": "pytorch_model-2.bin", "c": "pytorch_model-1.bin"}
+    (tmp_path / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": pickles}))
+    for number in (1, 2):
+        (tmp_path / f"pytorch_model-{number}.bin").write_bytes(bytes(100 * number))
+    assert placement._file_bytes(folder) == 300
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "model-1.safetensors"}}))
+    (tmp_path / "model-1.safetensors").write_bytes(bytes(50))
+    (tmp_path / "consolidated.safetensors").write_bytes(bytes(50))
+    assert placement._file_bytes(folder) == 50
+    (tmp_path / "model.safetensors.index.json").write_text("[")
+    assert placement._file_bytes(folder) == 300
+    (tmp_path / "model.safetensors").write_bytes(bytes(60))
+    assert placement._file_bytes(folder) == 60
 
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_bf16_supported)
+
+@pytest.mark.usefixtures("card")
+@pytest.mark.parametrize(("capability", "dtype"), [((7, 5), torch.float16), ((8, 0), None), ((12, 0), None)])
+def test_a_card_that_only_emulates_bfloat16_takes_float16(
+    capability: tuple[int, int],
+    dtype: torch.dtype | None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     assert place(LoadOptions(), torch.bfloat16).dtype == dtype
-    assert ("float16 instead" in caplog.text) == emulates
+    assert ("float16 instead" in caplog.text) == (dtype is not None)
     assert place(LoadOptions(), torch.float32).dtype is None
-    if emulates:
+    if dtype is not None:
         with pytest.raises(UsageError, match="cannot compute in it; use --dtype float16 or float32"):
             place(LoadOptions(dtype="bfloat16"), torch.float32)
+
+
+@pytest.mark.usefixtures("card")
+def test_of_two_unlike_cards_the_one_that_is_asked_for_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: True)  # of the current one
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5) if device.index else (8, 0))
+    assert place(LoadOptions(device="cuda:0"), torch.bfloat16).dtype is None
+    assert place(LoadOptions(device="cuda:1"), torch.bfloat16).dtype == torch.float16
 
 
 def test_a_device_map_is_not_checked() -> None:
