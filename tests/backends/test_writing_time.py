@@ -51,6 +51,22 @@ def test_one_line_where_it_is_clearly_less(monkeypatch: pytest.MonkeyPatch) -> N
         assert faster_in_vllm(large, few) is None
 
 
+def test_cards_that_share_a_model_work_in_turn_here_and_at_once_in_vllm() -> None:
+    # 140 GB in 80 layers on 4 cards; 163,840 bytes a token, 40 GB beside the weights of each card.
+    limits = Limits(256, 512, 8192, 4096, 163_840, 4096, 40 * GB)
+    spread = Writer(140 * GB, 80, 2500 * GB, limits, n_cards=4)
+    read_s = (140 + 256 * 400 * 163_840 / GB) / 2000
+    assert spread.seconds_here(2_560_000) == pytest.approx(10_000 * read_s)
+    assert spread.seconds_in_vllm(2_560_000) == pytest.approx(75 + 10_000 * read_s / 4)
+    line = faster_in_vllm(spread, 2_560_000)
+    assert line is not None
+    assert "about 13 min here, 4.5 with --backend vllm --backend-option tensor-parallel=4" in line
+    small = replace(spread, limits=replace(limits, room=limits.bytes_of_token * 400 * 10))
+    rows_here, rows_there = 5, 36  # half of one card's room, 0.9 of that of four
+    assert small.seconds_here(rows_here) == pytest.approx((140 + rows_here * 0.065536) / 2000)
+    assert small.seconds_in_vllm(rows_there) == pytest.approx(75 + (140 + rows_there * 0.065536) / 8000)
+
+
 def test_a_run_says_it_once_of_what_it_lacks(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     class OnACard(TransformersBackend):
         asked_of: ClassVar[list[int]] = []
@@ -91,3 +107,20 @@ def test_the_speed_is_the_cards(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backend.faster_elsewhere(10**9) is not None
     assert Writer.of(backend_on(SimpleNamespace(), monkeypatch)._loaded, backend._runner.limits) is None
     assert tiny_backend().faster_elsewhere(10**9) is None  # on a CPU
+
+
+@pytest.mark.parametrize(
+    ("others", "n_cards"),
+    [(["cuda:1"], 2), (["cuda:1", "cuda:2"], None), (["cpu"], None), (["meta"], None)],  # three cards, and four heads
+)
+def test_a_model_on_cards_alone_is_estimated(
+    others: list[str], n_cards: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = backend_on(SimpleNamespace(memory_clock_rate=2_619_000, memory_bus_width=5120), monkeypatch)
+    network: Any = backend._loaded.network
+    assert network.config.num_attention_heads == 4
+    placed = [SimpleNamespace(device=torch.device(name), nbytes=10) for name in ("cuda:0", *others)]
+    monkeypatch.setattr(network, "parameters", lambda: iter(placed))
+    assert isinstance(backend._runner, RaggedRunner)
+    found = Writer.of(backend._loaded, backend._runner.limits)
+    assert (found and (found.n_cards, found.weight_bytes)) == (n_cards and (n_cards, 10 * len(placed)))

@@ -5,7 +5,10 @@ A step writes a token in each row. It reads all weights, and the keys and values
     step = max((weights + rows * slots * bytes of a token) / speed of the memory, layers * time to launch a layer)
 
 vLLM launches a step at once, so that for it the first holds; it takes time to start, and holds twice as many rows in
-the same memory. The figures below are assumed, not measured: right to perhaps a third.
+the same memory. Cards that share a model work in turn here, so that the first holds for one card's speed; in vLLM they
+share each layer, and read at once. What these cards then send each other is left out.
+
+The figures below are assumed: none was compared with a measured run of both.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ from calprobe.backends.local.limits import Limits
 from calprobe.models import LoadedModel
 
 _SHARE_OF_SPEED = 0.8  # of the memory's nominal speed, which kernels that only read come to
-_LAUNCHED_S = 0.7e-3  # a layer of transformers, launched kernel by kernel
+# A layer of transformers, launched kernel by kernel. A step of 32 layers took 70 ms on an H200 (bench/README.md, "On a
+# GPU"), 51 of them for copies that are made no more; 19 are 0.6 a layer. The step without copies was not measured.
+_LAUNCHED_S = 0.7e-3
 _SLOTS = 400  # of a row: a prompt of three hundred tokens, and half of a reply
 _SHARES_HERE, _SHARES_THERE = 0.5, 0.9  # of the memory beside the weights, for keys and values
 _START_S = 75.0  # vLLM compiles and measures
@@ -29,41 +34,47 @@ _WORTH, _WORTH_S = 0.8, 60.0  # said only where vLLM takes at most this share of
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A model on a card, as far as the time of a step depends on it."""
+    """A model on a card, or on several, as far as the time of a step depends on it."""
 
     weight_bytes: int
     n_layers: int
-    speed: float  # of the card's memory, bytes a second
+    speed: float  # of a card's memory, bytes a second
     limits: Limits
+    n_cards: int = 1
 
     @classmethod
     def of(cls, model: LoadedModel, limits: Limits) -> Writer | None:
-        """None where the model is on no card, on several, or torch does not tell the speed of the card's memory."""
+        """None where a part of the model is on no card, its cards cannot share its heads, or torch does not tell the
+        speed of the first card's memory.
+        """
+        config: Any = model.network.config.get_text_config()  # type: ignore[operator,union-attr]
         devices = {parameter.device for parameter in model.network.parameters()}
-        if model.device.type != "cuda" or len(devices) > 1:
+        is_spread = len(devices) > 1
+        if model.device.type != "cuda" or (is_spread and {device.type for device in devices} != {"cuda"}):
+            return None
+        if is_spread and config.num_attention_heads % len(devices):
             return None
         card: Any = torch.cuda.get_device_properties(model.device)
         clock_khz, width_bits = getattr(card, "memory_clock_rate", 0), getattr(card, "memory_bus_width", 0)
         if not clock_khz or not width_bits:
             return None
         weights = sum(parameter.nbytes for parameter in model.network.parameters())
-        config: Any = model.network.config
         # Both edges of the clock carry data.
         speed = 2e3 * clock_khz * width_bits / 8
-        return cls(weights, config.get_text_config().num_hidden_layers, speed, limits)
+        return cls(weights, config.num_hidden_layers, speed, limits, len(devices))
 
     def seconds_here(self, n_tokens: int) -> float:
         """To write so many tokens with `--backend transformers`."""
-        rows = self._rows(_SHARES_HERE)
+        rows = self._rows(_SHARES_HERE * self.limits.room)
         return n_tokens / rows * max(self._read_s(rows), self.n_layers * _LAUNCHED_S)
 
     def seconds_in_vllm(self, n_tokens: int) -> float:
         """To write as many with vLLM, its start included."""
-        rows = self._rows(_SHARES_THERE)
-        return _START_S + n_tokens / rows * self._read_s(rows)
+        rows = self._rows(_SHARES_THERE * self.limits.room * self.n_cards)
+        return _START_S + n_tokens / rows * self._read_s(rows) / self.n_cards
 
-    def _rows(self, share: float) -> int:
-        in_memory = int(share * self.limits.room) // max(1, _SLOTS * self.limits.bytes_of_token)
+    def _rows(self, room: float) -> int:
+        in_memory = int(room) // max(1, _SLOTS * self.limits.bytes_of_token)
         return max(1, min(self.limits.rows, in_memory))
 
     def _read_s(self, rows: int) -> float:
@@ -77,9 +88,10 @@ def faster_in_vllm(writer: Writer, n_tokens: int) -> str | None:
     if vllm_s > _WORTH * local_s or local_s - vllm_s < _WORTH_S:
         return None
     install = "" if find_spec("vllm") else ' (pip install "calprobe[vllm]")'
+    shared = f" --backend-option tensor-parallel={writer.n_cards}" if writer.n_cards > 1 else ""
     return (
         f"up to {_tokens(n_tokens)} tokens to write: about {_minutes(local_s)} min here, {_minutes(vllm_s)} with"
-        f" --backend vllm{install}; its replies are another run"
+        f" --backend vllm{shared}{install}; its replies are another run"
     )
 
 
