@@ -13,7 +13,7 @@ from calprobe.backends.protocol import Backend
 from calprobe.questions import QuestionOptions
 from calprobe.runs.asked_manifest import AskManifest
 from calprobe.runs.asked_questions import StoredSet
-from calprobe.runs.asked_records import BackendRecord, CounterfactualRecord, SamplingRecord
+from calprobe.runs.asked_records import COMPUTING, BackendRecord, CounterfactualRecord, SamplingRecord
 from calprobe.runs.stages import COUNTERFACTUAL
 
 _PACKAGES = ("calprobe", "numpy", "pyarrow", "openai")
@@ -29,7 +29,7 @@ def manifest_of(
 ) -> AskManifest:
     """Everything that is known of the run before its first reply; options as given, for what they override.
 
-    Backends put a server's address among their settings, under `address`.
+    Backends put a server's address among their settings, under `address`, and how a card computes (`COMPUTING`).
     """
     filled = plan.options
     return AskManifest(
@@ -58,6 +58,8 @@ def backend_record(backend: Backend) -> BackendRecord:
     """The manifest's record of what answers."""
     settings = dict(backend.settings())
     address = settings.pop(ADDRESS, None)
+    computing = (settings.pop(name, None) for name in COMPUTING)
+    precision, layers, head = (None if value is None else str(value) for value in computing)
     able = backend.capabilities
     return BackendRecord(
         name=backend.name,
@@ -68,6 +70,9 @@ def backend_record(backend: Backend) -> BackendRecord:
         top_logprobs=able.top_logprobs,
         samples_are_reproducible=able.samples_are_reproducible,
         refused=dict(able.refused),
+        precision=precision,
+        layers=layers,
+        head=head,
     )
 
 

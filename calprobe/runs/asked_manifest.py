@@ -12,6 +12,7 @@ from calprobe.messages import counted
 from calprobe.prompts import Overrides, fingerprint_of, overridden
 from calprobe.prompts.types import PromptSet, Stated, Variant, record_of
 from calprobe.runs.asked_records import (
+    COMPUTING,
     BackendRecord,
     CounterfactualRecord,
     ParaphraseRecord,
@@ -292,8 +293,12 @@ class AskManifest(RunManifest):
         return merged
 
     def recorded_only(self) -> dict[str, object]:
-        """Where the server was, and the versions of what answered."""
-        return {"address": self.backend.address, "backend versions": versions_text(self.backend.versions)}
+        """Where the server was, the versions of what answered, and how a card computes, where that is known."""
+        known = {name: getattr(self.backend, name) for name in COMPUTING}
+        return {
+            "address": self.backend.address,
+            "backend versions": versions_text(self.backend.versions),
+        } | {name: value for name, value in known.items() if value is not None}
 
     def answered_by(self, versions: Mapping[str, str]) -> Self:
         """The manifest that names these versions, too, among those that answered."""

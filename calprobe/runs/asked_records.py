@@ -11,6 +11,7 @@ from calprobe.questions.types import SetSource
 
 ANSWERED = "answered"  # the rule of a set of which an imported file has replies to some questions alone
 _NOT_RANDOM = {"first": "the first", ANSWERED: "those with replies"}
+COMPUTING = ("precision", "layers", "head")  # of a backend's record: they decide last bits alone
 UNKNOWN_TOOL = "import"  # the backend's name where replies came in a file that does not say what made them
 
 
@@ -27,6 +28,10 @@ class BackendRecord:
     samples_are_reproducible: str = ""  # what the seed promises, in words
     imported: bool = False  # another tool made the replies
     refused: Mapping[str, str] = field(default_factory=dict)  # parameters that are not sent -> what the server said
+    # As in `Settings` of a run of scores, of a model in this process on a card; None: a CPU, another engine, not known.
+    precision: str | None = None
+    layers: str | None = None
+    head: str | None = None  # of closed sets
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ def _refuse_other(first: StoredRun[Any], run: StoredRun[Any]) -> None:
         raise UsageError(f"{run.path}: not of the same run as {first.path}.\n{'; '.join(different)}")
     settings, other_settings = _last_bits(first), _last_bits(run)
     for name in settings:
-        if settings[name] != other_settings[name]:
+        if name in other_settings and settings[name] != other_settings[name]:
             log.warning(
                 "%s was scored with %s %s, %s with %s: last bits may differ",
                 *(first.path, name, settings[name], run.path, other_settings[name]),

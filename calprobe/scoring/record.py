@@ -65,7 +65,7 @@ def manifest_of(
             attention=model.attention,
             attention_kernel=way.attention_kernel,
             layers="fused" if model.fused and way.path != "plain" else None,
-            head=_head(model, way.path),
+            head=head_by(model, way.path),
         ),
         limit=options.per_relation,
         sample_seed=options.sample_seed,
@@ -83,8 +83,8 @@ def _precision(model: LoadedModel, path: Path) -> str | None:
     return model.precision if path != "plain" else "ieee"
 
 
-def _head(model: LoadedModel, path: Path) -> str | None:
-    """What makes log-probabilities of hidden states on a card; the plain path makes none."""
+def head_by(model: LoadedModel, path: Path) -> str | None:
+    """`Settings.head`: what makes log-probabilities of hidden states on a card; the plain path makes none."""
     if model.device.type != "cuda" or path == "plain":
         return None
     return "kernel" if model.head_by_kernel and triton_takes(torch.empty(0, device=model.device)) else "torch"

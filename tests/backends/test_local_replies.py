@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from asked_samples import make_ask_manifest, question_set
 from proofs import few_of
 from scipy.stats import chisquare
 from tiny_backends import (
@@ -25,6 +26,8 @@ from tiny_backends import (
 from tiny_models import QUICK
 from tolerances import TINY_SCORE, TINY_STEPS
 
+from calprobe.asking.request_identity import engine_hash
+from calprobe.asking.run_manifest import backend_record
 from calprobe.backends import Decoding, Dialogue, FollowUp, Message, Pending
 from calprobe.backends.local import TransformersBackend
 from calprobe.backends.local.chat import Prompt
@@ -33,6 +36,7 @@ from calprobe.backends.local.limits import in_order
 from calprobe.backends.local.ragged import RaggedRunner
 from calprobe.errors import UsageError
 from calprobe.models.memory import is_out_of_memory
+from calprobe.runs.asked_records import COMPUTING
 from calprobe.runs.replies import Reply
 
 TEXTS = (
@@ -116,6 +120,35 @@ def test_conversations_longer_than_the_window(architecture: str) -> None:
         assert reply.prompt_ids is not None
         assert reply.token_ids == generated(model, reply.prompt_ids, 24)
         check_labels(model, reply)
+
+
+@pytest.mark.parametrize(
+    ("path", "dtype", "fused", "said"),
+    [
+        ("shared", "float32", True, ("ieee", "fused", "kernel")),
+        ("shared", "bfloat16", False, (None, None, "torch")),  # its kernels were refused
+        ("generate", "float32", True, ("ieee", None, None)),
+    ],
+)
+def test_a_run_records_how_a_card_computes_and_asks_nothing_again_for_it(
+    path: str, dtype: str, fused: bool, said: tuple[str | None, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = tiny_backend("llama" if path == "shared" else "mamba")
+    on_cpu = backend_record(backend)
+    assert (on_cpu.precision, on_cpu.layers, on_cpu.head) == (None, None, None)
+    monkeypatch.setattr("calprobe.scoring.record.triton_takes", lambda array: True)
+    monkeypatch.setattr(torch, "empty", lambda *_, **__: None)
+    card = torch.device("cuda", 0)
+    backend._computing = replace(backend._computing, device=card, dtype=dtype, fused=fused, head_by_kernel=fused)
+    found = backend_record(backend)
+    assert (found.precision, found.layers, found.head) == said
+    assert found.settings == on_cpu.settings
+    assert found.settings["path"] == path
+    assert engine_hash(backend.model, found) == engine_hash(backend.model, on_cpu)
+    manifest = replace(make_ask_manifest(question_set(2)), backend=found)
+    recorded = {name: value for name, value in zip(COMPUTING, said, strict=True) if value is not None}
+    assert recorded.items() <= manifest.recorded_only().items()
+    assert not manifest.differences(replace(manifest, backend=on_cpu))
 
 
 def test_follow_ups_grow_from_tokens() -> None:

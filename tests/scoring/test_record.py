@@ -55,6 +55,6 @@ def test_it_says_what_a_card_multiplies_by(
     card: Any = SimpleNamespace(
         device=torch.device("cuda", 0), dtype=dtype, precision=precision, head_by_kernel=by_kernel
     )
-    assert (record._precision(card, path), record._head(card, path)) == said
+    assert (record._precision(card, path), record.head_by(card, path)) == said
     cpu: Any = SimpleNamespace(device=torch.device("cpu"), dtype=dtype, precision="ieee", head_by_kernel=True)
-    assert (record._precision(cpu, path), record._head(cpu, path)) == (None, None)
+    assert (record._precision(cpu, path), record.head_by(cpu, path)) == (None, None)

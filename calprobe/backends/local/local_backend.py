@@ -23,7 +23,7 @@ from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.replies import Reply
 from calprobe.scoring.budget import vocabulary_size
-from calprobe.scoring.record import model_record
+from calprobe.scoring.record import head_by, model_record
 from calprobe.words import ModelKind
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class TransformersBackend:
         _refuse_masked(model.name, model.kind)
         self.model: ModelRecord = model_record(model)
         self.versions: Mapping[str, str] = {name: metadata.version(name) for name in ("transformers", "torch")}
-        self._loaded = model
+        self._loaded = self._computing = model
         self.writer = PromptWriter(model)
         ends = end_tokens(model, self.writer)
         ragged = ragged_engine(model)
@@ -79,13 +79,19 @@ class TransformersBackend:
             self._runner = PlainRunner(model, self._turns)
         else:
             engine, bytes_of_token = ragged
+            self._computing = engine.model if engine.head is not None else engine.model.by_torch(["head"])
             self._runner = RaggedRunner(engine, self._turns, Limits.of(model, bytes_of_token))
 
     def settings(self) -> Mapping[str, object]:
-        """What decides replies beside model, versions and dialogues."""
-        writer = self.writer
+        """What decides replies beside model, versions and dialogues; and how a card computes, else None."""
+        writer, model = self.writer, self._computing
+        is_shared = isinstance(self._runner, RaggedRunner)
         return {
-            "path": "shared" if isinstance(self._runner, RaggedRunner) else "generate",
+            "path": "shared" if is_shared else "generate",
+            # Nothing is cut to TF32 here, whatever --precision says.
+            "precision": "ieee" if model.device.type == "cuda" and model.dtype == "float32" else None,
+            "layers": "fused" if is_shared and model.fused else None,
+            "head": head_by(model, "padded" if is_shared else "plain"),
             "dtype": self._loaded.dtype,
             "device": self._loaded.device.type,
             "attention": self._loaded.attention,
