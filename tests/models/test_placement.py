@@ -8,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, GPT2Config
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.kernels.arguments import compiles_for
-from calprobe.models import LoadOptions, placement
+from calprobe.models import LoadOptions, placement, sizes
 from calprobe.models.placement import Placement, check_memory, float32_products, place
 from calprobe.models.source import Source
 from calprobe.words import Precision
@@ -83,6 +84,15 @@ def test_files_that_are_not_loaded_are_not_counted(tmp_path: Path) -> None:
     assert placement._file_bytes(folder) == 300
     (tmp_path / "model.safetensors").write_bytes(bytes(60))
     assert placement._file_bytes(folder) == 60
+
+
+def test_parameters_in_files_that_are_not_loaded_are_not_counted(tmp_path: Path) -> None:
+    for name in ("model-1.safetensors", "model-2.safetensors", "consolidated.safetensors"):
+        save_file({name: torch.zeros(3, 5)}, tmp_path / name)
+    assert sizes._counted(tmp_path) == 45
+    shards = {"a": "model-1.safetensors", "b": "model-2.safetensors"}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": shards}))
+    assert sizes._counted(tmp_path) == 30
 
 
 @pytest.mark.usefixtures("card")
