@@ -47,6 +47,7 @@ class Contrast:
     draws: PairedDraws | None = field(default=None, repr=False, compare=False)  # until the p-values are corrected
     # What chance makes of both sides' calibration error, of fewer than 1,000 questions; None of other metrics.
     by_chance: tuple[ByChance, ByChance] | None = None
+    few: int = 0  # facts or questions, or relations where these are drawn, if they are too few for a test
 
     @property
     def p_corrected(self) -> float:

@@ -63,8 +63,16 @@ class Drawn:
         """A contrast of these estimates and draws, its p-values not corrected."""
         margin = self.margin
         equivalence = None if margin is None else Equivalence(margin, draws.equivalence(margin))
-        difference, by = draws.difference(), self.correction
-        return Contrast(estimator, metric, *sides, difference, equivalence=equivalence, corrected_by=by, draws=draws)
+        return Contrast(
+            estimator,
+            metric,
+            *sides,
+            draws.difference(),
+            equivalence=equivalence,
+            corrected_by=self.correction,
+            draws=draws,
+            few=draws.few,
+        )
 
     def by_chance(self, metric: str, sides: tuple[Draws, Draws], units: int) -> tuple[ByChance, ByChance] | None:
         """What chance makes of a calibration error of both sides, where it is shown beside it; None elsewhere."""

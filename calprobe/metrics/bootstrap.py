@@ -16,7 +16,7 @@ import numpy.typing as npt
 from calprobe.arrays import Floats, Ints, check_confidence
 from calprobe.metrics.intervals import Draws, Estimate, interval, less_accuracy, reference
 from calprobe.metrics.metric import ClosedFormMetric, Metric, ReferenceMetric, evaluate, is_resampled
-from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters, of_blocks
+from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters, of_blocks, too_few
 from calprobe.metrics.sample import SortedInstances, row_sums, sort_instances
 
 Key = TypeVar("Key")
@@ -214,7 +214,8 @@ def joint_draws(
     checked = check_clusters(clusters, n_instances)
     drawn = of_blocks(lambda block: statistics(block.counts), n_instances, resampling, checked)
     resampled = np.concatenate(drawn, axis=1) if drawn else np.empty((len(once), 0))
-    return tuple(Draws(float(value[0]), row) for value, row in zip(once, resampled, strict=True))
+    few = too_few(n_instances, checked)
+    return tuple(Draws(float(value[0]), row, few=few) for value, row in zip(once, resampled, strict=True))
 
 
 def _units(n_instances: int, clusters: ClusterLabels | None) -> int:
@@ -294,12 +295,12 @@ def draw(
             for subject in subjects.values()
         ]
 
-    drawn = of_blocks(of_block, n_instances, resampling, clusters, biased)
+    drawn, few = of_blocks(of_block, n_instances, resampling, clusters, biased), too_few(n_instances, clusters)
     draws = {}
     for place, (key, metric_values) in enumerate(values.items()):
         resampled, by_chance = (_joined([block[place][kind] for block in drawn]) for kind in (0, 1))
         draws[key] = {
-            name: Draws(value, resampled.get(name, np.empty(0)), by_chance.get(name))
+            name: Draws(value, resampled.get(name, np.empty(0)), by_chance.get(name), few)
             for name, value in metric_values.items()
         }
     return draws

@@ -45,6 +45,7 @@ class Draws:
     value: float
     resampled: Floats  # [n_resamples]; none without instances
     by_chance: Floats | None = None  # of a biased metric: [n_resamples], what perfect calibration gives
+    few: int = 0  # instances or clusters, where a difference needs more, see `too_few`
 
 
 @dataclass(frozen=True, slots=True)

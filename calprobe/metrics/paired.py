@@ -61,13 +61,14 @@ def paired_differences(
         clusters: [instances], the label of each one's cluster, which are drawn complete; None draws single instances.
     Returns:
         By pair, a difference by metric name, of the metrics that are resampled. Resamples in which either is undefined
-        are left out. A sample and itself differ by 0, from 0 to 0, with p 1. With fewer than ten clusters there is
-        neither interval nor p.
+        are left out. A sample and itself differ by 0, from 0 to 0, with p 1. With fewer than ten instances or
+        clusters there is neither interval nor p.
     Raises:
         ValueError: as `bootstrap_many`, such as for different numbers of instances, and for a pair of unknown name.
 
     >>> from calprobe.metrics import standard_metrics
-    >>> samples = {"sure": ([0.9, 0.8, 0.9], [True, False, False]), "unsure": ([0.5, 0.5, 0.4], [True, False, False])}
+    >>> right = [True, False, False] * 4
+    >>> samples = {"sure": ([0.9, 0.8, 0.9] * 4, right), "unsure": ([0.5, 0.5, 0.4] * 4, right)}
     >>> found = paired_differences(standard_metrics(), samples, [("sure", "unsure")])["sure", "unsure"]
     >>> found["accuracy"]
     Difference(value=0.0, low=0.0, high=0.0, p_value=1.0)
@@ -127,7 +128,7 @@ def mean_draws(
     checked = check_vector("values", values)
     refuse("values", "must be finite", checked, ~np.isfinite(checked))
     drawn = draw_mean(checked, resampling, clusters)
-    return PairedDraws(drawn.value, drawn.resampled)
+    return PairedDraws(drawn.value, drawn.resampled, few=drawn.few)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,7 @@ class PairedDraws:
     # By how much chance may have made the first value, and the second, too large: of errors that cannot be negative.
     excess: tuple[float, float] | None = None
     most: float = float("inf")  # the largest difference that there can be
+    few: int = 0  # instances or clusters, where a difference needs more, see `too_few`: it is then not tested
 
     @classmethod
     def of(cls, first: Draws, second: Draws, metric: Metric) -> PairedDraws:
@@ -147,9 +149,9 @@ class PairedDraws:
         shifted = first.by_chance is not None or metric.overfit
         # What is equal on every resample is one sample twice: chance did the same to both.
         if not shifted or np.isnan(value) or not (np.abs(resampled) > ROUNDING).any():
-            return cls(value, resampled)
+            return cls(value, resampled, few=first.few)
         excess = Excess.of(first, metric.overfit).own, Excess.of(second, metric.overfit).own
-        return cls(value, resampled, excess, metric.bounds[1] - metric.bounds[0])
+        return cls(value, resampled, excess, metric.bounds[1] - metric.bounds[0], first.few)
 
     def difference(self) -> Difference:
         """The difference with its interval and p-value, see `paired_differences`."""
@@ -204,8 +206,8 @@ class PairedDraws:
 
     @property
     def _defined(self) -> Floats:
-        """The d* that are defined; none where the difference itself is not."""
-        return self.resampled[:0] if np.isnan(self.value) else self.resampled[~np.isnan(self.resampled)]
+        """The d* that are defined; none where the difference itself is not, or too few instances were drawn."""
+        return self.resampled[:0] if self.few or np.isnan(self.value) else self.resampled[~np.isnan(self.resampled)]
 
     @property
     def _spread(self) -> float:

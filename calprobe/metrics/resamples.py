@@ -29,7 +29,7 @@ BLOCK_ENTRIES = 1 << 18
 
 # The spread of a few resampled clusters says little of that between clusters. Both numbers are rules of thumb: the
 # coverages in docs/methods/intervals-and-tests.md are of 60 clusters.
-LEAST_CLUSTERS = 10  # for an interval or a p-value
+LEAST_CLUSTERS = 10  # for an interval or a p-value; a difference needs as many single instances
 MANY_CLUSTERS = 30  # with fewer, reports note that intervals are somewhat too narrow
 
 
@@ -89,6 +89,15 @@ class Block:
     # To draw correctness anew, one of the two, see `SortedInstances`:
     uniform: Floats | None = None  # [resamples, instances in ascending confidence], in [0, 1)
     signs: Floats | None = None  # [resamples, instances], 1 or -1, one sign a cluster
+
+
+def too_few(n_instances: int, clusters: Clusters | None = None) -> int:
+    """How many instances or clusters are drawn, where that is too few to test a difference; 0: there are enough.
+
+    Resamples of a single instance are all alike, and those of three leave out 0 whenever all three differ one way.
+    """
+    n_units = n_instances if clusters is None or clusters.fixed else clusters.number
+    return n_units if n_units < LEAST_CLUSTERS else 0
 
 
 def check_clusters(clusters: ClusterLabels | None, n_instances: int) -> Clusters | None:

@@ -20,7 +20,7 @@ from calprobe.measures.compare_results import (
 )
 from calprobe.measures.number_text import number, ranges
 from calprobe.messages import counted
-from calprobe.metrics import Metric
+from calprobe.metrics import LEAST_CLUSTERS, Metric
 from calprobe.show.prose import cluster_notes, error_notes, listed, range_note, score_notes, sentence, size
 from calprobe.words import ClusterKind
 
@@ -169,7 +169,11 @@ def comparison_notes(comparison: Comparison) -> Iterator[str]:
 def contrast_notes(comparison: Corrected, own_answers: str = "") -> Iterator[str]:
     """Notes on differences and p-values; `own_answers` is a sentence on contrasts of estimators."""
     if comparison.options.scores.resampling.n_resamples:
-        yield from correction_notes(comparison)
+        if comparison.tests:
+            yield from correction_notes(comparison)
+        if any(isinstance(contrast, Contrast) and contrast.few for contrast in comparison.contrasts):
+            few = f"fewer than {LEAST_CLUSTERS} facts, questions or relations"
+            yield f"Differences of {few} have neither interval nor p-value."
     yield from direction_notes(comparison.metrics)
     if own_answers:
         yield own_answers

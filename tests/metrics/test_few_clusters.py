@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.metrics import (
+    ACCURACY,
     LEAST_CLUSTERS,
     AtThresholds,
     Resampling,
@@ -17,6 +18,7 @@ from calprobe.metrics import (
     accuracy_bands,
     bootstrap,
     bootstrap_mean,
+    mean_draws,
     paired_differences,
     standard_metrics,
 )
@@ -109,11 +111,29 @@ def test_intervals_stay_inside_what_is_possible(n_instances: int, seed: int, lev
 BIASED = {metric.name: metric.biased for metric in METRICS}
 
 
+@pytest.mark.parametrize("n_instances", [1, 2, 3, 9])
+def test_a_handful_of_instances_proves_no_difference(n_instances: int) -> None:
+    """Each differs the same way, so that every resample does: a sign-flip test of three cannot go below .25."""
+    samples = {
+        "a": (np.full(n_instances, 0.9), np.ones(n_instances, bool)),
+        "b": (np.full(n_instances, 0.8), np.zeros(n_instances, bool)),
+    }
+    for name, found in paired_differences(METRICS, samples, [("a", "b")])["a", "b"].items():
+        assert all(map(math.isnan, (found.low, found.high, found.p_value))), name
+    assert paired_differences([ACCURACY], samples, [("a", "b")])["a", "b"]["accuracy"].value == 1.0
+    each = mean_draws(np.ones(n_instances))
+    assert each.few == n_instances
+    assert math.isnan(each.equivalence(2.0))
+    within = Within(np.arange(n_instances))
+    assert math.isnan(paired_differences([ACCURACY], samples, [("a", "b")], clusters=within)["a", "b"]["accuracy"].low)
+    assert mean_draws(np.ones(10)).difference().p_value < 0.05
+
+
 def test_a_difference_of_two_errors_stays_within_one() -> None:
     """An error of 0 and one of nearly 1 on a handful of instances: shifted ends would reach beyond 1."""
     rng = np.random.default_rng(1)
-    wrong = rng.uniform(0.8, 1.0, 8), np.zeros(8, dtype=bool)
-    right = rng.uniform(0.4, 0.6, 8), rng.random(8) < 0.5
+    wrong = rng.uniform(0.8, 1.0, 10), np.zeros(10, dtype=bool)
+    right = rng.uniform(0.4, 0.6, 10), rng.random(10) < 0.5
     pair = paired_differences(METRICS, {"a": wrong, "b": right}, [("a", "b"), ("b", "a")], Resampling(200))
     for (first, _), found in pair.items():
         for name in ("ace", "ece", "smooth_ece", "max_calibration_error"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from commands import calprobe
@@ -61,6 +63,13 @@ def test_a_difference_is_said_with_interval_and_p_value() -> None:
     one = contrast("ece", 0.1, 0.4, 0.01)
     assert verdict_on(Sides("a", "b", [[one]], 100), Compared([one])) == (
         "ECE of label: A is better; A - B -.30 (-.40 to -.20), Holm p .010.",
+    )
+
+
+def test_too_few_facts_have_no_winner() -> None:
+    one = replace(contrast("ece", 0.1, 0.4, math.nan), few=3)
+    assert verdict_on(Sides("a", "b", [[one]], 3, compared="facts in common"), Compared([one])) == (
+        "ECE of label: too few facts in common to compare (3; 10 are needed); A - B -.30 (-.40 to -.20).",
     )
 
 

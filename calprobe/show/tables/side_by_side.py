@@ -10,7 +10,7 @@ from typing import TypeVar
 from calprobe.measures.compare_results import Contrast, Corrected
 from calprobe.measures.number_text import short, short_signed
 from calprobe.messages import counted
-from calprobe.metrics import Estimate, Metric
+from calprobe.metrics import LEAST_CLUSTERS, Estimate, Metric
 from calprobe.show.compare_prose import CORRECTED, TOO_FEW, correction_notes
 from calprobe.show.tables.layout import UNRANKED, Layout, Numbers, quantity
 from calprobe.show.tables.shorter import others_named
@@ -34,6 +34,7 @@ class Sides:
     cells: Sequence[Sequence[Contrast]]
     n: int  # rows in a cell
     of: str = "variants"  # what the cells are
+    compared: str = "questions in common"  # what is drawn
     letters: tuple[str, str] = ("A", "B")  # that stand for the sides
     accuracy: str = "accuracy"  # what the accuracy is called
     answers: int = 0  # in all cells; 0: not counted
@@ -127,7 +128,7 @@ def differences_told(pair: Sides, comparison: Corrected) -> str:
 
 def _outcome(contrasts: Sequence[Contrast], metric: Metric | None, pair: Sides) -> str:
     """Which side is better, in words; of several cells how many of them it holds for."""
-    words = [_better(contrast, metric, pair.letters) for contrast in contrasts]
+    words = [_better(contrast, metric, pair) for contrast in contrasts]
     if len(words) == 1:
         return words[0]
     counts = {word: words.count(word) for word in dict.fromkeys(words)}
@@ -137,8 +138,11 @@ def _outcome(contrasts: Sequence[Contrast], metric: Metric | None, pair: Sides) 
     return ", ".join([f"{first} under {number} of {len(words)} {pair.of}", *(f"{w} under {n}" for w, n in others)])
 
 
-def _better(contrast: Contrast, metric: Metric | None, letters: tuple[str, str]) -> str:
+def _better(contrast: Contrast, metric: Metric | None, pair: Sides) -> str:
     """By the corrected p-value."""
+    letters = pair.letters
+    if contrast.few:
+        return f"too few {pair.compared} to compare ({contrast.few}; {LEAST_CLUSTERS} are needed)"
     if math.isnan(contrast.p_corrected):
         return "not tested"
     if not contrast.significant:
@@ -224,7 +228,7 @@ NO_RANGE = {"low": math.nan, "high": math.nan, "p_value": math.nan}
 
 
 def _corrected_by(comparison: Corrected) -> Iterator[str]:
-    if comparison.options.scores.resampling.n_resamples:
+    if comparison.options.scores.resampling.n_resamples and comparison.tests:
         yield (
             f"{CORRECTED[comparison.correction]}: corrected for {comparison.tests} p-values; told apart below .05. "
             "Ranges: 95 % bootstrap intervals."

@@ -245,7 +245,7 @@ def _paired(opened: AskedCell, metric: str, first: str, second: str, options: Re
     chosen = [candidate for candidate in standard_metrics(options.ace_bins) if candidate.name == metric]
     drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, opened.units.clusters_of(kept))
     draws = drawn["first", "second"][metric]
-    return (PairedDraws(draws.value, draws.resampled) if options.by_paper else draws).difference()
+    return (PairedDraws(draws.value, draws.resampled, few=draws.few) if options.by_paper else draws).difference()
 
 
 def _overconfidence(opened: AskedCell, name: str, options: ReportOptions) -> Overconfidence:

@@ -45,9 +45,12 @@ def ways_at_a_glance(ways: FourWays, tables: Sequence[Table]) -> tuple[Table, ..
 
 def ways_told(ways: FourWays) -> Iterator[str]:
     """The verdict on the first pairs of confidences."""
+    compared = "relations in common" if ways.unit == "relation" else "facts in common"
     for pair in ways.pairs[:MOST_PAIRS]:
         letters = (pair.first.way, pair.second.way)
-        sides = Sides(pair.first.name, pair.second.name, [pair.contrasts], pair.facts, letters=letters)
+        sides = Sides(
+            pair.first.name, pair.second.name, [pair.contrasts], pair.facts, compared=compared, letters=letters
+        )
         named = " and ".join(f"{view.name} of {view.way}" for view in (pair.first, pair.second))
         yield f"{named}: {differences_told(sides, ways)}"
 

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 from calprobe.measures.compare_results import Contrast
 from calprobe.measures.json_values import record_json, value_json
-from calprobe.metrics import Difference, Estimate
+from calprobe.metrics import LEAST_CLUSTERS, Difference, Estimate
 from calprobe.studies.four_ways.shared_facts import Fact
 from calprobe.studies.four_ways.ways import View, Way
 
-FEW = 10  # facts below which intervals and p-values say little: of a relation, and of what two confidences share
+# Facts below which intervals and p-values say little: of a relation, and of what two confidences share.
+FEW = LEAST_CLUSTERS
 
 
 @dataclass(frozen=True, slots=True)

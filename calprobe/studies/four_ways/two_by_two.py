@@ -10,12 +10,12 @@ import numpy as np
 from calprobe.cells.cell import sample_of
 from calprobe.confidence.types import Mask
 from calprobe.measures.contrasts import Drawn
-from calprobe.metrics import Estimate, Resampling, bootstrap_many, holm, mcnemar, mean_draws
+from calprobe.metrics import Estimate, bootstrap_many, holm, mcnemar, mean_draws
 from calprobe.metrics.paired_shares import paired_share_difference
 from calprobe.metrics.ranking import AUROC
 from calprobe.questions.facts import reads_as
 from calprobe.studies.four_ways.numbers import fair_rankings, share
-from calprobe.studies.four_ways.results import FEW, RelationGap, TwoByTwo
+from calprobe.studies.four_ways.results import RelationGap, TwoByTwo
 from calprobe.studies.four_ways.shared_facts import Fact
 from calprobe.studies.four_ways.ways import Way
 
@@ -39,8 +39,6 @@ def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn
     cells = (ranks & answers, ranks & ~answers, ~ranks & answers, ~ranks & ~answers)
     both, ranked_only, answered_only, neither = (int(cell.sum()) for cell in cells)
     surest = ranking.views[0].sureness
-    # A handful of facts that all differ would be significant on every resample.
-    resampling = drawn.resampling if len(facts) >= FEW else Resampling(0)
     return TwoByTwo(
         ranking=ranking,
         answering=answering,
@@ -53,7 +51,7 @@ def two_by_two(ranking: Way, answering: Way, facts: Sequence[Fact], drawn: Drawn
         ranks_if_answered=share(ranks, drawn, answers),
         ranks_if_not=share(ranks, drawn, ~answers),
         foretold=_foretold(ranking, answers, drawn),
-        difference=mean_draws(ranks.astype(float) - answers, resampling, drawn.clusters).difference(),
+        difference=mean_draws(ranks.astype(float) - answers, drawn.resampling, drawn.clusters).difference(),
         mcnemar_p=float("nan") if drawn.unit == "relation" else mcnemar(ranked_only, answered_only),
         same_answer=_same(ranking, answering),
         ranked_only=_sorted(cells[1], surest),

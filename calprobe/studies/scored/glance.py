@@ -15,6 +15,7 @@ from calprobe.show.tables.types import Table
 from calprobe.show.verdict import decimals_of
 from calprobe.studies.scored.notes import other_relations, verdict
 from calprobe.studies.scored.results import Report, RunReport
+from calprobe.words import ClusterKind
 
 # The tables of a first look, by kind: of one run, and of several.
 OF_ONE, OF_SEVERAL = ("runs", "wording"), ("summary", "averages")
@@ -63,7 +64,10 @@ def compared_sides(comparison: Comparison) -> list[Sides]:
     """The pairs of runs, or of estimators or templates of one."""
     if (within := comparison.within) is not None:
         of_run = [pair for pairs in within.kinds.values() for pair in pairs]
-        return [Sides(pair.first, pair.second, [pair.contrasts], within.run.instances) for pair in of_run]
+        return [
+            Sides(pair.first, pair.second, [pair.contrasts], within.run.instances, compared=_drawn(within.unit))
+            for pair in of_run
+        ]
     whole = [(pair, pair.everything) for pair in comparison.pairs]
     names = {"bear_score": mean_accuracy_name(comparison.runs)}
     return [
@@ -72,10 +76,15 @@ def compared_sides(comparison: Comparison) -> list[Sides]:
             pair.second,
             [all_of.contrasts],
             all_of.instances,
+            compared=f"{_drawn(all_of.unit)} in common",
             accuracy=names.get(pair.accuracy_of or "", "accuracy"),
         )
         for pair, all_of in whole
     ]
+
+
+def _drawn(unit: ClusterKind) -> str:
+    return "relations" if unit == "relation" else "facts"
 
 
 def _of_the_run(table: Table) -> Table:

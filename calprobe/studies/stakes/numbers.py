@@ -18,7 +18,9 @@ from calprobe.measures.chosen import known_estimators
 from calprobe.measures.estimates import mean_estimate
 from calprobe.measures.halves import with_answers
 from calprobe.measures.options import DEFAULT_OPTIONS
-from calprobe.metrics import Estimate, Resampling, cost_of_error, mean_draws, mean_utilities, utilities
+from calprobe.metrics import Estimate, Resampling, cost_of_error, mean_utilities, utilities
+from calprobe.metrics.bootstrap import draw_mean
+from calprobe.metrics.intervals import interval
 from calprobe.runs import AskedRun
 from calprobe.studies.stakes.results import DEFAULT_STAKES, AtStakes, Decided, StakesOptions, StakesReport, Told
 
@@ -138,5 +140,4 @@ def _mean_utility(values: Floats, resampling: Resampling, clusters: Labels | Non
     """The mean of any numbers with its percentile interval; NaN without numbers, no interval where all are equal."""
     if not len(values):
         return Estimate(math.nan)
-    found = mean_draws(values, resampling, clusters).difference()
-    return Estimate(found.value) if found.low == found.high else Estimate(found.value, found.low, found.high)
+    return interval(draw_mean(values, resampling, clusters))
