@@ -224,7 +224,7 @@ def _summaries(report: Report) -> Iterator[Table]:
 
 def _estimators(run: RunReport, report: Report, name: TableName) -> Iterator[Table]:
     """Estimators by metrics, and the paper's numbers where they were asked for."""
-    if run.estimators:
+    if run.estimators and run.instances:
         table = replace(estimators_table(run, report, name), lead=())  # the run's head has these remarks
         first = [place for place, column in enumerate(table.columns) if column.first]
         yield table.with_columns(first) if page_wants(report) is FEW else table

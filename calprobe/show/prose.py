@@ -38,11 +38,12 @@ def heading(run: RunFacts) -> tuple[str, str, str]:
     """Run, model and probe, in three lines; the first one says whether the run is complete or partial."""
     few, many = run.candidates
     space = counted(few, "candidate") if few == many else f"{few} to {many} candidates"
+    of = f", K = {space}" if run.instances else ""
     note = f": {run.manifest.model.note}" if run.manifest.model.note else ""
     return (
         f"{run.label}: {state(run)}; {how_scored(run)}",
         f"model {run.model}, {run.manifest.model.kind or 'kind not known'}{note}",
-        f"probe {run.manifest.probe.name}: {size(run)}, K = {space}{_same_tokens(run)}{_completions(run)}",
+        f"probe {run.manifest.probe.name}: {size(run)}{of}{_same_tokens(run)}{_completions(run)}",
     )
 
 
@@ -54,6 +55,19 @@ def state(run: RunFacts) -> str:
 def left_out(run: RunFacts) -> str:
     """What a partial run lacks, and what was not asked for; empty if nothing is left out."""
     return _lacking(run, "partial run", "limited")
+
+
+def unfinished(run: RunFacts) -> str:
+    """How a run goes on of which scores are missing, and what is left out till then: a clause; empty if complete."""
+    if not run.partial:
+        return ""
+    asked = len(run.manifest.relations)
+    told = "no relation is complete yet, so there are no numbers"
+    if run.instances:
+        told = f"{asked - run.relations} of {counted(asked, 'relation')} are incomplete and left out"
+    if run.manifest.shard is not None:
+        return f"{told}: when all shards are done, `calprobe merge` joins them"
+    return f"{told}: run the `calprobe score` of this run again, and it goes on"
 
 
 def _lacking(run: RunFacts, partial: str, limited: str) -> str:

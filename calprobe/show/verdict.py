@@ -100,7 +100,8 @@ def sentence_on(judged: Judged, accuracy: float) -> str:
     numbers = ", ".join(parts)
     own = metrics.get("accuracy", UNDEFINED).value
     other = f" Accuracy of its answers {short(own, digits)}." if abs(own - accuracy) >= 10**-digits else ""
-    return f"{judged.name}: {judged.verdict}. {numbers[:1].upper()}{numbers[1:]}.{other}"
+    told = f" {numbers[:1].upper()}{numbers[1:]}." if numbers else ""
+    return f"{judged.name}: {judged.verdict}.{told}{other}"
 
 
 def _defined(metrics: Mapping[str, Estimate], name: str) -> bool:

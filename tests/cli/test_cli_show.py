@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,25 @@ def test_the_surest_errors_by_default(run: Path, monkeypatch: pytest.MonkeyPatch
     assert f"1. {first.subject}: {first.predicted} {first.confidence:.4f}, right is {first.answer}" in done.stdout
     assert f'   "{first.statement}"' in lines
     assert "All 3 paraphrases (templates 0-2) give the same answer in" in done.stdout
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_stopped_run_says_how_it_goes_on(run: Path, tmp_path: Path, left: int) -> None:
+    """Of relations that lack a template no number is known; of none, no line and no table has "undefined"."""
+    stopped = Path(shutil.copytree(run, tmp_path / "stopped"))
+    shards = sorted(stopped.glob("shards/*.t2.*"))
+    for shard in shards[left:]:
+        shard.unlink()
+    told = f"{len(shards) - 1} of {len(shards)} relations are incomplete and left out"
+    told = f"{told if left else 'no relation is complete yet, so there are no numbers'}: run the `calprobe score` of"
+    for command in ("show", "report"):
+        printed = " ".join(calprobe(command, stopped).stdout.split())
+        assert told in printed.replace("No relation", "no relation")
+        assert ". ." not in printed
+        assert left or "undefined" not in printed
+    assert ("wrong by base" in calprobe("show", stopped).stdout) == bool(left)
+    assert told in " ".join(calprobe("show", stopped, "--format", "markdown").stdout.replace("\\", "").split())
+    assert "undefined" not in calprobe("report", stopped, "--tables", "all").stdout or left
 
 
 def test_right_answers_do_not_repeat_the_answer(run: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from calprobe.confidence import Headline, headline
 from calprobe.measures.number_text import number, ranges
 from calprobe.messages import counted
+from calprobe.show.prose import sentence
 from calprobe.studies.scored.answers import CONFIDENT, Answer, Shown, TemplateAnswer
 
 NO_ANSWER = "no answer"
@@ -17,6 +18,8 @@ FIRST_SHOWN = headline(Headline.FIRST)
 
 def headline_of(shown: Shown) -> str:
     """224 of 583 answers are wrong by base (template 0), 69 with a confidence above 0.5. The 10 surest"""
+    if not shown.instances and shown.unfinished:
+        return shown.unfinished
     options = shown.options
     verdict = "right or wrong" if options.right and options.wrong else "right" if options.right else "wrong"
     sure = "surest" if options.surest else "least sure"
@@ -27,8 +30,10 @@ def headline_of(shown: Shown) -> str:
     return f"{sentence}{none}, {shown.confident:,} with a confidence above {CONFIDENT}. {heading}"
 
 
-def of_paraphrases(shown: Shown) -> Iterator[str]:
-    """How the paraphrases agree on all selected answers; nothing with fewer than two."""
+def notes_of(shown: Shown) -> Iterator[str]:
+    """What the answers are not of, and how the paraphrases agree on all selected ones, of two or more."""
+    if shown.instances and shown.unfinished:
+        yield sentence(shown.unfinished)
     if (wordings := shown.wordings) is not None and shown.selected:
         how_many = "Both" if len(wordings.templates) == 2 else f"All {len(wordings.templates)}"
         all_of = f"{how_many} paraphrases (templates {ranges(wordings.templates)})"
@@ -49,8 +54,8 @@ def right_in(answer: Answer) -> str:
 def answers_text(shown: Shown, width: int) -> str:
     """The answers as lines of at most `width` columns: subject and answers, statement, confidences, templates."""
     lines = [*_wrapped(f"{shown.run}: {headline_of(shown)}{':' if shown.answers else '.'}", width)]
-    for sentence in of_paraphrases(shown):
-        lines += _wrapped(sentence, width)
+    for note in notes_of(shown):
+        lines += _wrapped(note, width)
     for place, answer in enumerate(shown.answers, 1):
         lines += ["", *_block(f"{place}. ", answer, width)]
     return "\n".join(lines)

@@ -19,6 +19,7 @@ from calprobe.measures.chosen import known_estimators
 from calprobe.measures.json_values import number_json
 from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.messages import did_you_mean
+from calprobe.show.prose import unfinished
 
 CONFIDENT = 0.5
 Mask = npt.NDArray[np.bool_]  # [instances]
@@ -140,7 +141,8 @@ class Shown:
     probe: str
     by: str  # base of template 0, or the estimator by which answers are sorted
     options: ShowOptions
-    instances: int  # of the run's relations, or of those asked for
+    unfinished: str  # how the run goes on if scores are missing, a clause; else empty
+    instances: int  # of the run's complete relations, or of those asked for
     selected: int  # right, wrong or both, as asked for
     unanswered: int  # of them, counted as wrong: no answer has most votes, or a score failed
     confident: int  # selected answers with a confidence above CONFIDENT
@@ -187,6 +189,7 @@ def show_answers(run: ScoredRun, texts: AnswerTexts, options: ShowOptions) -> Sh
         probe=run.manifest.probe.name,
         by=judged.name,
         options=options,
+        unfinished=unfinished(run.facts),
         instances=int(kept.sum()),
         selected=len(chosen),
         unanswered=int((judged.prediction[chosen] < 0).sum()),

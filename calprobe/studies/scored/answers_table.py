@@ -10,7 +10,7 @@ from typing import Literal
 from calprobe.show.tables.csv import harmless
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout
 from calprobe.show.tables.types import Cell, Column, Row, Table
-from calprobe.studies.scored.answer_sentences import agreement, headline_of, of_paraphrases, right_in, short
+from calprobe.studies.scored.answer_sentences import agreement, headline_of, notes_of, right_in, short
 from calprobe.studies.scored.answers import COLUMNS, Answer, Shown
 
 Statements = Literal["column", "note"]
@@ -47,7 +47,7 @@ def answers_table(shown: Shown, statements: Statements | None = None) -> Table:
         ),
         (*ANSWER, *(OF_TEMPLATES if templated else ()), RELATION, *([STATEMENT] if statements == "column" else [])),
         more={**UNRANKED, "tidy": False},
-    ).table(shown.answers, *of_paraphrases(shown), *_no_texts(shown))
+    ).table(shown.answers, *notes_of(shown), *_no_texts(shown))
 
 
 def answers_csv(shown: Shown) -> str:

@@ -39,12 +39,12 @@ def tables_at_a_glance(report: Report, tables: Sequence[Table], wanted: Sequence
     shown = [
         _shorter(table, digits) if table.kind in kinds else table
         for table in tables
-        if table.kind in kinds or table.kind in wanted
+        if table.rows and (table.kind in kinds or table.kind in wanted)
     ]
     if len(report.runs) == 1:  # whose tables need not say what they are of
         shown = [_of_the_run(table) for table in shown]
     more = Table("", "more", "", (), (), options=others_named(shown, tables), best_within=None)
-    return (*heads, *shown, more)
+    return (*heads, *shown, *([more] if shown else []))
 
 
 def compared_at_a_glance(comparison: Comparison, tables: Sequence[Table]) -> tuple[Table, ...]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from calprobe.confidence import BASE, Headline, headline
 from calprobe.measures.number_text import interval, number, signed_interval, spelled
 from calprobe.messages import counted
-from calprobe.show.prose import score_notes, templates_named
+from calprobe.show.prose import score_notes, templates_named, unfinished
 from calprobe.show.verdict import Judged, sentence_on
 from calprobe.studies.scored.results import EstimatorReport, Report, RunReport
 
@@ -22,7 +22,9 @@ GROUPS = {
 
 def accuracies(run: RunReport) -> tuple[str, ...]:
     """Accuracy of base, and mean accuracy over the paraphrases."""
-    lines = []
+    lines: list[str] = []
+    if not run.instances:
+        return ()
     if run.accuracy is not None:
         lines.append(f"accuracy {spelled(run.accuracy)}; chance {number(run.facts.chance_accuracy)} (mean 1/K)")
     if run.bear_score is not None:
@@ -61,12 +63,14 @@ def calibration_sentences(run: RunReport, estimators: Container[str] = (BASE,)) 
     return tuple(
         sentence_on(Judged(estimator.name, estimator.metrics, run.instances, "ace"), accuracy)
         for estimator in run.estimators
-        if estimator.name in estimators and needed <= estimator.metrics.keys()
+        if run.instances and estimator.name in estimators and needed <= estimator.metrics.keys()
     )
 
 
 def remarks(run: RunReport) -> Iterable[str]:
-    """The numbers that a run lacks, and why; one clause for each."""
+    """What a run lacks, and why; one clause for each."""
+    if clause := unfinished(run.facts):
+        yield clause
     if run.accuracy is None:
         yield "no accuracy and no estimators on one template: the run has neither template 0 nor a paraphrase"
     if run.bear_score is None:

@@ -85,8 +85,9 @@ def _run_tables(run: RunReport, report: Report, name: TableName) -> Iterator[Tab
 def _sections(run: RunReport, report: Report, name: TableName) -> Iterator[Table]:
     estimators, *tables = _run_tables(run, report, name)
     yield estimators
-    yield from _wording_tables(run, name)
-    yield from tables
+    if run.instances:
+        yield from _wording_tables(run, name)
+        yield from tables
 
 
 def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:
@@ -107,7 +108,7 @@ def estimators_table(run: RunReport, report: Report, name: TableName) -> Table:
         columns,
         kind="runs",
     ).table(
-        _estimator_rows(run),
+        _estimator_rows(run) if run.instances else (),
         heading=(*heading(run.facts), *accuracies(run), *calibration_sentences(run), *cost_of_templates(run.facts)),
         lead=tuple(map(sentence, (*remarks(run), *cluster_notes(run.facts.relations, report.options)))),
         general=tuple(report_notes(report)),
