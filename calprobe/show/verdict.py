@@ -15,8 +15,8 @@ OVER, UNDER, NEITHER, APART, BALANCED, UNKNOWN = (
     "overconfident",
     "underconfident",
     "cannot be told from calibrated",
-    "miscalibrated, though neither over- nor underconfident on average",
-    "neither over- nor underconfident on average",
+    "miscalibrated, though it cannot be told whether over- or underconfident on average",
+    "cannot be told to be over- or underconfident on average",
     "without an interval, so over- or underconfidence cannot be told",
 )
 SIGNIFICANT = 0.05
@@ -60,7 +60,10 @@ class Judged:
 
 
 def _word(metrics: Mapping[str, Estimate], error: ErrorName) -> str:
-    """By the interval of the gap, and where that has 0 in it by how often a calibrated model shows such an error."""
+    """By the interval of the gap, and where that has 0 in it by how often a calibrated model shows such an error.
+
+    With 0 in the interval no direction is shown; that there is none, is not shown either.
+    """
     gap, p = metrics.get("confidence_gap", UNDEFINED), metrics.get(with_chance(error)[2], UNDEFINED)
     if math.isnan(gap.low):
         return UNKNOWN

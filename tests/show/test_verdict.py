@@ -29,6 +29,13 @@ def test_the_interval_of_the_gap_decides_and_then_p(gap: Estimate, p: float, wor
     assert Judged("label", numbers(gap, p), 60, "ece").verdict == word
 
 
+@pytest.mark.parametrize("word", [APART, BALANCED, NEITHER])
+def test_no_verdict_affirms_that_there_is_no_bias(word: str) -> None:
+    """An interval with 0 in it, as -.76 to +.02 of five facts, is no proof of none."""
+    assert "cannot be told" in word
+    assert "neither" not in word
+
+
 def test_several_cells_are_counted_by_word() -> None:
     cells = [numbers(Estimate(0.1, 0.04, 0.16)), *[numbers(Estimate(0.0, -0.1, 0.1))] * 2]
     assert Judged("label", numbers(Estimate(0.03)), 60, "ece", cells).verdict == (

@@ -74,7 +74,7 @@ def _place(verdict: str) -> int:
 
 
 def _are(labels: Sequence[str], verdict: str) -> str:
-    verb = "" if verdict.startswith(NEITHER) else "is " if len(labels) == 1 else "are "
+    verb = "" if verdict.startswith((NEITHER, BALANCED)) else "is " if len(labels) == 1 else "are "
     return f"{_named(labels)} {verb}{verdict}"
 
 
