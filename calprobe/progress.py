@@ -35,7 +35,7 @@ class Progress(Protocol):
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds to the end; None before the first unit is done."""
+        """Seconds to the end; None before enough units are done to tell."""
 
     @property
     def rates(self) -> str:
@@ -126,13 +126,15 @@ def seconds_left(done: int, total: int, seconds: float) -> float | None:
 
 
 def rate(count: float, seconds: float) -> str:
-    """So many a second, with a decimal where they are few.
+    """So many a second, with a decimal where they are few, and never 0 where there are any.
 
-    >>> rate(3, 2.0), rate(3000, 2.0)
-    ('1.5', '1,500')
+    >>> rate(3, 2.0), rate(3000, 2.0), rate(1, 40.0)
+    ('1.5', '1,500', '0.025')
     """
     value = count / max(seconds, 1e-9)
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+    if value >= 0.1 or not count:
+        return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+    return f"{value:.2g}"
 
 
 def _lines(unit: str) -> Show:
@@ -145,7 +147,8 @@ def _lines(unit: str) -> Show:
         at_end = now.done == now.total != last_done
         if now.done and (time.monotonic() - last_line >= _SECONDS_BETWEEN_LINES or at_end):
             last_line = time.monotonic()
-            log.info(f"{now.done:,} of {now.total:,} {unit}, {now.rates}, {now.seconds_left or 0:,.0f} s left")
+            left = "" if now.seconds_left is None else f", {now.seconds_left:,.0f} s left"
+            log.info(f"{now.done:,} of {now.total:,} {unit}, {now.rates}{left}")
         last_done = now.done
 
     return show

@@ -137,6 +137,18 @@ def test_replies_have_the_same_lines(clock: list[float], caplog: pytest.LogCaptu
     assert [(now.done, now.part, now.seconds_left) for now in seen] == [(1, "quiz.plain", 4.0), (2, "quiz.plain", 0.0)]
 
 
+def test_the_first_reply_of_a_wave_makes_no_estimate(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "calprobe"), asking.progress(40, "tiny") as meter:
+        for number in range(40):
+            clock[0] = 23.0 if number == 0 else 60.0 if number >= 20 else 24.0
+            meter.count(reply(number), "quiz.plain")
+    assert [record.getMessage() for record in caplog.records] == [
+        "1 of 40 replies, 0.043 replies/s, 0.2 tokens/s",
+        "21 of 40 replies, 0.3 replies/s, 1.4 tokens/s, 54 s left",
+        "40 of 40 replies, 0.7 replies/s, 2.7 tokens/s, 0 s left",
+    ]
+
+
 @pytest.mark.usefixtures("notebook")
 def test_replies_have_the_same_bar_in_a_notebook(capsys: pytest.CaptureFixture[str]) -> None:
     with asking.progress(1, "tiny") as meter:

@@ -12,6 +12,8 @@ from calprobe.messages import dollars
 from calprobe.progress import rate, seconds_left, watchers
 from calprobe.runs.replies import Reply
 
+ENOUGH = 20  # replies, to say how long the others take: the first ones wait for their whole wave of prompts
+
 
 @dataclass(frozen=True, slots=True)
 class AskProgress:
@@ -37,7 +39,9 @@ class AskProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds to the end at the present average speed; None before the first reply."""
+        """Seconds to the end at the present average speed; None before half of the replies, or ENOUGH, are there."""
+        if self.replies < min(ENOUGH, self.total / 2):
+            return None
         return seconds_left(self.replies, self.total, self.seconds)
 
     @property

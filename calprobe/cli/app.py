@@ -87,9 +87,9 @@ def main(args: list[str] | None = None) -> None:
     except CalprobeError as error:
         _fail(str(error), error.exit_code, debug)
     except click.BadParameter as error:
-        _fail_usage(error, _near_choice(error), debug)
+        _fail_usage(error, _near_choice(error), arguments, debug)
     except click.UsageError as error:
-        _fail_usage(error, "", debug)
+        _fail_usage(error, "", arguments, debug)
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code, debug)
     except (KeyboardInterrupt, click.Abort) as error:
@@ -127,8 +127,10 @@ def _near_choice(error: click.BadParameter) -> str:
     return did_you_mean(match["value"], [str(choice) for choice in kind.choices])
 
 
-def _fail_usage(error: click.UsageError, more: str, debug: bool) -> None:
-    command = error.ctx.command_path if error.ctx is not None else "calprobe"
+def _fail_usage(error: click.UsageError, more: str, arguments: list[str], debug: bool) -> None:
+    command = " ".join(["calprobe", *(word for word in arguments[:1] if word in COMMANDS)])
+    if error.ctx is not None:  # click's parser leaves it out: of an option without its value
+        command = error.ctx.command_path
     message = error.format_message()
     if message.startswith("Usage: "):  # a command of several without one of them: its help, from click 8.2 on
         say(message)

@@ -16,7 +16,7 @@ from calprobe.cli.arguments import Count, each_once_option, list_option, text_or
 from calprobe.cli.option_kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.output import print_result
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
-from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
+from calprobe.cli.run_options import load_options, loading_options, out_option, quiet_option, resume_option
 from calprobe.cli.server_options import OF_SERVER, server_options
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
@@ -260,6 +260,7 @@ def command(model: str, out: Path | None, dry_run: bool, as_json: bool, quiet: b
     questions = list(given["questions"])
     chosen = chosen_questions(given, seed=options.filled().seed or 0, shots_from=given["shots_from"])
     chosen = replace(chosen, shots_by=given["shots_by"] or "any")
+    loading = None if backend.backend == "openai" else loading_options(given, quiet=quiet)
     if dry_run:
         found = preview(model, questions, out, options, question_options=chosen, backend_options=backend)
         print_result(dumped(found.to_json()) if as_json else ask_preview_text(found))
@@ -271,7 +272,7 @@ def command(model: str, out: Path | None, dry_run: bool, as_json: bool, quiet: b
         options,
         question_options=chosen,
         backend_options=backend,
-        load_options=None if backend.backend == "openai" else _load_options(given, quiet),
+        load_options=loading,
     )
     say(_next_step(run))
 
@@ -311,12 +312,6 @@ def backend_options(context: click.Context) -> BackendOptions:
 def _only(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The options of these names that have a value: the others keep the defaults of the library."""
     return {name: values[name] for name in names if values[name] is not None}
-
-
-def _load_options(values: dict[str, Any], quiet: bool) -> Any:
-    from calprobe.models import LoadOptions
-
-    return LoadOptions(**{name: values[name] for name in LOADING}, quiet=quiet)
 
 
 def _next_step(run: AskedRun) -> str:

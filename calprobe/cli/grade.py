@@ -11,7 +11,7 @@ import click
 
 from calprobe.cli.arguments import list_option, typed
 from calprobe.cli.option_kinds import BACKENDS, JUDGES, Group, KindCommand, heading, option
-from calprobe.cli.run_options import LOADING, load_options, quiet_option
+from calprobe.cli.run_options import LOADING, load_options, loading_options, quiet_option
 from calprobe.cli.server_options import OF_SERVER, server_options
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
@@ -20,7 +20,6 @@ from calprobe.words import GRADE_BY
 
 if TYPE_CHECKING:
     from calprobe.answers.token_claims import Context
-    from calprobe.models import LoadOptions
     from calprobe.runs import StoredGrades
 
 _OF_GRADING = ("grader", "judge", "grades", "target", "rouge_threshold")
@@ -136,7 +135,7 @@ def command(
     if not asks_of_meaning or any(typed(click.get_current_context(), name) for name in _OF_GRADING):
         say(_summary(run, grade(run, options, judge=judge, grades=grades, **_engine(given, judge, quiet))))
     if asks_of_meaning:
-        for source in judge_meanings(run, nli, embed, _load_options(given, quiet), contexts):
+        for source in judge_meanings(run, nli, embed, loading_options(given, quiet=quiet), contexts):
             say(f"{run}: meanings by {source.describe()}")
 
 
@@ -177,14 +176,7 @@ def _engine(values: dict[str, Any], judge: str | None, quiet: bool) -> dict[str,
     backend = BackendOptions(values["judge_backend"], base_url=values["judge_base_url"], **server)
     if backend.backend != "transformers":
         return {"backend_options": backend}
-    return {"backend_options": backend, "load_options": _load_options(values, quiet)}
-
-
-def _load_options(values: dict[str, Any], quiet: bool) -> LoadOptions:
-    """How models in this process are loaded."""
-    from calprobe.models import LoadOptions
-
-    return LoadOptions(**{name: values[name] for name in LOADING}, quiet=quiet)
+    return {"backend_options": backend, "load_options": loading_options(values, quiet=quiet)}
 
 
 def _summary(run: Path, grades: StoredGrades) -> str:

@@ -11,6 +11,7 @@ import click
 from calprobe.cli.ask import asking_options, backend_options
 from calprobe.cli.option_kinds import BACKENDS
 from calprobe.cli.question_options import chosen_questions
+from calprobe.cli.run_options import loading_options
 from calprobe.cli.score import scoring_options
 from calprobe.errors import UsageError
 from calprobe.sweep.commands import Commands, Task
@@ -74,6 +75,7 @@ def _scored(context: click.Context) -> Workload:
     values = context.params
     probe = load_probe(values["probe"] or default_probe(values["model"]))
     options = scoring_options(values, quiet=True)
+    loading_options(values, quiet=True)
     return score_workload(select(probe, options), options)
 
 
@@ -82,7 +84,8 @@ def _asked(context: click.Context) -> Workload:
     from calprobe.asking import plan_of
 
     values = context.params
-    backend_options(context)
+    if backend_options(context).backend != "openai":
+        loading_options(values, quiet=True)
     options = asking_options(values, quiet=True)
     chosen = chosen_questions(values, seed=options.filled().seed or 0, shots_from=values["shots_from"])
     return ask_workload(plan_of(list(values["questions"]), options, chosen))

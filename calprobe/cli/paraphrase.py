@@ -11,7 +11,7 @@ import click
 
 from calprobe.cli.option_kinds import BACKENDS, Group, KindCommand, heading, option
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
-from calprobe.cli.run_options import LOADING, load_options, quiet_option
+from calprobe.cli.run_options import LOADING, load_options, loading_options, quiet_option
 from calprobe.cli.server_options import OF_SERVER, server_options
 from calprobe.cli.terminal_text import say
 
@@ -92,7 +92,6 @@ def command(questions: str, model: str, out: Path | None, quiet: bool, **given: 
     from calprobe.asking import ParaphraseOptions, paraphrase
     from calprobe.backends.options import BackendOptions
     from calprobe.cli.logs import log_to_stderr
-    from calprobe.models import LoadOptions
 
     log_to_stderr(quiet)
     named = ("count", "samples", "temperature", "seed", "prompts", "max_new_tokens", "nli")
@@ -105,7 +104,7 @@ def command(questions: str, model: str, out: Path | None, quiet: bool, **given: 
         options,
         question_options=chosen_questions(given, seed=given["seed"]),
         backend_options=BackendOptions(backend, base_url=given["base_url"], **server),
-        load_options=LoadOptions(**{name: given[name] for name in LOADING}, quiet=quiet),
+        load_options=loading_options(given, quiet=quiet),
     )
     say(_summary(result, given["count"]))
 

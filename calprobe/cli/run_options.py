@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from calprobe.cli.option_kinds import Group, option
+from calprobe.errors import UsageError
 from calprobe.words import Dtype
+
+if TYPE_CHECKING:
+    from calprobe.models import LoadOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,7 +36,7 @@ _LOADING = (
         default="auto",
         show_default=True,
         metavar="auto|cpu|cuda|cuda:N",
-        help="The device that computes.",
+        help="The device that computes; auto: the first GPU, else the CPU. AMD's GPUs (ROCm) are cuda, too.",
     ),
     option(
         "--device-map",
@@ -64,6 +69,8 @@ _LOADING = (
 )
 LOADING = ("dtype", "device", "device_map", "revision", "allow_pickle", "trust_remote_code")  # the parameters
 
+_DEVICE = re.compile(r"auto|(cpu|cuda)(:[0-9]+)?")
+
 quiet_option = option("--quiet", group=Group.RUN, is_flag=True, help="Show no progress on stderr.")
 
 
@@ -72,6 +79,20 @@ def load_options(command: Command) -> Command:
     for declaration in reversed(_LOADING):
         command = declaration(command)
     return command
+
+
+def loading_options(values: Mapping[str, Any], *, quiet: bool) -> LoadOptions:
+    """How models are loaded into this process, from the command's parameters.
+
+    Raises UsageError for what is wrong on any machine, such as a name that no device has. Whether the device is there
+    is known where the model is loaded: a dry run may be made elsewhere.
+    """
+    from calprobe.models import LoadOptions
+
+    if not _DEVICE.fullmatch(device := values["device"]):
+        raise UsageError(f"--device {device!r} is not one of auto, cpu, cuda, cuda:N")
+    names = (*LOADING, "precision") if "precision" in values else LOADING
+    return LoadOptions(**{name: values[name] for name in names}, quiet=quiet)
 
 
 def out_option(default: str) -> Callable[[Command], Command]:

@@ -14,7 +14,7 @@ import click
 from calprobe.cli.arguments import joined_option, list_option, typed
 from calprobe.cli.option_kinds import Group, KindCommand, heading, option
 from calprobe.cli.output import print_result
-from calprobe.cli.run_options import LOADING, load_options, out_option, quiet_option, resume_option
+from calprobe.cli.run_options import load_options, loading_options, out_option, quiet_option, resume_option
 from calprobe.cli.terminal_text import say
 from calprobe.errors import UsageError
 from calprobe.messages import counted, printable
@@ -46,7 +46,7 @@ class _Study(click.Choice):  # type: ignore[type-arg]  # generic from click 8.2 
 @option(
     "--probe",
     metavar="bear|bear-big|mini|factor|DIR|FILE.csv",
-    help="The probe.  [default: mini for tiny-clm and tiny-mlm, else bear]",
+    help="The probe.  [default: mini for the tiny models, else bear]",
 )
 @option(
     "--study",
@@ -150,7 +150,6 @@ def command(
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
-    from calprobe.models import LoadOptions
     from calprobe.scoring import Stopped, score
     from calprobe.scoring.launch import launched
 
@@ -158,7 +157,7 @@ def command(
     rank, _ = launched()
     log_to_stderr(quiet or rank > 0, prefix=f"process {rank}: " if rank else "")
     options = scoring_options(given, quiet=quiet or rank > 0)
-    loading = LoadOptions(**{name: given[name] for name in (*LOADING, "precision")}, quiet=quiet)
+    loading = loading_options(given, quiet=quiet)
     if dry_run:
         print_result(_dry_run(model, probe, out, options, loading, as_json))
         return
@@ -221,6 +220,6 @@ def _next_step(run: Run) -> str:
 def _batch_tokens(value: str) -> int | None:
     if value == "auto":
         return None
-    if not value.isascii() or not value.isdigit() or len(value) > 18:
-        raise click.BadParameter(f"{value!r} is neither auto nor a number", param_hint="--batch-tokens")
+    if not value.isascii() or not value.isdigit() or len(value) > 18 or int(value) == 0:
+        raise click.BadParameter(f"{value!r} is neither auto nor a positive whole number", param_hint="--batch-tokens")
     return int(value)

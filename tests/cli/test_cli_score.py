@@ -80,7 +80,9 @@ def test_progress_of_a_captured_run_is_lines(model: Path, tmp_path: Path, capsys
     ("arguments", "code", "said"),
     [
         ([], 2, "Missing option '--model'"),
-        (["--model", "x", "--batch-tokens", "many"], 2, "'many' is neither auto nor a number"),
+        (["--model", "x", "--batch-tokens", "many"], 2, "'many' is neither auto nor a positive whole number"),
+        (["--model", "x", "--batch-tokens", "-5"], 2, "'-5' is neither auto nor a positive whole number"),
+        (["--model", "x", "--batch-tokens", "0"], 2, "'0' is neither auto nor a positive whole number"),
         (["--model", "x", "--probe", "mini", "--limit", "0"], 2, "--limit must be at least 1, got 0"),
         (["--model", "x", "--probe", "mini", "--relations", ","], 2, "--relations has no names"),
         (["--model", "x", "--probe", "mini", "--relations", "P30"], 2, "probe mini has no P30"),

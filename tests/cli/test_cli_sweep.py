@@ -221,7 +221,9 @@ def test_a_job_that_fails_is_named_at_the_end(
         (('[studies.letters]\nstudy = "none"', "[studies.audti]"), "did you mean audit"),
         (('variants = ["implicit_framing"]', 'variants = ["implicit_framng"]'), "no variant 'implicit_framng'"),
         (("limit = 3", 'limit = "three"'), "[questions.mini] [studies.letters]: Invalid value for '--limit'"),
-        (('device = "cpu"', 'device = "cpu"\nbatch-tokens = "few"'), "neither auto nor a number"),
+        (('device = "cpu"', 'device = "cpu"\nbatch-tokens = "few"'), "neither auto nor a positive whole number"),
+        (('device = "cpu"', 'device = "gpu"'), "--device 'gpu' is not one of auto, cpu, cuda, cuda:N"),
+        (('device = "cpu"', 'device = "cuda"\ndevice-map = "auto"'), "exclude each other"),
         (('models = ["tiny-clm"]', 'models = ["Qwen/Qwen3-900B"]'), "needs about 3,353."),
         (
             ('models = ["tiny-clm"]', 'models = ["tiny-mlm"]'),

@@ -50,6 +50,35 @@ def test_a_masked_model_is_not_loaded_to_be_asked(tmp_path: Path, capsys: pytest
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--device", "gpu"], "--device 'gpu' is not one of auto, cpu, cuda, cuda:N"),
+        (["--device", "cuda:x"], "--device 'cuda:x' is not one of"),
+        (["--device-map", "foo"], "--device-map 'foo' is not one of auto"),
+        (["--device", "cuda", "--device-map", "auto"], "exclude each other"),
+    ],
+)
+def test_a_dry_run_refuses_a_device_that_is_none(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dry = ["--dry-run", "--out", str(tmp_path / "run"), *words]
+    assert said in refused(capsys, "ask", "--model", "tiny-chat", "--questions", "mini", "--draw", "3", *dry)
+    assert said in refused(capsys, "score", "--model", "tiny-clm", "--limit", "1", *dry)
+
+
+def test_an_option_without_its_value_names_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "score", "--model", "tiny-clm", "--device-map")
+    assert said == "calprobe: Option '--device-map' requires an argument.\nsee `calprobe score --help`\n"
+
+
+def test_a_dry_run_needs_no_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It loads no weights, and may be made on the node that hands out jobs."""
+    dry = ["--dry-run", "--device", "cuda:7", "--out", str(tmp_path / "run")]
+    main(["ask", "--model", "tiny-chat", "--questions", "mini", "--draw", "3", *dry])
+    assert "tiny-chat" in capsys.readouterr().out
+
+
 def test_a_model_of_another_kind_is_told_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--probe", "mini", "--relations", "month", "--limit", "1", "--out", str(tmp_path / "run")]
     main(["score", "--model", "tiny-clm", *arguments])
