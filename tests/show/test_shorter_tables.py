@@ -19,6 +19,12 @@ def test_equal_rows_of_a_group_are_one() -> None:
     assert [(row.label, row.note) for row in rows] == [("a", "= b and 1 more"), ("d", ""), ("e", "")]
 
 
+def test_a_row_for_several_names_is_explained() -> None:
+    alike, apart = table(Row("a", (0.5,)), Row("b", (0.5,))), table(Row("a", (0.5,)), Row("b", (0.6,)))
+    assert at_a_glance(alike, 2).notes == ("= NAME: it has the numbers of the row above.",)
+    assert at_a_glance(apart, 2).notes == ()
+
+
 def test_many_rows_have_no_intervals_and_few_digits() -> None:
     rows = [Row(str(number), (Estimate(number / 10, 0, 1),)) for number in range(7)]
     assert (at_a_glance(table(*rows), 2).intervals, at_a_glance(table(*rows[:6]), 2).intervals) == (False, True)

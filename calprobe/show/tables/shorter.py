@@ -8,6 +8,7 @@ from dataclasses import replace
 from calprobe.metrics import Estimate
 from calprobe.show.tables.types import Cell, Row, Table
 
+ALIKE = "= NAME: it has the numbers of the row above."
 FEW = 6  # rows, up to which a first look has room for intervals below them
 
 
@@ -37,10 +38,12 @@ def at_a_glance(table: Table, decimals: int) -> Table:
     Where the width decides, the first columns come first.
     """
     shorter = equal_rows_once(table)
+    merged = [ALIKE] if len(shorter.rows) < len(table.rows) else []
     columns = tuple(replace(column, priority=place) for place, column in enumerate(shorter.columns))
     return replace(
         shorter,
         columns=columns,
+        notes=(*shorter.notes, *merged),
         decimals=decimals,
         intervals=len(shorter.rows) <= FEW,
         best_within=None,

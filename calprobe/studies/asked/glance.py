@@ -9,7 +9,7 @@ from calprobe.metrics import Metric
 from calprobe.metrics.error_shown import chance_shown, columns_shown
 from calprobe.show.prose import sentence
 from calprobe.show.tables.layout import UNRANKED, Layout, cells, metrics, where
-from calprobe.show.tables.shorter import FEW, at_a_glance, others_named
+from calprobe.show.tables.shorter import ALIKE, FEW, at_a_glance, others_named
 from calprobe.show.tables.side_by_side import comparison_at_a_glance, lettered, sides_of_one
 from calprobe.show.tables.types import Row, Table
 from calprobe.show.verdict import decimals_of
@@ -174,8 +174,8 @@ def _columns(report: AskedReport, questions: int) -> list[Metric]:
 
 
 def _needed(table: Table) -> tuple[str, ...]:
-    """Of a table's notes the warnings: what columns mean is said with all tables."""
-    return tuple(note for note in table.notes if note.startswith("Warning"))
+    """Of a table's notes the warnings, and what "= NAME" is: what columns mean is said with all tables."""
+    return tuple(note for note in table.notes if note.startswith("Warning") or note == ALIKE)
 
 
 def _disclosed(run: AskedRunReport) -> Iterator[str]:
