@@ -28,6 +28,7 @@ from transformers import (
     GemmaConfig,
     GPT2Config,
     GPTJConfig,
+    GPTNeoConfig,
     GPTNeoXConfig,
     GraniteConfig,
     GraniteMoeHybridConfig,
@@ -131,6 +132,21 @@ HYBRID_CONFIGS: dict[str, Any] = {
     "minimax": MiniMaxConfig(**_SIZE, **_HEAD_DIM, num_local_experts=2),
     "falcon-h1": CAUSAL_CONFIGS["falcon-h1"],
 }
+# Attention that measures by places, not by depth: the same in short rows, or nearly, and other in full ones.
+BY_PLACES: dict[str, Any] = {
+    "mpt": MptConfig(vocab_size=VOCAB, d_model=32, n_layers=2, n_heads=4, max_seq_len=512),
+    "gpt-neo": GPTNeoConfig(
+        vocab_size=VOCAB,
+        hidden_size=32,
+        num_layers=2,
+        num_heads=4,
+        attention_types=[[["global", "local"], 1]],
+        window_size=48,
+        max_position_embeddings=MAX_POSITIONS,
+        bos_token_id=START,
+        eos_token_id=2,
+    ),
+}
 # What takes no tree mask: ALiBi, state spaces, recurrences and hybrids. Found by the check on load, here for its test.
 TAKES_NO_TREE = {"bloom", "falcon-alibi", "mpt", "mamba", "rwkv", "falcon-h1"}
 # Of each way to score and to place tokens one: what `make test` looks at where `make test-proofs` takes all.
@@ -199,11 +215,11 @@ def tiny_masked(architecture: str, positions: int = MAX_POSITIONS) -> torch.nn.M
     return network
 
 
-def tiny_causal(architecture: str, seed: int = 0) -> torch.nn.Module:
+def tiny_causal(architecture: str, seed: int = 0, configs: dict[str, Any] | None = None) -> torch.nn.Module:
     """A random float32 model of the architecture, with weights large enough that predictions are not flat."""
     torch.manual_seed(seed)
     network = AutoModelForCausalLM.from_config(
-        (CAUSAL_CONFIGS | HYBRID_CONFIGS)[architecture], dtype=torch.float32
+        (configs or CAUSAL_CONFIGS | HYBRID_CONFIGS)[architecture], dtype=torch.float32
     ).eval()
     with torch.no_grad():
         for parameter in network.parameters():

@@ -1,4 +1,4 @@
-"""The kernel that torch takes for attention, by name."""
+"""What attention a model's layers have, and the kernel that torch takes for it, by name."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ import torch
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend
 from torch.overrides import TorchFunctionMode
+
+# Of layers that see what a mask lets them see; recurrences and convolutions pass over it.
+KINDS_WITH_MASKS = frozenset({"full_attention", "sliding_attention"})
+
+
+def layer_kinds(network: Any) -> set[str]:
+    """The kinds of layers that the model's configuration names; none where it names none."""
+    return set(getattr(network.config.get_text_config(), "layer_types", None) or ())
 
 
 class AttentionSeen(TorchFunctionMode):
@@ -29,10 +37,6 @@ class AttentionSeen(TorchFunctionMode):
         if func is F.scaled_dot_product_attention:
             self._kernels.add(_kernel_for(*args, **(kwargs or {})))
         return func(*args, **(kwargs or {}))
-
-    def forget(self) -> None:
-        """Begin anew."""
-        self._kernels.clear()
 
     @property
     def kernels(self) -> str | None:

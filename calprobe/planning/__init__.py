@@ -5,7 +5,7 @@ from calprobe.planning.masked_plan import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.planning.padded_plan import PaddedPlan, plan_padded
 from calprobe.planning.prefix_tree import PrefixTree, build_prefix_tree
 from calprobe.planning.token_rows import Contexts, SpecialTokens, TokenRows
-from calprobe.planning.tree_plan import TreeBatch, TreePlan, WidenedPlan, plan_tree
+from calprobe.planning.tree_plan import TreeBatch, TreePlan, plan_tree
 
 __all__ = [
     "Contexts",
@@ -17,7 +17,6 @@ __all__ = [
     "TokenRows",
     "TreeBatch",
     "TreePlan",
-    "WidenedPlan",
     "block_ancestors",
     "build_prefix_tree",
     "plan_masked",

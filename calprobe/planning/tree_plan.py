@@ -7,7 +7,7 @@ node; the repeated nodes are forwarded there once more, but scored only in the r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -35,47 +35,6 @@ class TreeBatch:
     target_offsets: Int64s  # [states of the batch + 1] into `targets`; every state has at least one
     targets: Int64s  # [edges of the batch] tokens to score at each of those places
     edges: slice  # where the scores of `targets` belong in the plan's scores [edges]
-
-    def widened(self, width: int) -> TreeBatch:
-        """The batch with rows padded to that width; unchanged if they are as wide."""
-        n_rows, now = self.token_ids.shape
-        if width <= now:
-            return self
-
-        def padded(values: Int64s, padding: npt.ArrayLike) -> Int64s:
-            return np.concatenate(
-                [values, np.broadcast_to(np.asarray(padding, np.int64), (n_rows, width - now))], axis=1
-            )
-
-        return replace(
-            self,
-            token_ids=padded(self.token_ids, self.token_ids[0, 0]),
-            position_ids=padded(self.position_ids, 0),
-            end=padded(self.end, np.arange(now, width) + 1),
-            scored=self.scored // now * width + self.scored % now,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class WidenedPlan:
-    """A plan with every row padded to one width: what a self-check runs in the shapes of a run."""
-
-    plan: TreePlan
-    width: int
-
-    @property
-    def n_batches(self) -> int:
-        """Number of forward passes."""
-        return self.plan.n_batches
-
-    @property
-    def edge_of_token(self) -> Int32s:
-        """[scored tokens], as the plan's."""
-        return self.plan.edge_of_token
-
-    def batch(self, index: int) -> TreeBatch:
-        """The forward pass `index`."""
-        return self.plan.batch(index).widened(self.width)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Whether scores of a packed row depend on anything but their own path: a test that needs no tolerance for rounding.
+"""Whether scores of a packed row depend on other tokens than their own path's: no tolerance for rounding is needed.
 
 A row holds many statements. One path of it, from the start token to a scored place, keeps its tokens, and every other
 place gets another token. An exact path gives the same scores once more, in the same shapes and so by the same kernels,
@@ -10,29 +10,34 @@ leak by 0.07 to 0.4 nats lie within its tolerance.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from calprobe.planning import TreeBatch
 from calprobe.scoring.executor import Batches
 from calprobe.scoring.tree import TreeExecutor
 
-# Nats. The same shapes give the same bits, but for products whose operands lie elsewhere in memory; and sums of experts
-# come in another order where other tokens choose other experts.
-MOST, MOST_OF_EXPERTS = 1e-5, 1e-3
+# Nats. The same shapes give the same bits, but for products whose operands lie elsewhere in memory.
+MOST = 1e-5
+# Experts get other shapes where other tokens choose other experts, and so, on a card, other kernels: rounding.
+MOST_OF_EXPERTS: Mapping[torch.dtype, float] = {torch.float32: 1e-3, torch.float16: 0.1, torch.bfloat16: 0.8}
 _COUNTS_OF_EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 
 
-def leak(executor: TreeExecutor, plan: Batches) -> float:
+def leak(executor: TreeExecutor, plan: Batches, scores: npt.NDArray[np.float32] | None = None) -> float:
     """Largest change of a score, in nats, >= 0, when tokens change that it must not depend on; NaN if one is NaN.
 
-    `executor` scores the tree `plan` three times: as it is, with the path to the first scored place of each row kept,
-    and with that to the last one, so that what follows a statement and what precedes it are both changed.
+    `executor` scores the tree `plan` three times: as it is (`scores` [edges], if that was done before), with the path
+    to the first scored place of each row kept, and with that to the last one, so that what follows a statement and what
+    precedes it are both changed.
     """
-    scores = executor.run(plan).logprobs.cpu().numpy()
+    if scores is None:
+        scores = executor.run(plan).logprobs.cpu().numpy()
     changes = [0.0]
     for end_of_path in (0, -1):
         changed = _Changed(plan, end_of_path)
@@ -42,9 +47,9 @@ def leak(executor: TreeExecutor, plan: Batches) -> float:
     return float(np.max(changes))
 
 
-def why_leaking(executor: TreeExecutor, plan: Batches) -> str | None:
-    """What a leak is said to be; None if there is none."""
-    nats = leak(executor, plan)
+def why_leaking(executor: TreeExecutor, plan: Batches, scores: npt.NDArray[np.float32] | None = None) -> str | None:
+    """What a leak is said to be; None if there is none. Arguments as of `leak`."""
+    nats = leak(executor, plan, scores)
     if nats <= most_of(executor.model.network):  # false for NaN
         return None
     return f"its token scores change by {nats:.2g} nats with the tokens of other statements in the row"
@@ -52,8 +57,13 @@ def why_leaking(executor: TreeExecutor, plan: Batches) -> str | None:
 
 def most_of(network: Any) -> float:
     """The largest change, in nats, that is none: `MOST`, and `MOST_OF_EXPERTS` of a model with experts."""
+    return MOST_OF_EXPERTS[network.dtype] if has_experts(network) else MOST
+
+
+def has_experts(network: Any) -> bool:
+    """Whether tokens choose among experts, so that what others choose changes shapes."""
     config = network.config.get_text_config()
-    return MOST_OF_EXPERTS if any(getattr(config, name, None) for name in _COUNTS_OF_EXPERTS) else MOST
+    return any(getattr(config, name, None) for name in _COUNTS_OF_EXPERTS)
 
 
 @dataclass(slots=True)

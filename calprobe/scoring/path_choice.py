@@ -21,14 +21,14 @@ import torch
 from calprobe.errors import CalprobeError
 from calprobe.kernels.arguments import triton_takes
 from calprobe.models import LoadedModel
-from calprobe.models.attention import AttentionSeen
+from calprobe.models.attention import KINDS_WITH_MASKS, AttentionSeen, layer_kinds
 from calprobe.models.head import scoring_head
 from calprobe.models.loaded_model import Part
 from calprobe.models.memory import is_out_of_memory
-from calprobe.planning import WidenedPlan
+from calprobe.planning.filled_rows import FilledPlan
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import Executor, score_rows
-from calprobe.scoring.leaks import why_leaking
+from calprobe.scoring.leaks import has_experts, why_leaking
 from calprobe.scoring.masked import MaskedExecutor, PlainMaskedExecutor
 from calprobe.scoring.options import DEFAULT_METRIC, NOTHING_MASKED, PATHS_OF, Masking, Path
 from calprobe.scoring.padded import PaddedExecutor, PlainExecutor
@@ -59,8 +59,14 @@ FLOORS: Mapping[str, Tolerance] = {
 _TIMES_OWN_NOISE = 3.0
 # A masked model forwards a row for each of these, three times: a few statements, several rows of one length.
 _MASKED_SAMPLE_TOKENS = 48
-# Where the run's rows, which are longer than the sample's, may get other kernels: the check is then also of such rows.
-_CHOOSE_BY_LENGTH = frozenset({"cuda"})
+# What a right path may change where only places change, since shapes, and so the kernels, are the same. A model with
+# little noise may change less: no more on average than a multiple of what other shapes change.
+MOVED: Mapping[str, Tolerance] = {
+    "float32": Tolerance(2e-3, 2e-4),
+    "bfloat16": Tolerance(0.8, 0.03),
+    "float16": Tolerance(0.12, 0.01),
+}
+_TIMES_NOISE_OF_SHAPES = 2.0
 
 
 def tolerance_for(
@@ -72,6 +78,20 @@ def tolerance_for(
         return floor
     largest, mean = _TIMES_OWN_NOISE * float(own_noise.max()), _TIMES_OWN_NOISE * float(own_noise.mean())
     return Tolerance(max(floor.largest, largest), max(floor.mean, mean))
+
+
+def tolerance_of_moves(
+    dtype: str,
+    own: npt.NDArray[np.float32],
+    moved: npt.NDArray[np.float32],
+    most_of: Mapping[str, Tolerance],
+) -> Tolerance:
+    """The tolerance for scores of the same shapes at other places than those of `moved` [tokens].
+
+    `own` [tokens] are the model's own: how far `moved` is off them tells what other shapes change.
+    """
+    most, noise = most_of[dtype], _TIMES_NOISE_OF_SHAPES * float(np.abs(moved.astype(np.float64) - own).mean())
+    return Tolerance(most.largest, min(most.mean, max(FLOORS["float32"].mean, noise)))
 
 
 def choose_path(
@@ -160,7 +180,7 @@ def checked_path(
             seen = AttentionSeen()
             reason = _why_not(path, model.by_torch(setup.by_torch), batch_tokens, truth, masking, seen)
             if reason is None:
-                _warn_of_parts(model, setup, reasons)
+                warn_of_parts(model, setup, reasons)
                 return Checked(path, seen.kernels, setup.by_torch)
             reasons.append(reason)
         if not reasons:
@@ -173,7 +193,8 @@ def checked_path(
     return Checked("plain", None)
 
 
-def _warn_of_parts(model: LoadedModel, setup: Setup, reasons: list[str]) -> None:
+def warn_of_parts(model: LoadedModel, setup: Setup, reasons: list[str]) -> None:
+    """Say which parts of a setup torch computes, with the first of the reasons why kernels do not."""
     if setup.by_torch and reasons:
         parts = _shown(setup.by_torch)
         what = "%s: torch computes %s in the place of a kernel (%s): right, but slower; calprobe doctor says more"
@@ -266,7 +287,9 @@ def _why_not(
 
 
 def _why_not_over_tree(executor: TreeExecutor, truth: _Truth, seen: AttentionSeen) -> str | None:
-    """What is wrong in short rows, and in rows as long as the run's where these may get other kernels."""
+    """What is wrong in short rows, and in rows as long and as full as the run's."""
+    if others := layer_kinds(executor.model.network) - KINDS_WITH_MASKS - {"chunked_attention"}:
+        return f"it has layers of {', '.join(sorted(others))}"
     parts = [truth]
     if executor.flat:  # deep statements are in rows with a mask, and would take the shallow ones along
         is_shallow = are_shallow(truth.sample)
@@ -274,33 +297,38 @@ def _why_not_over_tree(executor: TreeExecutor, truth: _Truth, seen: AttentionSee
             return "none of the statements it was to be checked with is short enough for flat attention"
         parts = [truth.of(which) for which in (is_shallow, ~is_shallow) if which.any()]
     for part in parts:
-        if reason := _why_not_in_short_rows(executor, part, seen):
+        if reason := _why_not_in_short_rows(executor, part):
             return reason
-    if executor.model.device.type not in _CHOOSE_BY_LENGTH:
-        return None
-    seen.forget()
     for part in parts:
-        if reason := _why_not_in_long_rows(executor, part, seen):
+        if reason := _why_not_in_full_rows(executor, part, seen):
             return reason
     return None
 
 
-def _why_not_in_short_rows(executor: TreeExecutor, truth: _Truth, seen: AttentionSeen) -> str | None:
+def _why_not_in_short_rows(executor: TreeExecutor, truth: _Truth) -> str | None:
     # So short that the sample fills several, which also checks packing, padding and repeated prefixes.
     length = int(truth.sample.lengths.max(initial=0)) + 8
     short = replace(executor, batch_tokens=length) if executor.flat else replace(executor, row_length=length)
-    with seen:
-        plan = short.plan(truth.sample)
-        scores = short.run(plan).of_tokens().cpu().numpy()
-    return disagreement(truth.own, scores, truth.tolerance) or why_leaking(short, plan)
+    return disagreement(truth.own, score_rows(short, truth.sample), truth.tolerance)
 
 
-def _why_not_in_long_rows(executor: TreeExecutor, truth: _Truth, seen: AttentionSeen) -> str | None:
+def _why_not_in_full_rows(executor: TreeExecutor, truth: _Truth, seen: AttentionSeen) -> str | None:
+    # As long as the run's, where other kernels may be chosen. As many of the statements as fit take half a row, others
+    # the rest of it.
     width = min(executor.width(truth.sample), executor.batch_tokens)
+    truth = truth.of(np.arange(len(truth.sample.lengths)) < max(1, np.searchsorted(truth.sample.offsets, width // 2)))
+    plan = FilledPlan(replace(executor, batch_tokens=width, row_length=width).plan(truth.sample), width)
     with seen:
-        plan = WidenedPlan(replace(executor, batch_tokens=width).plan(truth.sample), width)
-        scores = executor.run(plan).of_tokens().cpu().numpy()
-    reason = disagreement(truth.own, scores, truth.tolerance) or why_leaking(executor, plan)
+        scores = executor.run(plan)
+    of_tokens = scores.of_tokens().cpu().numpy()
+    moved = executor.run(replace(plan, at_end=True)).of_tokens().cpu().numpy()
+    most = FLOORS if has_experts(executor.model.network) else MOVED
+    of_moves = tolerance_of_moves(executor.model.dtype, truth.own, moved, most)
+    reason = (
+        disagreement(truth.own, of_tokens, truth.tolerance)
+        or disagreement(moved, of_tokens, of_moves, "those at other places of the row")
+        or why_leaking(executor, plan, scores.logprobs.cpu().numpy())
+    )
     return reason and f"in rows of {width} {reason}"
 
 
@@ -312,12 +340,17 @@ def what_failed(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
 
 
-def disagreement(own: npt.NDArray[np.float32], scores: npt.NDArray[np.float32], tolerance: Tolerance) -> str | None:
-    """Why `scores` [tokens] are not the same as `own` [tokens] within the tolerance; None if they are."""
+def disagreement(
+    own: npt.NDArray[np.float32],
+    scores: npt.NDArray[np.float32],
+    tolerance: Tolerance,
+    others: str = "the model's own",
+) -> str | None:
+    """Why `scores` [tokens] are not `own` [tokens], which are `others`, within the tolerance; None if they are."""
     difference = np.abs(scores.astype(np.float64) - own)
     # This form fails for NaN.
     if not difference.max(initial=0.0) <= tolerance.largest:
-        return f"its token scores differ from the model's own by up to {difference.max():.2g} nats"
+        return f"its token scores differ from {others} by up to {difference.max():.2g} nats"
     if len(difference) and not difference.mean() <= tolerance.mean:
-        return f"its token scores differ from the model's own by {difference.mean():.2g} nats on average"
+        return f"its token scores differ from {others} by {difference.mean():.2g} nats on average"
     return None

@@ -10,7 +10,7 @@ import pytest
 import torch
 from engine_errors import ERRORS
 from proofs import few_of
-from tiny_models import CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal
+from tiny_models import BY_PLACES, CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal
 
 from calprobe.backends.local import check
 from calprobe.backends.local.check import ragged_engine
@@ -102,6 +102,49 @@ def test_rows_of_a_family_do_not_see_each_other_or_it_is_refused(architecture: s
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("architecture", "reason"), [("mpt", "closed sets: "), ("gpt-neo", "the model's own")])
+def test_what_measures_by_slots_is_refused(architecture: str, reason: str, dtype: str) -> None:
+    """Of MPT only closed sets are wrong, whose replies lie beside each other; of GPT-Neo, rows beside one that leaves
+    its window.
+    """
+    network = tiny_causal(architecture, configs=BY_PLACES).to(getattr(torch, dtype))
+    assert reason in str(ragged_engine(loaded(network, dtype=dtype, tokenizer=Words())))
+
+
+def replies_see_each_other(patch: Patch) -> None:
+    right = Engine._tree_masks
+
+    def all_seen(self: Engine, kept: Any, longest: int, positions: Any, depths: Any, above: torch.Tensor) -> Any:
+        return right(self, kept, longest, positions, depths, torch.ones_like(above).tril())
+
+    patch.setattr(Engine, "_tree_masks", all_seen)
+
+
+def replies_see_each_other_by_a_hair(patch: Patch) -> None:
+    right = Engine._tree_masks
+    patch.setattr(Engine, "_tree_masks", lambda *given: right(*given).clamp(min=-4.0))
+
+
+def replies_are_nearer_than_they_are(patch: Patch) -> None:
+    right = Engine._hidden
+
+    def shifted(self: Engine, cache: Any, tokens: Any, positions: torch.Tensor, masks: Any) -> torch.Tensor:
+        is_tree = positions.shape[1] > 1 and (positions.diff(dim=1) < 0).any()
+        return right(self, cache, tokens, positions // 2 if is_tree else positions, masks)
+
+    patch.setattr(Engine, "_hidden", shifted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "error", [replies_see_each_other, replies_see_each_other_by_a_hair, replies_are_nearer_than_they_are]
+)
+def test_closed_sets_with_an_error_are_refused(error: Callable[[Patch], None], dtype: str, monkeypatch: Patch) -> None:
+    error(monkeypatch)
+    assert str(ragged_engine(model_in(dtype))).startswith("closed sets: ")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_keys_of_an_earlier_wave_that_are_seen_by_a_hair_are_found_without_tolerance(
     dtype: str, monkeypatch: Patch
 ) -> None:
@@ -111,7 +154,8 @@ def test_keys_of_an_earlier_wave_that_are_seen_by_a_hair_are_found_without_toler
         return right(self, seen).clamp(min=-4.0)  # a weight of some thousandths for what is not to be seen
 
     model = model_in(dtype)
-    monkeypatch.setattr(check, "_disagreement", lambda *_: None)
+    for other_check in ("_disagreement", "_wrong_replies"):
+        monkeypatch.setattr(check, other_check, lambda *_: None)
     assert not isinstance(ragged_engine(model), str)
     monkeypatch.setattr(Engine, "_additive", thin)
     assert "with the tokens of others" in str(ragged_engine(model))
@@ -129,7 +173,7 @@ def test_a_head_whose_kernel_fails_is_left_to_torch(monkeypatch: Patch, caplog: 
     assert head is not None
     assert not head.by_kernel
     (said,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert "head by torch, not by calprobe's kernels: RuntimeError: Failed to find C compiler" in said
+    assert "torch computes the head in the place of a kernel (RuntimeError: Failed to find C compiler" in said
 
 
 def test_a_head_whose_kernel_is_wrong_is_left_to_torch(monkeypatch: Patch) -> None:

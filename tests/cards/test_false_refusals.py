@@ -7,6 +7,7 @@ one and tiny models.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -34,6 +35,7 @@ from calprobe.scoring.path_choice import Tolerance, choose_path, disagreement
 from calprobe.statements import statements_of
 
 Patch = pytest.MonkeyPatch
+Differences = dict[str, list[np.ndarray]]
 SEEDS = int(os.environ.get("CALPROBE_SEEDS", "1"))
 WRONG_SEEDS = max(1, SEEDS // 10)
 DEVICE = os.environ.get("CALPROBE_DEVICE", "cpu")
@@ -86,13 +88,13 @@ def is_scored_so(model: LoadedModel, seed: int) -> bool:
 
 
 @pytest.fixture
-def differences(monkeypatch: Patch) -> list[np.ndarray]:
-    """How far off the scores were that checks compared, an array of tokens each."""
-    found: list[np.ndarray] = []
+def differences(monkeypatch: Patch) -> Differences:
+    """By what scores were compared with in checks, how far off it they were, an array of tokens each."""
+    found: Differences = defaultdict(list)
 
-    def noted(own: np.ndarray, scores: np.ndarray, tolerance: Tolerance) -> str | None:
-        found.append(np.abs(scores - own))
-        return disagreement(own, scores, tolerance)
+    def noted(own: np.ndarray, scores: np.ndarray, tolerance: Tolerance, others: str = "the model's own") -> str | None:
+        found[others].append(np.abs(scores - own))
+        return disagreement(own, scores, tolerance, others)
 
     for module in (check, path_choice):
         monkeypatch.setattr(module, "disagreement", noted)
@@ -157,12 +159,13 @@ REAL_CASES = [
 @pytest.mark.parametrize(
     ("name", "dtype"), [*few_of(product(["tiny"], DTYPES), lambda name, dtype: dtype == "bfloat16"), *REAL_CASES]
 )
-def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str, differences: list[np.ndarray]) -> None:
+def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str, differences: Differences) -> None:
     model = model_of(TINY.get(of, name) if name == "tiny" else name, dtype)
     refused = [seed for seed in range(SEEDS) if not CHECKS[of](model, seed)]
     print(f"{of}, {name} in {dtype}: {len(refused)} of {SEEDS} refused")
-    largest, mean = (max(map(of_one, differences)) for of_one in (np.max, np.mean))
-    print(f"off by {largest:.2g} nats at most and by up to {mean:.2g} on average")
+    for others, found in differences.items():
+        largest, mean = (max(map(of_one, found)) for of_one in (np.max, np.mean))
+        print(f"off {others} by {largest:.2g} nats at most and by up to {mean:.2g} on average")
     assert not refused
 
 

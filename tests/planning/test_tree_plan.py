@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statement_lists import statements, token_rows, with_contexts
 
-from calprobe.planning import TreeBatch, TreePlan, WidenedPlan, plan_tree
+from calprobe.planning import TreeBatch, TreePlan, plan_tree
+from calprobe.planning.filled_rows import FilledPlan
 
 START = 9
 row_lengths, budgets = st.integers(1, 25), st.integers(1, 60)
@@ -28,7 +29,7 @@ def paths(batch: TreeBatch) -> list[list[tuple[int, ...]]]:
     ]
 
 
-def scored_edges(plan: TreePlan | WidenedPlan) -> list[tuple[int, ...]]:
+def scored_edges(plan: TreePlan | FilledPlan) -> list[tuple[int, ...]]:
     """For each score of the plan, the tokens that it is conditioned on and the token that it is of."""
     edges: list[tuple[int, ...]] = []
     for index in range(plan.n_batches):
@@ -51,12 +52,34 @@ def test_every_statement_is_recovered(lists: list[list[int]], row_length: int, b
     assert len(edges) == plan.n_edges
 
 
-@given(statements, row_lengths, budgets, st.integers(1, 40))
-def test_wider_rows_score_the_same(lists: list[list[int]], row_length: int, budget: int, width: int) -> None:
+@given(statements, row_lengths, budgets, st.integers(1, 40), st.booleans())
+def test_filled_rows_score_the_same_and_are_trees(
+    lists: list[list[int]], row_length: int, budget: int, width: int, at_end: bool
+) -> None:
     plan = plan_tree(token_rows(lists), START, budget, row_length)
-    widened = WidenedPlan(plan, width)
-    assert all(widened.batch(index).token_ids.shape[1] >= width for index in range(plan.n_batches))
-    assert scored_edges(widened) == scored_edges(plan)
+    filled = FilledPlan(plan, width, at_end)
+    assert scored_edges(filled) == scored_edges(plan)
+    for index in range(plan.n_batches):
+        before, batch = plan.batch(index), filled.batch(index)
+        if before.token_ids.shape[1] >= width:
+            np.testing.assert_array_equal(batch.token_ids, before.token_ids)
+            continue
+        assert batch.token_ids.shape[1] == width
+        assert (batch.end[:, 0] == batch.lengths).all()  # all are below the start token
+        assert (batch.end[:, 0] == width).all()
+        np.testing.assert_array_equal(sees(batch).sum(2) - 1, batch.position_ids)
+        assert batch.position_ids.max() <= max(1, before.position_ids.max())
+
+
+def test_what_is_put_in_stands_in_front_of_each_branch() -> None:
+    plan = plan_tree(token_rows([[1, 2, 3], [1, 2, 4], [5, 6]]), START, 40, 40)
+    before, (front, end) = plan.batch(0), (FilledPlan(plan, 15, at_end).batch(0) for at_end in (False, True))
+    # Start, 1, 2, 5: a token with nothing behind it is scored where it would follow.
+    assert before.token_ids.tolist() == [[START, 1, 2, 5]]
+    assert before.scored.tolist() == [0, 1, 2, 3]
+    # Start, five or six places, 1, 2, as many again, 5.
+    assert front.scored.tolist() == [0, 6, 7, 14]
+    assert end.scored.tolist() == [0, 1, 2, 3]
 
 
 @given(statements, row_lengths, budgets)

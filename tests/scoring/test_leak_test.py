@@ -1,18 +1,20 @@
-"""Scores of a packed row and the tokens of its other statements: exact paths do not see them, hybrids do."""
+"""Scores of a packed row, its other statements and its places: exact paths see neither, hybrids and ALiBi do."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from proofs import few_of
 from statement_rows import random_rows
-from tiny_models import CAUSAL_CONFIGS, HYBRID_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal
+from tiny_models import BY_PLACES, CAUSAL_CONFIGS, HYBRID_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal
 from torch import Tensor
 
 import calprobe.scoring.tree as tree
+from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.planning import TreeBatch
 from calprobe.scoring.leaks import MOST, _paths, leak, why_leaking
@@ -39,14 +41,34 @@ def test_an_exact_path_does_not_see_other_statements(architecture: str, dtype: s
     assert leak(executor, executor.plan(random_rows(seed=21, longest=40))) <= MOST
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("path", ["tree", "flat"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("architecture", few_of(HYBRID_CONFIGS, lambda name: name == "granite-hybrid"))
-def test_a_hybrid_is_not_scored_on_a_tree(architecture: str, dtype: str) -> None:
+def test_a_hybrid_that_hides_its_layers_is_not_scored_on_a_tree(
+    architecture: str, dtype: str, path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calprobe.scoring.path_choice.layer_kinds", lambda network: set())
+    with pytest.raises(CalprobeError, match="nats"):
+        choose_path(model_of(architecture, dtype), 200, random_rows(seed=21, longest=40), asked=path)
+
+
+@pytest.mark.parametrize("architecture", ["granite-hybrid", "lfm2"])
+def test_layers_that_pass_over_the_mask_are_named(architecture: str) -> None:
     reasons: list[str] = []
-    model = model_of(architecture, dtype)
-    path = choose_path(model, 200, random_rows(seed=21, longest=40), on_pass=lambda _, reason: reasons.append(reason))
-    assert path == "padded"
-    assert "nats" in reasons[0]
+    sample = random_rows(seed=21, longest=40)
+    model = model_of(architecture, "bfloat16")
+    assert choose_path(model, 200, sample, on_pass=lambda _, reason: reasons.append(reason)) == "padded"
+    assert reasons[0].startswith("it has layers of ")
+
+
+@pytest.mark.parametrize("seed", few_of(range(6), lambda seed: seed == 0))
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("architecture", BY_PLACES)
+def test_what_measures_by_places_is_not_scored_on_a_tree(architecture: str, dtype: str, seed: int) -> None:
+    """A short row hides it: only where a row is full are places far from what they should see."""
+    network = tiny_causal(architecture, configs=BY_PLACES).to(getattr(torch, dtype))
+    sample = random_rows(seed=seed, n_statements=8, longest=20)
+    assert choose_path(loaded(network, dtype=dtype), 200, sample) == "padded"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

@@ -102,7 +102,6 @@ def test_a_path_that_raises_is_passed_over() -> None:
 def test_a_kernel_that_fails_only_in_rows_as_long_as_the_run_s_is_found(
     raises: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("calprobe.scoring.path_choice._CHOOSE_BY_LENGTH", {"cpu"})  # as a card does
     model, sample, reasons = loaded(tiny_causal("llama")), random_rows(seed=14, n_statements=6), []
 
     def fail(layer: torch.nn.Module, given: Any, result: torch.Tensor) -> torch.Tensor | None:

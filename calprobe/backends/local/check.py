@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,19 +9,30 @@ import numpy.typing as npt
 import torch
 
 from calprobe.backends.local.cache import RaggedCache
+from calprobe.backends.local.closed import reply_tree
 from calprobe.backends.local.ragged_engine import Engine, NotRagged
+from calprobe.backends.local.token_text import Ids
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.models.head import own_hidden_states
 from calprobe.models.memory import is_out_of_memory
 from calprobe.models.torch_settings import exact_torch
-from calprobe.scoring.leaks import most_of
-from calprobe.scoring.path_choice import FLOORS, Tolerance, check_numbers, disagreement, setups_of, tolerance_for
-
-log = logging.getLogger(__name__)
+from calprobe.scoring.leaks import has_experts, most_of
+from calprobe.scoring.path_choice import (
+    FLOORS,
+    MOVED,
+    Tolerance,
+    check_numbers,
+    disagreement,
+    setups_of,
+    tolerance_for,
+    tolerance_of_moves,
+    warn_of_parts,
+)
 
 _SHARED = 5  # tokens that the rows of the check have in common, forwarded once
 _SHORT_ROWS, _SHORT = 8, 4  # rows beside the long one, and tokens of their own: of one row chance makes too much
+_REPLY_TOKENS, _REPLY_PLACES = 17, 12  # of the closed set
 _LONGEST_WINDOW = 1024  # a window longer than this is not outgrown in the check: its mask is that of a shorter one
 _FLOAT32_LOGITS = 2e-3  # largest difference of float32 logits from products in another order
 _ROUNDINGS = 4  # of logits to a short dtype, in units of its last place at the largest one
@@ -32,6 +42,7 @@ _COMPARED = 64  # tokens of the vocabulary, evenly spread
 # 0.74 at most, of 276 real texts, on a CPU that multiplies bfloat16 itself; with positions one too large by 0.22 or
 # more on average, of 20. `make test-cards` prints such figures.
 _OF_FEW = {**FLOORS, "bfloat16": Tolerance(1.5, 0.15)}
+_MOVED_OF_FEW = {**MOVED, "bfloat16": Tolerance(0.8, 0.06)}
 # Other positions are told by where they lead, if they lead twice as far as all that is off otherwise. With Gemma 3 270M
 # in bfloat16 that alone told those that were one too large, by each of 8 texts; a right engine went up to 0.14 so far.
 _OVER_REST = 2.0
@@ -50,12 +61,10 @@ def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
     for setup in setups_of(model, "tree"):
         engine = _agreeing_engine(model.by_torch(setup.by_torch))
         if not isinstance(engine, str):
-            if refusals:
-                names = " and ".join(setup.by_torch)
-                log.warning("%s: %s by torch, not by calprobe's kernels: %s", model.name, names, refusals[0])
+            warn_of_parts(model, setup, refusals)
             return engine
         refusals.append(engine)
-    return refusals[0]
+    return refusals[-1]  # which is not that of a kernel
 
 
 def _agreeing_engine(model: LoadedModel) -> tuple[Engine, int] | str:
@@ -63,9 +72,13 @@ def _agreeing_engine(model: LoadedModel) -> tuple[Engine, int] | str:
         engine = Engine(model)
         rows = _rows(engine)
         cache = RaggedCache()
-        cache.reserve(len(rows), max(map(len, rows)))
+        cache.reserve(len(rows), max(map(len, rows)) + _REPLY_PLACES)
         logprobs = _found(engine, cache, rows)
-        why_not = _disagreement(engine, rows, logprobs) or _why_leaking(engine, cache, rows[:2])
+        why_not = (
+            _disagreement(engine, rows, logprobs)
+            or _wrong_replies(engine, cache, rows)
+            or _why_leaking(engine, cache, rows[:2])
+        )
         return why_not or (engine, cache.bytes_of_token)
     except CalprobeError:
         raise
@@ -88,15 +101,28 @@ _TEXT = (
 
 
 def _rows(engine: Engine) -> list[list[int]]:
-    model, window = engine.model, engine.windows.size or 0
+    model, window = engine.model, _window(engine)
     length = _SHARED + 8 + (window if window <= _LONGEST_WINDOW else 0)
     if model.max_positions is not None:
-        length = min(length, model.max_positions)
-    words: list[int] = model.tokenizer(_TEXT, add_special_tokens=False, verbose=False)["input_ids"]
+        length = min(length, model.max_positions - _REPLY_PLACES)
+    words = _words(engine)
     tokens = words * (1 + max(length, _SHORT * _SHORT_ROWS) // len(words))
     shared = [model.start_token_id, *tokens[: _SHARED - 1]]
     ends = range(len(tokens), len(tokens) - _SHORT * _SHORT_ROWS, -_SHORT)
     return [shared + tokens[_SHARED : length - 1], *(shared + tokens[end - _SHORT : end] for end in ends)]
+
+
+def _window(engine: Engine) -> int:
+    """The window that the long row leaves: of the engine, or of a name that it does not know; 0 if there is none."""
+    if engine.windows.size is not None:
+        return engine.windows.size
+    settings = engine.network.config.get_text_config().to_dict().items()
+    return max((size for name, size in settings if "window" in name and type(size) is int), default=0)
+
+
+def _words(engine: Engine) -> list[int]:
+    words: list[int] = engine.model.tokenizer(_TEXT, add_special_tokens=False, verbose=False)["input_ids"]
+    return words
 
 
 def _found(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
@@ -110,6 +136,61 @@ def _found(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[int]]) ->
     ]
     behind_all = engine.extend(cache, 0, [len(row) - 1 for row in rows], [row[-1:] for row in rows])
     return _compared(torch.cat([*behind_all_but_last, behind_all]))
+
+
+@torch.inference_mode()
+@exact_torch()
+def _wrong_replies(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[int]]) -> str | None:
+    """Why replies of a closed set behind the rows, which the cache holds, are not as probable as the model has them.
+
+    Other replies of the set stand in front of those that are compared or behind them, or are others: only rounding may
+    follow from the first, nothing from the second. Layers that measure by slots are told by that.
+    """
+    dtype = engine.model.dtype
+    tokens = sorted(list(dict.fromkeys([*_words(engine), *range(engine.n_tokens)]))[:_REPLY_TOKENS])
+    low, *firsts, high = tokens[:4]
+    seconds, others, more = tokens[4:7], tokens[7:12], tokens[12:]
+    replies = [(firsts[0], seconds[0]), (firsts[0], seconds[1], seconds[2]), (firsts[1],), (firsts[1], seconds[0])]
+    in_front, behind, changed = (
+        _logprobs_of(engine, cache, rows, [*replies, *((first, second) for second in of_first)], len(replies))
+        for first, of_first in ((low, others), (high, others), (low, more))
+    )
+    own = _own_of_replies(engine, rows[1:3], replies)
+    most = _OF_FEW if has_experts(engine.network) else _MOVED_OF_FEW
+    why_not = disagreement(own, in_front, _OF_FEW[dtype]) or disagreement(
+        behind, in_front, tolerance_of_moves(dtype, own, behind, most), "those at other places of the set"
+    )
+    if why_not is None and not (nats := float(np.abs(changed - in_front).max())) <= most_of(engine.network):
+        why_not = f"they change by {nats:.2g} nats with other replies"
+    return why_not and f"closed sets: {why_not}"
+
+
+def _logprobs_of(
+    engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[int]], replies: Sequence[Ids], n_compared: int
+) -> npt.NDArray[np.float32]:
+    """Of each token of the first replies of a closed set, behind the short ones of the first rows: [tokens]."""
+    tree = reply_tree([(str(reply),) for reply in replies], {str(reply): reply for reply in replies}.__getitem__, ())
+    some = rows[:3]
+    edges = engine.tree(cache, 0, [len(row) - 1 for row in some], [row[-1] for row in some], tree)
+    paths = [edge for (form,) in tree.forms[:n_compared] for edge in form.path]
+    return edges[1:, paths].flatten().float().numpy()
+
+
+def _own_of_replies(engine: Engine, rows: Sequence[Sequence[int]], replies: Sequence[Ids]) -> npt.NDArray[np.float32]:
+    """What `_logprobs_of` gives, by the model's own forward of each row with all replies, padded on the right."""
+    width = max(map(len, replies))
+    last = torch.tensor([len(reply) for reply in replies])
+    batch = torch.tensor([[*reply, *(reply[-1:] * (width - len(reply)))] for reply in replies])
+    is_token = torch.arange(width) < last[:, None]
+    of_reply, place = is_token.nonzero(as_tuple=True)
+    found = []
+    for row in rows:
+        ids = torch.cat([torch.tensor(row).expand(len(replies), -1), batch], 1)
+        is_row = torch.ones(len(replies), len(row), dtype=torch.bool)
+        hidden = _own_hidden(engine, ids, torch.cat([is_row, is_token], 1))
+        logprobs = engine.logits(hidden, of_reply, len(row) - 1 + place).log_softmax(1).cpu()
+        found.append(logprobs[torch.arange(len(place)), batch[is_token]])
+    return torch.cat(found).float().numpy()
 
 
 def _why_leaking(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[int]]) -> str | None:

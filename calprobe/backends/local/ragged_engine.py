@@ -16,6 +16,7 @@ from calprobe.backends.local.closed import ReplyTree
 from calprobe.kernels.linear_logprob import gives_float32, wide_products
 from calprobe.kernels.onednn import linear
 from calprobe.models import LoadedModel
+from calprobe.models.attention import KINDS_WITH_MASKS, layer_kinds
 from calprobe.models.forwards import other_forwards
 from calprobe.models.fused_layers import forwards_of
 from calprobe.models.grouped_attention import GroupedAttention
@@ -250,14 +251,11 @@ class _Windows:
         self.mixed = mixed  # layers with and without
 
 
-_KNOWN_LAYERS = {"full_attention", "sliding_attention"}
-
-
 def _windows(network: Any) -> _Windows:
     config = network.config.get_text_config()
-    kinds = set(getattr(config, "layer_types", None) or ())
-    if kinds - _KNOWN_LAYERS:
-        raise NotRagged(f"it has layers of {', '.join(sorted(kinds - _KNOWN_LAYERS))}")
+    kinds = layer_kinds(network)
+    if others := kinds - KINDS_WITH_MASKS:
+        raise NotRagged(f"it has layers of {', '.join(sorted(others))}")
     if kinds == {"full_attention"}:
         return _Windows(None, False)
     return _Windows(getattr(config, "sliding_window", None), len(kinds) > 1)
