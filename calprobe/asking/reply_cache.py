@@ -23,7 +23,7 @@ from calprobe.asking.known import AskFolder
 from calprobe.asking.run_manifest import ADDRESS
 from calprobe.backends.protocol import Backend, Pending
 from calprobe.errors import CalprobeError
-from calprobe.folders import cache_root
+from calprobe.folders import cache_root, filling_cache
 from calprobe.runs.decode import DecodeError
 from calprobe.runs.journal_reading import reply_of
 from calprobe.runs.manifest_file import write_manifest
@@ -208,6 +208,7 @@ def _mark(first: Reply) -> str:
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
     try:
-        yield
+        with filling_cache():
+            yield
     except (sqlite3.Error, OSError) as error:
         raise CalprobeError(f"{path}: {error}; delete this file, or ask without --cache") from error

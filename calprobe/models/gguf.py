@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from calprobe.errors import CalprobeError
-from calprobe.folders import cache_root
+from calprobe.folders import cache_root, filling_cache
 from calprobe.models.libraries import first_line
 from calprobe.models.tokenizers import words_in_pieces
 
@@ -69,8 +69,9 @@ def kept_as(sha256: str) -> str:
 
 
 def _fill(folder: Path, file: Path, show_progress: bool) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f"{folder.name[:12]}-", dir=folder.parent))
+    with filling_cache():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(prefix=f"{folder.name[:12]}-", dir=folder.parent))
     try:
         # transformers draws this bar with plain tqdm, which no switch of its own reaches.
         with nullcontext() if show_progress else redirect_stderr(io.StringIO()):
@@ -105,11 +106,13 @@ def _write_twin(file: Path, folder: Path) -> None:
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     config.architectures = [type(network).__name__]
-    config.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    save_torch_state_dict(_state(network), folder)
     origin = {"file": file.name, "file_type": file_type, "transformers": transformers.__version__}
-    (folder / _ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", "utf-8")
+    state = _state(network)
+    with filling_cache(sum(tensor.nbytes for tensor in state.values())):
+        config.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        save_torch_state_dict(state, folder)
+        (folder / _ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", "utf-8")
 
 
 def check_words(tokenizer: Any, file: Path | str, unpacked: Path | None = None) -> None:

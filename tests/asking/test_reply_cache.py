@@ -12,6 +12,7 @@ from fake_backend import FakeBackend
 
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Pending
+from calprobe.errors import CalprobeError
 from calprobe.runs import AskedRun, Reply
 
 OPTIONS = AskOptions(
@@ -103,3 +104,20 @@ def test_failures_are_not_kept(tmp_path: Path) -> None:
     backend = FakeBackend()
     assert ask(backend, question_set(2), tmp_path / "two", greedy).manifest.from_cache == 2
     assert backend.asked.total() == 2
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "passwd").touch()
+    monkeypatch.setenv("CALPROBE_CACHE", str(tmp_path / "passwd"))
+    words = "passwd: calprobe's cache cannot be written: Not a directory\nset CALPROBE_CACHE to a folder"
+    with pytest.raises(CalprobeError, match=words):
+        ask(FakeBackend(), question_set(1), tmp_path / "run", OPTIONS)
+
+
+def test_a_file_that_is_no_cache_is_the_one_to_delete(tmp_path: Path, cache: Path) -> None:
+    cache.parent.mkdir()
+    cache.write_bytes(b"no database" * 100)
+    with pytest.raises(CalprobeError, match=r"replies\.sqlite3: file is not a database; delete this file, or ask with"):
+        ask(FakeBackend(), question_set(1), tmp_path / "run", OPTIONS)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGUFWriter, LlamaFileType, TokenType
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tokenizers import pre_tokenizers
 from tolerances import TINY_SCORE
@@ -174,6 +175,31 @@ def test_nothing_is_left_of_a_conversion_that_stopped(file: Path, monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         load_model(str(file))
     assert list((cache_root() / "gguf").iterdir()) == []
+
+
+def test_a_full_disk_is_not_called_damage(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("huggingface_hub.save_torch_state_dict", full)
+    with pytest.raises(
+        CalprobeError, match="cache: no space left for calprobe's cache\nfree space there, or set CALPR"
+    ):
+        load_model(str(file))
+
+
+def test_a_cache_that_cannot_be_written_is_named_with_its_variable(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "passwd").touch()
+    for place, why in ((tmp_path / "passwd", "Not a directory"), (Path("/proc/nope"), "No such file or directory")):
+        monkeypatch.setenv("CALPROBE_CACHE", str(place))
+        with pytest.raises(CalprobeError) as caught:
+            load_model(str(file))
+        assert str(caught.value).splitlines() == [
+            f"{place}: calprobe's cache cannot be written: {why}",
+            "set CALPROBE_CACHE to a folder that can be written to",
+        ]
 
 
 def test_another_process_may_be_first(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
