@@ -70,6 +70,11 @@ class AskManifest(RunManifest):
         return self.prompts.p_true if any(P_TRUE in piece.stages for piece in self.asked) else ""
 
     @property
+    def dtype(self) -> str | None:
+        """The number type of the model; servers do not tell it."""
+        return self.backend.settings.get("dtype")
+
+    @property
     def is_import(self) -> bool:
         """Whether another tool made the replies."""
         return self.backend.imported
@@ -141,7 +146,13 @@ class AskManifest(RunManifest):
         not the texts of a variant that both have."""
         fields, other_fields = self._fixed, other._fixed
         differing = [key for key in fields if fields[key] != other_fields[key]]
-        if {"model", "backend"}.intersection(differing):
+        engines = [(manifest.model.name, manifest.backend.name) for manifest in (self, other)]
+        if self.dtype != other.dtype and engines[0] == engines[1]:
+            # The fingerprint is of the weights as they are loaded, so another dtype has another.
+            settings = [{**manifest.backend.settings, "dtype": ""} for manifest in (self, other)]
+            named = {"model"} if settings[0] != settings[1] else {"model", "backend settings"}
+            differing = ["dtype", *(key for key in differing if key not in named)]
+        elif {"model", "backend"}.intersection(differing):
             differing = [key for key in differing if key not in _OF_MODEL]
         reasons = [f"{key}: {words[0]} {_shown(self, key)}, {words[1]} {_shown(other, key)}" for key in differing]
         return [*reasons, *self._other_texts(other, words)]
@@ -397,7 +408,7 @@ def _yes(value: bool | int) -> str:
 
 
 def _shown(manifest: AskManifest, key: str) -> str:
-    value = manifest._fixed[key]
+    value = manifest.dtype if key == "dtype" else manifest._fixed[key]
     if key == "model" and value != manifest.model.name:
         return f"{manifest.model.name} ({value[:12]})"
     if isinstance(value, Mapping):

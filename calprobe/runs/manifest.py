@@ -34,6 +34,9 @@ _OF_MODEL = (
     *("revision", "tokenizer", "kind", "architecture", "attention", "path", "start token", "pll metric", "word split"),
 )
 
+# What another dtype has of its own: the fingerprint is of the weights as they are loaded.
+_OF_DTYPE = ("dtype", "model weights", "precision")
+
 
 @dataclass(frozen=True)  # without slots, for the cached properties
 class Manifest(RunManifest):
@@ -64,6 +67,11 @@ class Manifest(RunManifest):
     def scores_completions(self) -> bool:
         """Whether any of its relations has contexts, and candidates of each instance's own."""
         return any(relation.scored == "completion" for relation in self.relations)
+
+    @property
+    def dtype(self) -> str | None:
+        """The number type of the model."""
+        return self.settings.dtype
 
     @property
     def is_import(self) -> bool:
@@ -272,6 +280,8 @@ class Manifest(RunManifest):
         ]
         if "model weights" in differing and self.model.name != other.model.name:
             differing = [key for key in differing if key not in _OF_MODEL]
+        elif "dtype" in differing:
+            differing = ["dtype", *(key for key in differing if key not in _OF_DTYPE)]
         shown_has, shown_wants = _shown(self, self.identity()), _shown(other, other.identity())
         reasons = {key: _ABOUT.get(key, "") for key in differing}
         if "probe" not in reasons:

@@ -73,6 +73,11 @@ class RunManifest(ABC):
         return (self.identity_hash,)
 
     @property
+    def dtype(self) -> str | None:
+        """The number type that the model is computed in; None where that is not known."""
+        return None
+
+    @property
     def has_grown(self) -> bool:
         """Whether shards may hold fewer instances than the run has."""
         return False

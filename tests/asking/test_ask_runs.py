@@ -217,8 +217,13 @@ def test_a_changed_prompt_or_model_never_meets_old_replies(whole: AskedRun) -> N
         ask(FakeBackend(), QUESTIONS, whole.path, replace(ALL, prompts=changed))
     with pytest.raises(UsageError, match=r"model: the run has toy \(wwwwwwwwwwww\), requested toy \(vvvvvvvvvvvv\)"):
         ask(FakeBackend(model=ModelRecord("toy", weights_fingerprint="v" * 64)), QUESTIONS, whole.path, ALL)
-    with pytest.raises(UsageError, match=r"backend settings: the run has dtype float32, .* requested dtype bfloat16"):
-        ask(FakeBackend(dtype="bfloat16"), QUESTIONS, whole.path, ALL)
+    weights = replace(FakeBackend().model, weights_fingerprint="v" * 64)  # as they are loaded
+    words = (
+        r"different run\. dtype: the run has float32, requested bfloat16\.\nTo go on, --dtype float32\. Give another"
+    )
+    for backend in (FakeBackend(dtype="bfloat16"), FakeBackend(dtype="bfloat16", model=weights)):
+        with pytest.raises(UsageError, match=words):
+            ask(backend, QUESTIONS, whole.path, ALL)
     with pytest.raises(UsageError, match="seed: the run has 0, requested 3"):
         ask(FakeBackend(), QUESTIONS, whole.path, replace(ALL, seed=3))
 

@@ -158,6 +158,17 @@ def test_each_cause_is_named_with_both_values() -> None:
     ]
 
 
+def test_another_dtype_is_named_first_and_not_what_follows_from_it() -> None:
+    """The fingerprint is of the weights as they are loaded."""
+    stored = make_manifest(dtype="float32", precision="tf32x3")
+    asked = make_manifest(dtype="bfloat16", save_tokens=True)
+    asked = replace(asked, model=replace(asked.model, weights_fingerprint="dd" * 32))
+    assert stored.differences(asked) == [
+        "dtype: the run has float32, requested bfloat16",
+        "save tokens: the run has False, requested True",
+    ]
+
+
 def test_a_run_that_does_not_name_its_precision_has_ieee() -> None:
     stored, ieee, fast = (make_manifest(precision=precision) for precision in (None, "ieee", "tf32x3"))
     assert stored.differences(ieee) == ieee.differences(stored) == []

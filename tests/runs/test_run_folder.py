@@ -82,7 +82,7 @@ def test_another_run_in_the_folder_is_named_difference_by_difference(tmp_path: P
         RunFolder.open(tmp_path, make_manifest(SHAPES[:2], dtype="bfloat16", save_tokens=True))
     text = str(raised.value)
     assert "dtype: the run has float32, requested bfloat16; save tokens: the run has False, requested True." in text
-    assert "--out" in text
+    assert text.splitlines()[1].startswith("To go on, --dtype float32. Give another folder with --out,")
     assert "--no-resume" in text
     assert _bytes(tmp_path) == before
 
