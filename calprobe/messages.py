@@ -126,10 +126,14 @@ def without_secrets(text: str) -> str:
 
 def shown(text: str) -> str:
     """The text as it may be pasted into a public report: without secrets, the home folder as `~`."""
-    home = str(Path.home())
-    # A home of `/` would match every path. One of `/root` is not in /srv/root: it stands where a path begins.
-    within = r"(?<![\w.~-])" + re.escape(home) + r"(?!\.?[\w~-])"  # a dot may end a sentence
-    return without_secrets(text if home == "/" else re.sub(within, "~", text))
+    home = Path.home()
+    # On clusters it is often a link, of which libraries and the current folder show the target; the longer one first.
+    forms = sorted({str(home), os.path.realpath(home)}, key=len, reverse=True)
+    for form in forms:
+        # A home of `/` would match every path. One of `/root` is not in /srv/root: it stands where a path begins.
+        within = r"(?<![\w.~-])" + re.escape(form) + r"(?!\.?[\w~-])"  # a dot may end a sentence
+        text = text if form == "/" else re.sub(within, "~", text)
+    return without_secrets(text)
 
 
 def printable(text: str) -> str:

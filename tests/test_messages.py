@@ -35,6 +35,15 @@ def test_home_and_secrets_are_not_shown(text: str, seen: str, monkeypatch: pytes
     assert shown(text.format(home="/home/me")) == seen.format(home="/home/me")
 
 
+def test_a_home_that_is_a_link_is_shown_in_neither_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link, target = tmp_path / "home" / "me", tmp_path / "nfs" / "me"
+    link.parent.mkdir()
+    target.mkdir(parents=True)
+    link.symlink_to(target)
+    monkeypatch.setattr(Path, "home", lambda: link)
+    assert shown(f"{link}/runs and {target}/runs, not {target}2") == f"~/runs and ~/runs, not {target}2"
+
+
 def test_where_the_root_is_home_paths_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", lambda: Path("/"))
     assert shown("/models/x") == "/models/x"
