@@ -103,9 +103,9 @@ def _version(name: str) -> str | None:
 
 
 def _settings() -> Iterator[Check]:
-    found = {name: os.environ[name] for name in _SETTINGS if os.environ.get(name)}
-    if found:
-        yield Check("settings", "ok", ", ".join(f"{name}={value}" for name, value in found.items()))
+    found = {name: os.environ[name] for name in _SETTINGS if name in os.environ}
+    if found:  # also empty ones: an empty CUDA_VISIBLE_DEVICES hides all cards
+        yield Check("settings", "ok", ", ".join(f"{name}={value or '(empty)'}" for name, value in found.items()))
 
 
 def _hub_cache() -> Check:

@@ -82,7 +82,8 @@ def _gpus() -> Iterator[Check]:
     from calprobe.models.unseen_card import nvidia_driver, torch_built_for, unseen_card
 
     driver = nvidia_driver()
-    yield Check("driver", "ok", driver or "none of NVIDIA", facts={"nvidia": driver})
+    fault = f"not known; nvidia-smi fails: {driver.fault}" if driver.fault else "none of NVIDIA"
+    yield Check("driver", "ok", driver.version or fault, facts={"nvidia": driver.version})
     yield _toolkit()
     if torch.cuda.is_available():
         yield from map(_card, range(torch.cuda.device_count()))

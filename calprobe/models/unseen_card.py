@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from calprobe.messages import reason
+
 _SMI_S = 5.0
+_NO_CARD = "No devices were found"
 _AMD = Path("/dev/kfd")  # the AMD driver's device, which it makes where it finds a GPU
 # The newest build that drivers of CUDA 12 (525 and later) run, and one for AMD, whose wheels bring their libraries.
 _FOR_CUDA, _FOR_ROCM = "cu128", "rocm6.4"
@@ -24,15 +27,26 @@ class UnseenCard(NamedTuple):
     fix: str
 
 
+class Driver(NamedTuple):
+    """What nvidia-smi tells: the driver's version, None where there is none, or no card; its error, else empty."""
+
+    version: str | None
+    fault: str = ""
+
+
 def unseen_card() -> UnseenCard | None:
-    """A GPU that is there and that torch does not compute on; None where there is none, torch sees one, or the user
-    hides it (an empty CUDA_VISIBLE_DEVICES, or -1).
-    """
-    if torch.cuda.is_available() or os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1"):
+    """A GPU that is there, or may be, and that torch does not compute on; None where there is none, or torch sees one."""
+    if torch.cuda.is_available():
         return None
-    if (driver := nvidia_driver()) is not None:
-        return _unseen_nvidia(driver)
+    driver = nvidia_driver()
+    if driver.version is not None:
+        return _hidden("CUDA_VISIBLE_DEVICES") or _unseen_nvidia(driver.version)
+    if driver.fault:
+        fix = "mend or restart the GPU's driver; on a machine without a GPU, --device cpu"
+        return UnseenCard(f"nvidia-smi is there but fails: {driver.fault}", fix)
     if _AMD.exists():
+        if (hidden := _hidden("HIP_VISIBLE_DEVICES") or _hidden("CUDA_VISIBLE_DEVICES")) is not None:
+            return hidden
         fix = f"install torch's build for ROCm ({install_line(_FOR_ROCM)})"
         if torch.version.hip:
             fix = "see whether HIP_VISIBLE_DEVICES hides it, and whether you may read /dev/kfd (groups video, render)"
@@ -41,6 +55,14 @@ def unseen_card() -> UnseenCard | None:
         if backend is not None and backend.is_available():
             return UnseenCard(f"the {name} GPU is not used", "calprobe computes on CUDA and ROCm devices and on CPUs")
     return None
+
+
+def _hidden(variable: str) -> UnseenCard | None:
+    """What the variable does, if its value is of no card."""
+    value = os.environ.get(variable, "0").strip()
+    if value not in ("", "-1"):
+        return None
+    return UnseenCard(f"{variable} is {value or 'empty'}: it hides all cards", "unset it, or use --device cpu")
 
 
 def _unseen_nvidia(driver: str) -> UnseenCard:
@@ -79,13 +101,20 @@ def torch_built_for() -> str:
     return f"ROCm {torch.version.hip}" if torch.version.hip else "CPU"
 
 
-def nvidia_driver() -> str | None:
-    """The version of the NVIDIA driver, as nvidia-smi tells it; None where there is none, or no card."""
+def nvidia_driver() -> Driver:
+    """The NVIDIA driver, as nvidia-smi tells it."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
-        return None
+        return Driver(None)
     command = [tool, "--query-gpu=driver_version", "--format=csv,noheader"]
-    with suppress(OSError, subprocess.SubprocessError):
+    try:
         versions = subprocess.run(command, capture_output=True, text=True, timeout=_SMI_S, check=True).stdout.split()
-        return versions[0] if versions else None  # a line for each card
-    return None
+    except subprocess.TimeoutExpired:
+        return Driver(None, f"no answer in {_SMI_S:g} s")
+    except OSError as error:
+        return Driver(None, reason(error))
+    except subprocess.CalledProcessError as error:
+        lines = [line for line in (error.stdout + error.stderr).splitlines() if line.strip()]
+        said = lines[0].strip() if lines else f"exit code {error.returncode}"
+        return Driver(None, "" if said == _NO_CARD else said)
+    return Driver(versions[0] if versions else None)  # a line for each card

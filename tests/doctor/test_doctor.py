@@ -604,3 +604,8 @@ def test_variables_that_change_what_is_computed_are_told(name: str, monkeypatch:
     value = found("versions", "settings").value
     assert f"{name}=1" in value
     assert "not-to-be-told" not in value
+
+
+def test_an_empty_variable_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert "CUDA_VISIBLE_DEVICES=(empty)" in found("versions", "settings").value

@@ -87,11 +87,61 @@ def test_a_build_for_the_cpu(give: Give) -> None:
     )
 
 
-@pytest.mark.parametrize("hidden", ["", "-1"])
-def test_a_card_that_the_user_hides_is_not_named(hidden: str, give: Give, monkeypatch: pytest.MonkeyPatch) -> None:
-    give(driver="580.1", cuda="13.0")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+@pytest.mark.parametrize(("hidden", "shown"), [("", "empty"), ("-1", "-1")])
+def test_what_hides_a_card_is_named(hidden: str, shown: str, give: Give, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HIP_VISIBLE_DEVICES", "0")
+    for variable, machine in (
+        ("CUDA_VISIBLE_DEVICES", {"driver": "580.1"}),
+        ("CUDA_VISIBLE_DEVICES", {"driver": "580.1", "cuda": "13.0"}),
+        ("CUDA_VISIBLE_DEVICES", {"amd": True, "hip": "6.4"}),
+        ("HIP_VISIBLE_DEVICES", {"amd": True, "hip": "6.4"}),
+    ):
+        give(**machine)
+        monkeypatch.setenv(variable, hidden)
+        said = f"{variable} is {shown}: it hides all cards"
+        assert unseen() == (said, "unset it, or use --device cpu")
+        with pytest.raises(UsageError, match=rf"torch sees 0 GPU\(s\) here; {said}; unset it"):
+            place(LoadOptions(device="cuda"))
+
+
+def test_a_variable_hides_nothing_where_no_card_is(give: Give, monkeypatch: pytest.MonkeyPatch) -> None:
+    give()
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert unseen() is None
+
+
+BROKEN = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that it is running."
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (f'echo "{BROKEN}"; echo; exit 9', BROKEN),
+        ("exit 12", "exit code 12"),
+        ("exec sleep 9", "no answer in 0.2 s"),
+        ("echo No devices were found; exit 6", None),
+        ("exit 0", None),
+    ],
+)
+def test_a_driver_that_fails_is_not_called_absent(
+    script: str, says: str | None, give: Give, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = subprocess.run
+    give()
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+    tool.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda name: str(tool))
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(unseen_card, "_SMI_S", 0.2 if "sleep" in script else 5.0)
+    assert unseen() == (
+        None
+        if says is None
+        else (
+            f"nvidia-smi is there but fails: {says}",
+            "mend or restart the GPU's driver; on a machine without a GPU, --device cpu",
+        )
+    )
 
 
 @pytest.mark.parametrize(
