@@ -43,8 +43,17 @@ def load_model(name: str, options: LoadOptions = _DEFAULTS, on_kind: OnKind = la
         raise UsageError(
             f"--revision {options.revision}: {name} is a {kept} on this machine, not on the hub; leave it out"
         )
+    _check_kernels()
     with quiet_libraries(options.quiet), patient_hub(), explained(source, options):
         return _identified(source, _read(source, options, on_kind), options)
+
+
+def _check_kernels() -> None:
+    """Raise UsageError for a CALPROBE_KERNELS that is no choice, or none on this machine."""
+    try:
+        triton_takes(torch.empty(0))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)

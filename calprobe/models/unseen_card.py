@@ -35,7 +35,7 @@ class Driver(NamedTuple):
 
 
 def unseen_card() -> UnseenCard | None:
-    """A GPU that is there, or may be, and that torch does not compute on; None where there is none, or torch sees one."""
+    """A GPU that is there, or may be, that torch does not compute on; None where torch sees one, or none is there."""
     if torch.cuda.is_available():
         return None
     driver = nvidia_driver()

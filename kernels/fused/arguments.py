@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 import torch
@@ -79,6 +80,8 @@ def triton_takes(array: Tensor) -> bool:
     chosen = os.environ.get("CALPROBE_KERNELS")
     if chosen not in (None, "", "triton", "reference"):
         raise ValueError(f"CALPROBE_KERNELS must be triton or reference, got {chosen!r}")
+    if chosen == "triton" and find_spec("triton") is None:
+        raise ValueError("CALPROBE_KERNELS=triton needs Triton: pip install triton (on Linux), or unset it")
     if chosen:
         return chosen == "triton"
     return array.is_cuda and compiles_for(array.device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -201,6 +202,13 @@ def test_the_environment_chooses_between_kernel_and_reference(monkeypatch: pytes
         monkeypatch.setenv("CALPROBE_KERNELS", "Triton")
         with pytest.raises(ValueError, match="CALPROBE_KERNELS must be triton or reference, got 'Triton'"):
             gather_reduce(*tokens)
+
+
+def test_a_choice_of_the_kernels_without_triton_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALPROBE_KERNELS", "triton")
+    monkeypatch.setitem(sys.modules, "triton", None)
+    with pytest.raises(ValueError, match=r"CALPROBE_KERNELS=triton needs Triton: pip install triton \(on Linux\)"):
+        gather_reduce(*tokens_of([2]))
 
 
 GOOD = Tokens(torch.ones(2), torch.tensor([0, 1, 1]), torch.zeros(3, dtype=torch.int8), torch.tensor([0, 3]))

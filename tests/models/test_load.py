@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,14 @@ def test_a_causal_folder(llama: Path) -> None:
 def test_the_kind_comes_from_the_config_and_not_from_the_name(tmp_path: Path) -> None:
     folder = save(AutoModelForCausalLM.from_config(GPT2), tmp_path / "bert-masked")
     assert load_model(folder).kind == "causal"
+
+
+def test_kernels_that_cannot_be_chosen_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "triton", None)
+    for chosen, words in (("triton", "=triton needs Triton: pip install triton"), ("Triton", " must be triton or")):
+        monkeypatch.setenv("CALPROBE_KERNELS", chosen)
+        with pytest.raises(UsageError, match=f"^CALPROBE_KERNELS{words}"):
+            load_model("tiny-clm")
 
 
 def test_a_masked_folder(tmp_path: Path) -> None:
