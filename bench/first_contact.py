@@ -75,6 +75,8 @@ def _ran(command: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
 
 def kernel_tests(given: Given, under: Sequence[str] = ()) -> dict[str, Any]:
     """The kernels' own tests, under another program or by themselves; null where they do not say how they ran."""
+    if find_spec("triton") is None:
+        return {"skipped": "Triton is not installed"}
     outcome, lines = _ran([*under, *_pytest(given)])
     where = next(filter(None, map(_WHERE.fullmatch, lines)), None)
     interpreted = where and where[1].startswith("interpreted")

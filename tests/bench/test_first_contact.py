@@ -159,6 +159,12 @@ def test_how_the_kernels_ran_is_as_their_tests_say(
     assert (outcome["exit"], outcome["interpreted"], outcome["TRITON_INTERPRET"]) == (1, interpreted, variable)
 
 
+def test_without_triton_the_kernels_tests_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "triton", None)
+    given = first_contact.Given(("tests/kernels",), "tiny-chat", "month", 1)
+    assert first_contact.kernel_tests(given) == {"skipped": "Triton is not installed"}
+
+
 def test_what_memcheck_would_run_on_a_card(monkeypatch: pytest.MonkeyPatch, in_process: list[list[str]]) -> None:
     given = first_contact.Given(("tests/kernels",), "tiny-chat", "month", 1)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

@@ -1,19 +1,40 @@
-"""Where the kernels' tests run: compiled on a card where there is one, else in Triton's interpreter on the CPU."""
+"""Where the kernels' tests run: compiled on a card where there is one, else in Triton's interpreter on the CPU.
+
+Without Triton each file here is one test, which is skipped.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("triton", reason="Triton exists for Linux on x86-64 only")
-
 import numpy as np
+import pytest
 import torch
-import triton.language as tl
-from triton.runtime import interpreter
+
+HAS_TRITON = find_spec("triton") is not None
+
+
+class WithoutTriton(pytest.File):
+    """A file of tests that is not imported."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        yield SkippedFile.from_parent(self, name="without_triton")
+
+
+class SkippedFile(pytest.Item):
+    """What stands for its tests."""
+
+    def runtest(self) -> None:
+        pytest.skip("Triton is not installed")
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.File | None:
+    """Pytest's own, or what takes its place."""
+    return None if HAS_TRITON else WithoutTriton.from_parent(parent, path=module_path)
 
 
 def interpreted() -> bool:
@@ -22,6 +43,8 @@ def interpreted() -> bool:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say where the kernels ran; bench/first_contact.py reads it."""
+    if not HAS_TRITON:
+        return
     where = "interpreted on the CPU" if interpreted() else f"compiled for {torch.cuda.get_device_name()}"
     variable = os.environ.get("TRITON_INTERPRET", "not set")
     terminalreporter.write_line(f"kernels: {where}; TRITON_INTERPRET: {variable}")
@@ -33,6 +56,9 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[torch.device]:
     if not interpreted():
         yield torch.device("cuda")
         return
+    import triton.language as tl
+    from triton.runtime import interpreter
+
     builder = interpreter.interpreter_builder
     multiply = builder.create_dot
 

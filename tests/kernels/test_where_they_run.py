@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 from compiling_cards import card_compiles, takes_kernels
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,23 @@ def test_torch_is_asked_where_a_driver_has_made_a_device(tmp_path: Path, monkeyp
     (tmp_path / "dxg").touch()
     assert card_compiles(devices)
     assert not card_compiles(devices)
+
+
+@pytest.mark.proof
+def test_without_triton_each_file_is_skipped() -> None:
+    program = "import sys; sys.modules['triton'] = None; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, "-p", "no:cacheprovider", "tests/kernels"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    n_files = len(list(Path(__file__).parent.glob("test_*.py")))
+    assert ended.returncode == 0, ended.stdout
+    assert f"{n_files} skipped in " in ended.stdout.splitlines()[-1]
+    assert "Triton is not installed" in ended.stdout
+    assert "kernels: " not in ended.stdout
 
 
 @pytest.mark.proof
