@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -48,6 +49,37 @@ def test_the_notebook_installs_what_the_makefile_does() -> None:
     version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     assert version is not None
     assert f'SOURCE = "calprobe-{version[1]}.tar.gz"' in text
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_the_install_cell_can_be_run_again(packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "source"
+    (source / "calprobe").mkdir(parents=True)
+    (source / "bench").mkdir()
+    (source / "bench" / "first_contact.py").touch()
+    if packed:
+        shutil.make_archive(str(tmp_path / "calprobe-0.1.0"), "gztar", tmp_path, "source")
+    else:
+        for command in ("init --quiet", "add .", "-c user.name=x -c user.email=x commit --quiet -m x"):
+            subprocess.run(["git", *command.split()], cwd=source, check=True)
+    (install,) = (cell for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if cell["id"] == "install")
+    text = "".join(install["source"])
+    ran: list[tuple[str, int, str]] = []
+
+    def shell(command: str) -> None:
+        ended = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+        ran.append((command.split()[0], ended.returncode, ended.stderr))
+
+    # As IPython does.
+    text = re.sub(r"^( *)!(.*)$", r"\1shell(f'\2')", text, flags=re.MULTILINE)
+    text = re.sub(r"^( *)%cd (.*)$", r"\1os.chdir('\2')", text, flags=re.MULTILINE).replace("pip install", "true")
+    right = text if packed else text.replace("calprobe-0.1.0.tar.gz", source.as_uri())
+    monkeypatch.chdir(tmp_path)
+    for where in (tmp_path, tmp_path / "calprobe", tmp_path):  # the last as after a restart of the notebook
+        os.chdir(where)
+        exec(right, {"os": os, "shell": shell})
+        assert Path.cwd() == tmp_path / "calprobe"
+    assert ran == [("mkdir" if packed else "git", 0, ""), *[("true", 0, "")] * 6]
 
 
 def test_the_notebook_says_on_which_cards_the_kernels_are_not_launched() -> None:
