@@ -408,7 +408,7 @@ def _yes(value: bool | int) -> str:
 
 
 def _shown(manifest: AskManifest, key: str) -> str:
-    value = manifest.dtype if key == "dtype" else manifest._fixed[key]
+    value: Any = manifest.dtype if key == "dtype" else manifest._fixed[key]
     if key == "model" and value != manifest.model.name:
         return f"{manifest.model.name} ({value[:12]})"
     if isinstance(value, Mapping):
