@@ -269,7 +269,13 @@ aot-versions: $(VENV)/.dev ## each tile of the kernels compiled by older Tritons
 		PYTHONPATH=$(TRITONS_AT)/$$version $(BIN)/python bench/aot.py --arch 80 --tiles --beside $(AOT_OUT) || \
 		echo "Triton $$version: spills or does not fit, see above"; done
 
-bench-gpu: $(BENCH_VENV)/.installed ## what to measure first on a GPU: profiles, plans, both precisions, kernels, peers (exit 2 without one)
+# Before the peers are installed: the devices that drivers of NVIDIA, AMD and WSL2 make.
+.PHONY: card
+card:
+	@ls /dev/nvidiactl /dev/kfd /dev/dxg 2>/dev/null | grep -q . || \
+		{ echo "bench-gpu: no driver of a GPU here; python bench/gpu.py --device cpu --tiny --out FILE tries the script" >&2; exit 2; }
+
+bench-gpu: card $(BENCH_VENV)/.installed ## what to measure first on a GPU: profiles, plans, both precisions, kernels, peers (exit 2 without one)
 	$(BENCH_VENV)/bin/python bench/gpu.py --bear $(BEAR) --out $(BENCH_RESULTS)/gpu.json
 
 bench-asking: $(BENCH_VENV)/.installed ## labels and replies against transformers and lm-eval (QUESTIONS=FILE.jsonl or mmlu=FILE)

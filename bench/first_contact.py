@@ -182,7 +182,10 @@ def main() -> int:
         parser.error(f"--parts: {unknown[0]!r} is none of {', '.join(PARTS)}")
     given = Given(tuple(asked_for.tests), asked_for.model, asked_for.relation, asked_for.draw)
     out: Path = asked_for.out
-    report = json.loads(out.read_text("utf-8")) if out.is_file() else {}
+    try:
+        report = json.loads(out.read_text("utf-8")) if out.is_file() else {}
+    except ValueError as error:
+        parser.error(f"--out: {out} is there, and not JSON ({error}); give another file")
     return fill_report(report, {name: partial(PARTS[name], given) for name in names}, out)
 
 

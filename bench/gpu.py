@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -361,7 +362,7 @@ def measured(given: Given) -> dict[str, Callable[[], Any]]:
 
 
 def main() -> int:
-    """Measure part by part; the file is whole after each."""
+    """Measure part by part; the file is whole after each. The exit code is 1 if one failed, 2 without a GPU."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda", help="cuda, cuda:N; cpu with --tiny (default: cuda)")
     parser.add_argument("--models", default=",".join(DTYPES), help=f"of {','.join(DTYPES)} (default: all)")
@@ -370,7 +371,11 @@ def main() -> int:
     parser.add_argument("--tiny", action="store_true", help="toys, to try the script: its figures mean nothing")
     parser.add_argument("--out", type=Path, required=True, help="JSON; other benchmarks write beside it")
     asked = parser.parse_args()
-    if asked.device.startswith("cuda") and not torch.cuda.is_available():
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", asked.device):
+        parser.error(f"--device: {asked.device!r} is none of cuda, cuda:N, cpu")
+    if asked.device == "cpu" and not asked.tiny:
+        parser.error("--device cpu: on a CPU --tiny alone makes sense; add it")
+    if asked.device != "cpu" and not torch.cuda.is_available():
         print("bench-gpu: torch sees no GPU here; --device cpu --tiny tries the script", file=sys.stderr)
         return 2
     names = ("gpt2",) if asked.tiny else tuple(asked.models.split(","))
@@ -385,8 +390,7 @@ def main() -> int:
         parser.error(f"--parts: none begins with {asked.parts}; there are {', '.join(measured(given))}")
     only = ("versions", "machine", "gpu", "kernels", "places")
     report = examine(only=only).to_json() | {"tiny": asked.tiny, "machine": machine(str(device), (*PACKAGES, "vllm"))}
-    fill_report(report, parts, asked.out)
-    return 0
+    return fill_report(report, parts, asked.out)
 
 
 if __name__ == "__main__":

@@ -173,6 +173,18 @@ def test_a_command_that_fails_is_in_the_report_and_in_the_exit_code(
     assert len(in_process) == 1
 
 
+def test_a_file_that_is_not_json_is_refused_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "notes.txt"
+    out.write_text("notes", "utf-8")
+    monkeypatch.setattr(sys, "argv", ["first_contact.py", "--parts", "memcheck", "--out", str(out)])
+    with pytest.raises(SystemExit):
+        first_contact.main()
+    assert f"--out: {out} is there, and not JSON" in capsys.readouterr().err
+    assert out.read_text("utf-8") == "notes"
+
+
 @pytest.mark.parametrize(
     ("line", "interpreted", "variable"),
     [

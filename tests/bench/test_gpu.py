@@ -32,6 +32,35 @@ def test_without_a_card_it_says_so_in_a_line(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--device", "gpu"), "--device: 'gpu' is none of cuda, cuda:N, cpu"),
+        (("--device", "mps", "--tiny"), "--device: 'mps' is none of cuda, cuda:N, cpu"),
+        (("--device", "cpu"), "--device cpu: on a CPU --tiny alone makes sense; add it"),
+    ],
+)
+def test_a_device_that_it_cannot_measure_is_refused(
+    arguments: tuple[str, ...],
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(monkeypatch, *arguments, "--out", tmp_path / "gpu.json")
+    assert ended.value.code == 2
+    assert says in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_part_that_fails_is_in_the_exit_code(fails: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(gpu, "simulated", lambda: {"failed": "no file"} if fails else {})
+    out = tmp_path / "gpu.json"
+    assert run(monkeypatch, "--device", "cpu", "--tiny", "--parts", "simulated", "--out", out) == int(fails)
+
+
 @pytest.mark.proof
 def test_every_part_runs_on_toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     commands: list[list[str]] = []
@@ -48,7 +77,7 @@ def test_every_part_runs_on_toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
     monkeypatch.setattr(gpu.subprocess, "run", note)
     monkeypatch.setattr(gpu, "find_spec", lambda name: None)
-    assert run(monkeypatch, "--device", "cpu", "--tiny", "--out", tmp_path / "gpu.json") == 0
+    assert run(monkeypatch, "--device", "cpu", "--tiny", "--out", tmp_path / "gpu.json") == 1  # that of the kernels
     report = json.loads((tmp_path / "gpu.json").read_text())
     assert list(report) == ["calprobe", "verdict", "ready", "checks", "tiny", "machine", "parts"]
     assert {"driver", "toolkit", "compiler", "kernel cache"} <= {check["name"] for check in report["checks"]}
