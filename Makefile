@@ -259,7 +259,7 @@ bench: $(BENCH_VENV)/.installed ## calprobe and its peers side by side, about 30
 		--slices P36:2 P30:10 mixed:1:3 --sample 18 --scaling ""
 
 # The last of each release before that of constraints.txt; a wheel of 150 to 200 MB each.
-TRITONS ?= 3.3.1 3.4.0 3.5.1 3.6.0 3.7.1
+TRITONS ?= 3.3.1 3.4.0 3.5.1 3.6.0 3.7.1 3.8.0
 TRITONS_AT ?= .tritons
 AOT_OUT ?= bench/results/kernels_aot_versions.json
 

@@ -316,7 +316,8 @@ def _why_not_in_full_rows(executor: TreeExecutor, truth: _Truth, seen: Attention
     # As long as the run's, where other kernels may be chosen. As many of the statements as fit take half a row, others
     # the rest of it.
     width = min(executor.width(truth.sample), executor.batch_tokens)
-    truth = truth.of(np.arange(len(truth.sample.lengths)) < max(1, np.searchsorted(truth.sample.offsets, width // 2)))
+    n_fit = int(np.searchsorted(truth.sample.offsets, width // 2))
+    truth = truth.of(np.arange(len(truth.sample.lengths)) < max(1, n_fit))
     plan = FilledPlan(replace(executor, batch_tokens=width, row_length=width).plan(truth.sample), width)
     with seen:
         scores = executor.run(plan)

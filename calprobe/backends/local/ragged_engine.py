@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,8 @@ class Engine:
         # Found once: to look through all modules takes as long as to launch a layer.
         self._fused = forwards_of(self.network) if model.fused else []
         self._attention = GroupedAttention(self.network)
+        # transformers 5.24 has given the argument another name.
+        self._cache_name = "cache" if "cache" in signature(self.network.forward).parameters else "past_key_values"
         self.head = _head(model)
         self.windows = _windows(self.network)
         self.n_tokens = vocabulary_size(model)
@@ -166,7 +169,7 @@ class Engine:
             # Behind a row's last token stands padding, possibly past the model's last position.
             "position_ids": positions.clamp(max=(self.model.max_positions or 2**31) - 1),
             "attention_mask": masks,
-            "past_key_values": cache,
+            self._cache_name: cache,
             "use_cache": True,
         }
         with other_forwards(self._fused), self._attention.of_a_pass():
