@@ -11,7 +11,9 @@ import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import (
+    CONFIG_MAPPING,
     AlbertConfig,
+    AutoConfig,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     BertConfig,
@@ -147,6 +149,30 @@ BY_PLACES: dict[str, Any] = {
         eos_token_id=2,
     ),
 }
+# By their names in transformers, of which older versions lack some.
+_LINEAR: dict[str, Any] = {
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 8,
+    "linear_value_head_dim": 8,
+    "layer_types": ["linear_attention", "full_attention"],
+}
+EXPERTS: dict[str, Any] = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+NAMED: dict[str, dict[str, Any]] = {
+    "qwen3_next": {**_SIZE, **_HEAD_DIM, **EXPERTS, **_LINEAR, "shared_expert_intermediate_size": 16},
+    "qwen3_5_text": {**_SIZE, **_HEAD_DIM, **_LINEAR},
+    "jamba": {
+        **_SIZE,
+        "attn_layer_period": 2,
+        "attn_layer_offset": 1,
+        "num_experts": 2,
+        "mamba_d_state": 8,
+        "use_mamba_kernels": False,
+    },
+    "olmoe": {**_SIZE, **EXPERTS},
+    "qwen3_moe": {**_SIZE, **_HEAD_DIM, **EXPERTS},
+    "mixtral": {**_SIZE, "num_local_experts": 4},
+}
 # What takes no tree mask: ALiBi, state spaces, recurrences and hybrids. Found by the check on load, here for its test.
 TAKES_NO_TREE = {"bloom", "falcon-alibi", "mpt", "mamba", "rwkv", "falcon-h1"}
 # Of each way to score and to place tokens one: what `make test` looks at where `make test-proofs` takes all.
@@ -213,6 +239,13 @@ def tiny_masked(architecture: str, positions: int = MAX_POSITIONS) -> torch.nn.M
             else:
                 parameter.add_(torch.randn_like(parameter), alpha=0.1)
     return network
+
+
+def tiny_named(name: str) -> torch.nn.Module:
+    """As `tiny_causal`, of `NAMED`; a test is skipped where transformers does not know it."""
+    if name not in CONFIG_MAPPING:
+        pytest.skip(f"transformers {version('transformers')} has no {name}")
+    return tiny_causal(name, configs={name: AutoConfig.for_model(name, **NAMED[name])})
 
 
 def tiny_causal(architecture: str, seed: int = 0, configs: dict[str, Any] | None = None) -> torch.nn.Module:

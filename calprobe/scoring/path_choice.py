@@ -70,27 +70,29 @@ _TIMES_NOISE_OF_SHAPES = 2.0
 
 
 def tolerance_for(
-    dtype: str, own_noise: npt.NDArray[np.float64], floors: Mapping[str, Tolerance] = FLOORS
-) -> Tolerance:
-    """The tolerance for a dtype and the differences `own_noise` [tokens], >= 0, between two own forward passes."""
-    floor = floors[dtype]
-    if dtype == "float32" or not own_noise.size:  # in float32 such differences are a fault
-        return floor
-    largest, mean = _TIMES_OWN_NOISE * float(own_noise.max()), _TIMES_OWN_NOISE * float(own_noise.mean())
-    return Tolerance(max(floor.largest, largest), max(floor.mean, mean))
-
-
-def tolerance_of_moves(
     dtype: str,
-    own: npt.NDArray[np.float32],
-    moved: npt.NDArray[np.float32],
-    most_of: Mapping[str, Tolerance],
+    own_noise: npt.NDArray[np.float64],
+    floors: Mapping[str, Tolerance] = FLOORS,
+    experts: bool = False,
 ) -> Tolerance:
-    """The tolerance for scores of the same shapes at other places than those of `moved` [tokens].
+    """The tolerance for a dtype and the differences `own_noise` [tokens], >= 0, between two own forward passes.
+
+    A token that is about as near to another of a model's `experts` goes there by rounding and is then far off, so in
+    short dtypes the mean alone tells.
+    """
+    floor = floors[dtype]
+    if dtype == "float32":  # there such differences are a fault
+        return floor
+    largest, mean = (_TIMES_OWN_NOISE * float(of(own_noise)) if own_noise.size else 0.0 for of in (np.max, np.mean))
+    return Tolerance(np.inf if experts else max(floor.largest, largest), max(floor.mean, mean))
+
+
+def tolerance_of_moves(most: Tolerance, own: npt.NDArray[np.float32], moved: npt.NDArray[np.float32]) -> Tolerance:
+    """The tolerance, `most` or less, for scores of the same shapes at other places than those of `moved` [tokens].
 
     `own` [tokens] are the model's own: how far `moved` is off them tells what other shapes change.
     """
-    most, noise = most_of[dtype], _TIMES_NOISE_OF_SHAPES * float(np.abs(moved.astype(np.float64) - own).mean())
+    noise = _TIMES_NOISE_OF_SHAPES * float(np.abs(moved.astype(np.float64) - own).mean())
     return Tolerance(most.largest, min(most.mean, max(FLOORS["float32"].mean, noise)))
 
 
@@ -247,7 +249,8 @@ def _own_forward(model: LoadedModel, batch_tokens: int, sample: TokenRows, maski
     if model.dtype == "float32":  # float32 needs no noise estimate, and the full logits of a batch are large
         return _Truth(sample, own, FLOORS["float32"])
     batched = score_rows(executor_of("plain", model, batch_tokens, masking=masking), sample)
-    return _Truth(sample, own, tolerance_for(model.dtype, np.abs(batched.astype(np.float64) - own)))
+    noise = np.abs(batched.astype(np.float64) - own)
+    return _Truth(sample, own, tolerance_for(model.dtype, noise, experts=has_experts(model.network)))
 
 
 def check_numbers(model: LoadedModel, own: npt.NDArray[np.float32], of_what: str) -> None:
@@ -323,8 +326,8 @@ def _why_not_in_full_rows(executor: TreeExecutor, truth: _Truth, seen: Attention
         scores = executor.run(plan)
     of_tokens = scores.of_tokens().cpu().numpy()
     moved = executor.run(replace(plan, at_end=True)).of_tokens().cpu().numpy()
-    most = FLOORS if has_experts(executor.model.network) else MOVED
-    of_moves = tolerance_of_moves(executor.model.dtype, truth.own, moved, most)
+    most = truth.tolerance if has_experts(executor.model.network) else MOVED[executor.model.dtype]
+    of_moves = tolerance_of_moves(most, truth.own, moved)
     reason = (
         disagreement(truth.own, of_tokens, truth.tolerance)
         or disagreement(moved, of_tokens, of_moves, "those at other places of the row")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from engine_errors import ERRORS
+from engine_errors import ERRORS, rows_see_their_padding
 from proofs import few_of
-from tiny_models import BY_PLACES, CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal
+from tiny_models import BY_PLACES, CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal, tiny_named
 
-from calprobe.backends.local import check
+from calprobe.backends.local import TransformersBackend, check
 from calprobe.backends.local.check import ragged_engine
 from calprobe.backends.local.ragged_engine import Engine
 from calprobe.errors import CalprobeError
@@ -83,6 +84,14 @@ def test_a_start_token_that_is_one_too_far_is_told_by_the_tolerance(monkeypatch:
     assert "differ from the model's own" in str(ragged_engine(model_in("float32")))
 
 
+def test_a_refused_engine_is_said_with_how_far_off_it_was(monkeypatch: Patch, caplog: pytest.LogCaptureFixture) -> None:
+    rows_see_their_padding(monkeypatch)
+    assert TransformersBackend(model_in("float32")).settings()["path"] == "generate"
+    (said,) = [record for record in caplog.records if "one question at a time" in record.getMessage()]
+    assert said.levelname == "WARNING"
+    assert re.search(r"differ from the model's own by up to \d\S* nats", said.getMessage())
+
+
 RAGGED = [name for name in CAUSAL_CONFIGS if name not in TAKES_NO_TREE]
 
 
@@ -109,6 +118,13 @@ def test_what_measures_by_slots_is_refused(architecture: str, reason: str, dtype
     """
     network = tiny_causal(architecture, configs=BY_PLACES).to(getattr(torch, dtype))
     assert reason in str(ragged_engine(loaded(network, dtype=dtype, tokenizer=Words())))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", few_of(["olmoe", "qwen3_moe", "mixtral"], lambda name: name == "qwen3_moe"))
+def test_experts_are_no_fault(name: str, dtype: str) -> None:
+    model = loaded(tiny_named(name).to(getattr(torch, dtype)), dtype=dtype, tokenizer=Words())
+    assert not isinstance(ragged_engine(model), str)
 
 
 def replies_see_each_other(patch: Patch) -> None:

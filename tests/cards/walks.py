@@ -23,6 +23,7 @@ from tiny_backends import LETTERS, POSITIONS, TEMPLATE, VOCABULARY, dialogue
 from tiny_models import (
     _SIZE,
     CAUSAL_CONFIGS,
+    EXPERTS,
     HYBRID_CONFIGS,
     MASKED_CONFIGS,
     TAKES_NO_TREE,
@@ -54,7 +55,6 @@ N_DIALOGUES = 6
 _BYTES_OF_TOKEN = 256  # of a tiny model's keys and values
 HYBRIDS = TAKES_NO_TREE | HYBRID_CONFIGS.keys()
 # Families beside those of `tiny_models`, by their names in transformers, with what their tiny sizes need.
-_EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
 _MORE: dict[str, dict[str, Any]] = {
     "apertus": {},
     "arcee": {},
@@ -69,8 +69,8 @@ _MORE: dict[str, dict[str, Any]] = {
     "ministral": {"head_dim": 8},
     "mixtral": {"num_local_experts": 4},
     "olmo": {},
-    "olmoe": _EXPERTS,
-    "qwen3_moe": {**_EXPERTS, "head_dim": 8},
+    "olmoe": EXPERTS,
+    "qwen3_moe": {**EXPERTS, "head_dim": 8},
     "smollm3": {},
 }
 FAMILIES = (*CAUSAL_CONFIGS, *(name for name in HYBRID_CONFIGS if name not in CAUSAL_CONFIGS), *_MORE, *MASKED_CONFIGS)

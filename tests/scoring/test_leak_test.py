@@ -10,7 +10,7 @@ import pytest
 import torch
 from proofs import few_of
 from statement_rows import random_rows
-from tiny_models import BY_PLACES, CAUSAL_CONFIGS, HYBRID_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal
+from tiny_models import BY_PLACES, CAUSAL_CONFIGS, HYBRID_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal, tiny_named
 from torch import Tensor
 
 import calprobe.scoring.tree as tree
@@ -50,6 +50,25 @@ def test_a_hybrid_that_hides_its_layers_is_not_scored_on_a_tree(
     monkeypatch.setattr("calprobe.scoring.path_choice.layer_kinds", lambda network: set())
     with pytest.raises(CalprobeError, match="nats"):
         choose_path(model_of(architecture, dtype), 200, random_rows(seed=21, longest=40), asked=path)
+
+
+@pytest.mark.parametrize("path", ["tree", "flat"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", few_of(["qwen3_next", "qwen3_5_text", "jamba"], lambda name: name == "qwen3_next"))
+def test_nor_are_newer_ones(name: str, dtype: str, path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calprobe.scoring.path_choice.layer_kinds", lambda network: set())
+    model = loaded(tiny_named(name).to(getattr(torch, dtype)), dtype=dtype)
+    with pytest.raises(CalprobeError, match="nats"):
+        choose_path(model, 200, random_rows(seed=21, longest=40), asked=path)
+
+
+@pytest.mark.parametrize("seed", few_of(range(4), lambda seed: seed == 0))
+@pytest.mark.parametrize("path", ["tree", "flat"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", few_of(["olmoe", "qwen3_moe", "mixtral"], lambda name: name == "olmoe"))
+def test_experts_are_no_leak(name: str, dtype: str, path: Any, seed: int) -> None:
+    model = loaded(tiny_named(name).to(getattr(torch, dtype)), dtype=dtype)
+    assert choose_path(model, 200, random_rows(seed=seed, longest=40), asked=path) == path
 
 
 @pytest.mark.parametrize("architecture", ["granite-hybrid", "lfm2"])

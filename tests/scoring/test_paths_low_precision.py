@@ -12,7 +12,7 @@ from torch import Tensor
 import calprobe.scoring.tree as tree
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
-from calprobe.scoring.path_choice import choose_path, executor_of, tolerance_for
+from calprobe.scoring.path_choice import Tolerance, choose_path, executor_of, tolerance_for
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -50,4 +50,6 @@ def test_the_tolerance_grows_with_the_models_own_noise_except_in_float32() -> No
     assert tolerance_for("bfloat16", noise).largest == pytest.approx(1.5)
     assert tolerance_for("bfloat16", noise).mean == pytest.approx(0.6)
     assert tolerance_for("bfloat16", np.zeros(3)) == tolerance_for("bfloat16", np.zeros(0))
+    assert tolerance_for("bfloat16", noise, experts=True) == Tolerance(np.inf, tolerance_for("bfloat16", noise).mean)
+    assert tolerance_for("float32", noise, experts=True) == tolerance_for("float32", noise)
     assert tolerance_for("float32", noise) == tolerance_for("float32", np.zeros(3))

@@ -146,7 +146,7 @@ def _wrong_replies(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[i
     Other replies of the set stand in front of those that are compared or behind them, or are others: only rounding may
     follow from the first, nothing from the second. Layers that measure by slots are told by that.
     """
-    dtype = engine.model.dtype
+    dtype, experts = engine.model.dtype, has_experts(engine.network)
     tokens = sorted(list(dict.fromkeys([*_words(engine), *range(engine.n_tokens)]))[:_REPLY_TOKENS])
     low, *firsts, high = tokens[:4]
     seconds, others, more = tokens[4:7], tokens[7:12], tokens[12:]
@@ -156,9 +156,10 @@ def _wrong_replies(engine: Engine, cache: RaggedCache, rows: Sequence[Sequence[i
         for first, of_first in ((low, others), (high, others), (low, more))
     )
     own = _own_of_replies(engine, rows[1:3], replies)
-    most = _OF_FEW if has_experts(engine.network) else _MOVED_OF_FEW
-    why_not = disagreement(own, in_front, _OF_FEW[dtype]) or disagreement(
-        behind, in_front, tolerance_of_moves(dtype, own, behind, most), "those at other places of the set"
+    tolerance = tolerance_for(dtype, np.empty(0), _OF_FEW, experts)
+    of_moves = tolerance_of_moves(tolerance if experts else _MOVED_OF_FEW[dtype], own, behind)
+    why_not = disagreement(own, in_front, tolerance) or disagreement(
+        behind, in_front, of_moves, "those at other places of the set"
     )
     if why_not is None and not (nats := float(np.abs(changed - in_front).max())) <= most_of(engine.network):
         why_not = f"they change by {nats:.2g} nats with other replies"
@@ -236,7 +237,7 @@ def _disagreement(engine: Engine, rows: Sequence[Sequence[int]], logprobs: npt.N
     expected = _own(engine, [[row] for row in rows])
     check_numbers(engine.model, expected, "probabilities")
     noise = np.abs(_own(engine, [rows[:2], rows[2:]]).astype(np.float64) - expected)
-    tolerance = tolerance_for(engine.model.dtype, noise, _OF_FEW)
+    tolerance = tolerance_for(engine.model.dtype, noise, _OF_FEW, has_experts(engine.network))
     return (
         _wrong_head(engine, rows[0])
         or disagreement(expected, logprobs, tolerance)
