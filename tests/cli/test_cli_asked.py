@@ -267,20 +267,21 @@ def test_curves_of_scores_say_what_to_use_instead(run: str, tmp_path: Path) -> N
 def test_runs_of_replies_are_compared(run: str, tmp_path: Path) -> None:
     quick = ("--bootstrap", "20", "--json")
     other = tmp_path / "other"
-    calprobe("import", "replies", replies(tmp_path, 9), "--questions", questions(tmp_path), "--out", other)
+    calprobe("import", "replies", replies(tmp_path, 10), "--questions", questions(tmp_path), "--out", other)
     page, figure = tmp_path / "page.html", tmp_path / "figure.svg"
     done = calprobe("compare", run, other, *quick, "--html", page, "--plot", figure, "--margin", ".1")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     (pair,) = found["pairs"]
     plain = pair["sets"]["quiz"][0]
-    assert (plain["first"], plain["second"], plain["n"], plain["alone"]) == ("plain", "plain", 9, [3, 0])
+    assert (plain["first"], plain["second"], plain["n"], plain["alone"]) == ("plain", "plain", 10, [2, 0])
     assert set(plain["accuracy"]) == {"last_marker"}
     assert set(plain["estimators"]["label"]) == {"brier", "ece", "auroc"}
     assert found["correction"] == "max-t"
-    other = pair["sets"]["quiz"][1]["estimators"]["stated_import"]["auroc"]
-    assert (other["first"]["value"], other["difference"]["p"]) == (None, None), "no right answer has a confidence"
-    assert found["tests"] == 2 * (1 + 2 * 3) - 1, "accuracy, three metrics of two estimators, but for that AUROC"
+    stated = pair["sets"]["quiz"][1]["estimators"]["stated_import"]["auroc"]
+    assert plain["rows"]["stated_import"] == 8
+    assert (stated["difference"]["ci95"], stated["difference"]["p"]) == (None, None), "fewer than ten"
+    assert found["tests"] == 2 * (1 + 3), "accuracy, and three metrics of the estimator with ten"
     assert figure.is_file()
     assert "last_marker accuracy" in page.read_text("utf-8")
     done = calprobe("compare", run, "--variants", "plain:other", *quick)
