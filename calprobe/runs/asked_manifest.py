@@ -19,7 +19,7 @@ from calprobe.runs.asked_records import (
     QuestionSetRecord,
     SamplingRecord,
 )
-from calprobe.runs.manifest_records import ModelRecord
+from calprobe.runs.manifest_records import OWN_LAYERS, ModelRecord
 from calprobe.runs.records import Piece
 from calprobe.runs.reply_records import AskedPiece, ReplyRecords
 from calprobe.runs.stages import P_TRUE
@@ -305,11 +305,13 @@ class AskManifest(RunManifest):
 
     def recorded_only(self) -> dict[str, object]:
         """Where the server was, the versions of what answered, and how a card computes, where that is known."""
-        known = {name: getattr(self.backend, name) for name in COMPUTING}
+        known = {name: value for name in COMPUTING if (value := getattr(self.backend, name)) is not None}
+        if known:  # on a card
+            known.setdefault("layers", OWN_LAYERS)
         return {
             "address": self.backend.address,
             "backend versions": versions_text(self.backend.versions),
-        } | {name: value for name, value in known.items() if value is not None}
+        } | known
 
     def answered_by(self, versions: Mapping[str, str]) -> Self:
         """The manifest that names these versions, too, among those that answered."""

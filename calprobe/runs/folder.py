@@ -260,7 +260,8 @@ def refuse_other_run(path: Path, stored: M, asked: M) -> None:
     """Raise UsageError if the run at `path` is not the requested one; the message names each difference."""
     otherwise = f"Give another folder with --out, or delete its {stored.results} and start over with --no-resume"
     if different := stored.differences(asked):
-        if stored.dtype is not None and different[0].startswith("dtype: "):
+        only = different[0] if len(different) == 1 and stored.shard == asked.shard else ""
+        if stored.dtype is not None and only.startswith("dtype: "):
             otherwise = f"To go on, --dtype {stored.dtype}. {otherwise}"
         raise UsageError(f"{path}: contains a different run. {'; '.join(different)}.\n{otherwise}")
     if stored.shard != asked.shard:

@@ -11,6 +11,7 @@ from calprobe.messages import counted
 from calprobe.runs import joining
 from calprobe.runs.extent import Extent
 from calprobe.runs.manifest_records import (
+    OWN_LAYERS,
     EarlierFormat,
     ModelRecord,
     RelationRecord,
@@ -27,7 +28,7 @@ from calprobe.runs.task import RunManifest, sha256_of
 # A run grows in these; in the rest of its identity its parts agree.
 _EXTENT = ("template set", "templates", "relations", "limit")
 # Values of runs from before these were recorded, and what a message adds to the name.
-_EARLIER = {"precision": "ieee", "layers": "the model's own"}
+_EARLIER = {"precision": "ieee", "layers": OWN_LAYERS}
 _ABOUT = {"precision": " (--precision)", "layers": " (norms, gated units, positions; CALPROBE_KERNELS)"}
 # What another model has of its own: not named beside the model.
 _OF_MODEL = (

@@ -11,6 +11,7 @@ from calprobe.runs.run_progress import NOTHING, Progress
 from calprobe.words import ModelKind, Scored, TemplateKind
 
 IMPORTED = "imported"  # what files and reports call the path of an import
+OWN_LAYERS = "the model's own"  # what messages call layers that no kernel of calprobe computes
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,6 +208,18 @@ def test_shares_are_merged(tmp_path: Path) -> None:
     assert open_asked(again.path).pieces == run.pieces
 
 
+def test_layers_by_torch_are_said_after_fused_ones(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    unknown = make_ask_manifest(question_set())  # on a CPU, or of an earlier version
+    fused, by_torch = (
+        replace(unknown, backend=replace(unknown.backend, layers=layers, head="kernel")) for layers in ("fused", None)
+    )
+    for at, begun in enumerate((fused, unknown)):
+        Folder.open(tmp_path / str(at), begun)
+        Folder.open(tmp_path / str(at), by_torch)
+    (line,) = caplog.messages
+    assert line.startswith("resuming with layers the model's own, the run started with fused: replies")
+
+
 def test_other_runs_are_refused(tmp_path: Path) -> None:
     write_asked(tmp_path / "run")
     made = make_ask_manifest()

@@ -82,8 +82,12 @@ def test_another_run_in_the_folder_is_named_difference_by_difference(tmp_path: P
         RunFolder.open(tmp_path, make_manifest(SHAPES[:2], dtype="bfloat16", save_tokens=True))
     text = str(raised.value)
     assert "dtype: the run has float32, requested bfloat16; save tokens: the run has False, requested True." in text
-    assert text.splitlines()[1].startswith("To go on, --dtype float32. Give another folder with --out,")
+    assert text.splitlines()[1].startswith("Give another folder with --out,")
     assert "--no-resume" in text
+    for only, shard in ((True, None), (False, "1/2")):
+        with pytest.raises(UsageError) as raised:
+            RunFolder.open(tmp_path, replace(make_manifest(dtype="bfloat16"), shard=shard))
+        assert ("\nTo go on, --dtype float32. Give another folder with --out," in str(raised.value)) == only
     assert _bytes(tmp_path) == before
 
 
