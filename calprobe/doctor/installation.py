@@ -21,8 +21,9 @@ _OPTIONAL = ("peft",)
 _TRITON = ">=3.3"  # torch's builds for cards bring one; with older ones attention in float32 is slow
 _SETTINGS = (
     *("CALPROBE_CACHE", "CALPROBE_DATA", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_ENDPOINT"),
-    *("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CALPROBE_KERNELS", "CC", "PYTHONSAFEPATH"),
-    *("TRITON_INTERPRET", "TRITON_CACHE_DIR", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "NVIDIA_TF32_OVERRIDE"),
+    *("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CALPROBE_KERNELS"),
+    *("CC", "PYTHONSAFEPATH", "TRITON_INTERPRET", "TRITON_CACHE_DIR"),
+    *("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "NVIDIA_TF32_OVERRIDE"),
 )
 
 _GIB = 1024**3
@@ -103,9 +104,9 @@ def _version(name: str) -> str | None:
 
 
 def _settings() -> Iterator[Check]:
-    found = {name: os.environ[name] for name in _SETTINGS if name in os.environ}
-    if found:  # also empty ones: an empty CUDA_VISIBLE_DEVICES hides all cards
-        yield Check("settings", "ok", ", ".join(f"{name}={value or '(empty)'}" for name, value in found.items()))
+    settings = {name: os.environ[name] for name in _SETTINGS if name in os.environ}
+    if settings:  # also empty ones: an empty CUDA_VISIBLE_DEVICES hides all cards
+        yield Check("settings", "ok", ", ".join(f"{name}={value or '(empty)'}" for name, value in settings.items()))
 
 
 def _hub_cache() -> Check:

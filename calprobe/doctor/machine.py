@@ -88,7 +88,7 @@ def _gpus() -> Iterator[Check]:
     if torch.cuda.is_available():
         yield from map(_card, range(torch.cuda.device_count()))
         return
-    unseen, facts = unseen_card(), {"reason": _torch_reason()}
+    unseen, facts = unseen_card(driver), {"reason": _torch_reason()}
     if unseen is None:
         yield Check("cuda", "note", f"none: torch sees no GPU (built for {torch_built_for()})", facts=facts)
     else:

@@ -76,9 +76,9 @@ def weight_files(folder: Path) -> list[Path]:
         if whole.is_file():
             return [whole]
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            shards = json.loads(Path(f"{whole}.index.json").read_text(encoding="utf-8"))["weight_map"].values()
-            if found := [path for path in map(folder.joinpath, sorted(set(shards))) if path.is_file()]:
-                return found
+            names = json.loads(Path(f"{whole}.index.json").read_text(encoding="utf-8"))["weight_map"].values()
+            if shards := [path for path in map(folder.joinpath, sorted(set(names))) if path.is_file()]:
+                return shards
     return []
 
 

@@ -16,6 +16,8 @@ from calprobe.messages import reason
 _SMI_S = 5.0
 _NO_CARD = "No devices were found"
 _AMD = Path("/dev/kfd")  # the AMD driver's device, which it makes where it finds a GPU
+_OF_AMD = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+_NONE = ("", "-1", "NoDevFiles")  # values that hide all cards; the last is Slurm's, in a job without one
 # The newest build that drivers of CUDA 12 (525 and later) run, and one for AMD, whose wheels bring their libraries.
 _FOR_CUDA, _FOR_ROCM = "cu128", "rocm6.4"
 
@@ -34,23 +36,27 @@ class Driver(NamedTuple):
     fault: str = ""
 
 
-def unseen_card() -> UnseenCard | None:
-    """A GPU that is there, or may be, that torch does not compute on; None where torch sees one, or none is there."""
+def unseen_card(driver: Driver | None = None) -> UnseenCard | None:
+    """A GPU that is there, or may be, that torch does not compute on; None where torch sees one, or none is there.
+
+    Args:
+        driver: `nvidia_driver()`, where it was called already.
+    """
     if torch.cuda.is_available():
         return None
-    driver = nvidia_driver()
+    driver = driver or nvidia_driver()
     if driver.version is not None:
         return _hidden("CUDA_VISIBLE_DEVICES") or _unseen_nvidia(driver.version)
-    if driver.fault:
-        fix = "mend or restart the GPU's driver; on a machine without a GPU, --device cpu"
-        return UnseenCard(f"nvidia-smi is there but fails: {driver.fault}", fix)
-    if _AMD.exists():
-        if (hidden := _hidden("HIP_VISIBLE_DEVICES") or _hidden("CUDA_VISIBLE_DEVICES")) is not None:
+    if _AMD.exists():  # with or without an nvidia-smi that is left over
+        if (hidden := next(filter(None, map(_hidden, _OF_AMD)), None)) is not None:
             return hidden
         fix = f"install torch's build for ROCm ({install_line(_FOR_ROCM)})"
         if torch.version.hip:
-            fix = "see whether HIP_VISIBLE_DEVICES hides it, and whether you may read /dev/kfd (groups video, render)"
+            fix = f"see whether {_OF_AMD[0]} hides it, and whether you may read /dev/kfd (groups video, render)"
         return UnseenCard(f"an AMD GPU is there, but torch (built for {torch_built_for()}) does not see it", fix)
+    if driver.fault:
+        fix = "mend or restart the GPU's driver; on a machine without a GPU, --device cpu"
+        return UnseenCard(f"nvidia-smi is there but fails: {driver.fault}", fix)
     for name, backend in (("Apple", torch.backends.mps), ("Intel", getattr(torch, "xpu", None))):
         if backend is not None and backend.is_available():
             return UnseenCard(f"the {name} GPU is not used", "calprobe computes on CUDA and ROCm devices and on CPUs")
@@ -60,7 +66,7 @@ def unseen_card() -> UnseenCard | None:
 def _hidden(variable: str) -> UnseenCard | None:
     """What the variable does, if its value is of no card."""
     value = os.environ.get(variable, "0").strip()
-    if value not in ("", "-1"):
+    if value not in _NONE:
         return None
     return UnseenCard(f"{variable} is {value or 'empty'}: it hides all cards", "unset it, or use --device cpu")
 
@@ -114,7 +120,7 @@ def nvidia_driver() -> Driver:
     except OSError as error:
         return Driver(None, reason(error))
     except subprocess.CalledProcessError as error:
-        lines = [line for line in (error.stdout + error.stderr).splitlines() if line.strip()]
-        said = lines[0].strip() if lines else f"exit code {error.returncode}"
-        return Driver(None, "" if said == _NO_CARD else said)
+        lines = (error.stdout + error.stderr).strip().splitlines()
+        line = lines[0].strip() if lines else f"exit code {error.returncode}"
+        return Driver(None, "" if line == _NO_CARD else line)
     return Driver(versions[0] if versions else None)  # a line for each card

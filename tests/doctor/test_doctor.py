@@ -596,7 +596,10 @@ def test_neither_the_home_folder_nor_secrets_are_shown(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(
     "name",
-    ["CALPROBE_KERNELS", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "NVIDIA_TF32_OVERRIDE", "CC", "HIP_VISIBLE_DEVICES"],
+    [
+        *("CALPROBE_KERNELS", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "NVIDIA_TF32_OVERRIDE", "CC"),
+        *("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    ],
 )
 def test_variables_that_change_what_is_computed_are_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "1")

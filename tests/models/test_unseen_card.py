@@ -34,7 +34,8 @@ def give(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Give:
         def init() -> None:
             raise RuntimeError(says)
 
-        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        for variable in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
+            monkeypatch.delenv(variable, raising=False)
         monkeypatch.setattr(shutil, "which", lambda name: driver and "/usr/bin/nvidia-smi")
         monkeypatch.setattr(subprocess, "run", lambda *args, **given: SimpleNamespace(stdout=f"{driver}\n"))
         monkeypatch.setattr(torch.version, "cuda", cuda)
@@ -87,13 +88,14 @@ def test_a_build_for_the_cpu(give: Give) -> None:
     )
 
 
-@pytest.mark.parametrize(("hidden", "shown"), [("", "empty"), ("-1", "-1")])
+@pytest.mark.parametrize(("hidden", "shown"), [("", "empty"), ("-1", "-1"), ("NoDevFiles", "NoDevFiles")])
 def test_what_hides_a_card_is_named(hidden: str, shown: str, give: Give, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HIP_VISIBLE_DEVICES", "0")
     for variable, machine in (
         ("CUDA_VISIBLE_DEVICES", {"driver": "580.1"}),
         ("CUDA_VISIBLE_DEVICES", {"driver": "580.1", "cuda": "13.0"}),
         ("CUDA_VISIBLE_DEVICES", {"amd": True, "hip": "6.4"}),
+        ("ROCR_VISIBLE_DEVICES", {"amd": True, "hip": "6.4"}),
         ("HIP_VISIBLE_DEVICES", {"amd": True, "hip": "6.4"}),
     ):
         give(**machine)
@@ -142,6 +144,10 @@ def test_a_driver_that_fails_is_not_called_absent(
             "mend or restart the GPU's driver; on a machine without a GPU, --device cpu",
         )
     )
+    monkeypatch.setattr(unseen_card, "_AMD", tmp_path)
+    card = unseen()
+    assert card is not None
+    assert card.what.startswith("an AMD GPU is there")  # whatever NVIDIA's tool says
 
 
 @pytest.mark.parametrize(
