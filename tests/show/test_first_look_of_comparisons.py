@@ -71,6 +71,11 @@ def test_too_few_facts_have_no_winner() -> None:
     assert verdict_on(Sides("a", "b", [[one]], 3, compared="facts in common"), Compared([one])) == (
         "ECE of label: too few facts in common to compare (3; 10 are needed); A - B -.30 (-.40 to -.20).",
     )
+    right = replace(contrast("accuracy", 0.1, 0.4, math.nan), few=8)
+    sides = Sides("a", "b", [[right, one]], 8, confident="questions with both confidences")
+    accuracy, ece = verdict_on(sides, Compared([right, one]))
+    assert accuracy.startswith("Accuracy: too few questions in common to compare (8; 10 are needed)")
+    assert ece.startswith("ECE of label: too few questions with both confidences to compare (3; 10 are needed)")
 
 
 def test_letters_have_names_in_any_comparison_of_two_sides() -> None:

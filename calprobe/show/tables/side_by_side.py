@@ -35,6 +35,7 @@ class Sides:
     n: int  # rows in a cell
     of: str = "variants"  # what the cells are
     compared: str = "questions in common"  # what is drawn
+    confident: str = ""  # what is drawn of them for a confidence; empty: all
     letters: tuple[str, str] = ("A", "B")  # that stand for the sides
     accuracy: str = "accuracy"  # what the accuracy is called
     answers: int = 0  # in all cells; 0: not counted
@@ -142,7 +143,8 @@ def _better(contrast: Contrast, metric: Metric | None, pair: Sides) -> str:
     """By the corrected p-value."""
     letters = pair.letters
     if contrast.few:
-        return f"too few {pair.compared} to compare ({contrast.few}; {LEAST_CLUSTERS} are needed)"
+        drawn = pair.compared if contrast.metric == "accuracy" else pair.confident or pair.compared
+        return f"too few {drawn} to compare ({contrast.few}; {LEAST_CLUSTERS} are needed)"
     if math.isnan(contrast.p_corrected):
         return "not tested"
     if not contrast.significant:

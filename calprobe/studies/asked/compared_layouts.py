@@ -44,7 +44,9 @@ def _sides(first: str, second: str, cells: Sequence[CellPair], of: str) -> Sides
         having.update(cell.counts)
     rows = [cell.rows for cell in cells]
     contrasts = [cell.contrasts for cell in cells]
-    return Sides(first, second, contrasts, max(rows, default=0), of, answers=sum(rows), having=having)
+    confident = "questions with both confidences"
+    n = max(rows, default=0)
+    return Sides(first, second, contrasts, n, of, confident=confident, answers=sum(rows), having=having)
 
 
 def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:
