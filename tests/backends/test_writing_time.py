@@ -124,3 +124,6 @@ def test_a_model_on_cards_alone_is_estimated(
     assert isinstance(backend._runner, RaggedRunner)
     found = Writer.of(backend._loaded, backend._runner.limits)
     assert (found and (found.n_cards, found.weight_bytes)) == (n_cards and (n_cards, 10 * len(placed)))
+    unlike = SimpleNamespace(num_attention_heads=[4, 2], num_hidden_layers=2)  # a list of each layer's
+    monkeypatch.setattr(network, "config", SimpleNamespace(get_text_config=lambda: unlike))
+    assert Writer.of(backend._loaded, backend._runner.limits) is None

@@ -52,7 +52,8 @@ class Writer:
         is_spread = len(devices) > 1
         if model.device.type != "cuda" or (is_spread and {device.type for device in devices} != {"cuda"}):
             return None
-        if is_spread and config.num_attention_heads % len(devices):
+        n_heads = config.num_attention_heads  # a list in models whose layers differ
+        if is_spread and (not isinstance(n_heads, int) or n_heads % len(devices)):
             return None
         card: Any = torch.cuda.get_device_properties(model.device)
         clock_khz, width_bits = getattr(card, "memory_clock_rate", 0), getattr(card, "memory_bus_width", 0)
