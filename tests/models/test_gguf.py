@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,7 @@ def test_a_full_disk_is_not_called_damage(file: Path, monkeypatch: pytest.Monkey
         load_model(str(file))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc and its message are Linux's")
 def test_a_cache_that_cannot_be_written_is_named_with_its_variable(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
