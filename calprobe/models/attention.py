@@ -11,7 +11,7 @@ from torch.nn.attention import SDPBackend
 from torch.overrides import TorchFunctionMode
 
 # Of layers that see what a mask lets them see; recurrences and convolutions pass over it.
-KINDS_WITH_MASKS = frozenset({"full_attention", "sliding_attention"})
+KINDS_WITH_MASKS = frozenset({"attention", "full_attention", "sliding_attention"})
 
 
 def layer_kinds(network: Any) -> set[str]:

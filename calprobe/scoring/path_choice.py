@@ -67,6 +67,7 @@ MOVED: Mapping[str, Tolerance] = {
     "float16": Tolerance(0.12, 0.01),
 }
 _TIMES_NOISE_OF_SHAPES = 2.0
+_KINDS_ON_TREES = KINDS_WITH_MASKS | {"chunked_attention"}  # a statement is shorter than such a chunk
 
 
 def tolerance_for(
@@ -291,7 +292,7 @@ def _why_not(
 
 def _why_not_over_tree(executor: TreeExecutor, truth: _Truth, seen: AttentionSeen) -> str | None:
     """What is wrong in short rows, and in rows as long and as full as the run's."""
-    if others := layer_kinds(executor.model.network) - KINDS_WITH_MASKS - {"chunked_attention"}:
+    if others := layer_kinds(executor.model.network) - _KINDS_ON_TREES:
         return f"it has layers of {', '.join(sorted(others))}"
     parts = [truth]
     if executor.flat:  # deep statements are in rows with a mask, and would take the shallow ones along
@@ -321,6 +322,7 @@ def _why_not_in_full_rows(executor: TreeExecutor, truth: _Truth, seen: Attention
     width = min(executor.width(truth.sample), executor.batch_tokens)
     n_fit = int(np.searchsorted(truth.sample.offsets, width // 2))
     truth = truth.of(np.arange(len(truth.sample.lengths)) < max(1, n_fit))
+    width = max(width, int(truth.sample.lengths.max(initial=0)) + 1 + width // 2)  # room for others in any case
     plan = FilledPlan(replace(executor, batch_tokens=width, row_length=width).plan(truth.sample), width)
     with seen:
         scores = executor.run(plan)

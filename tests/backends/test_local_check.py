@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from proofs import few_of
 from tiny_models import BY_PLACES, CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal, tiny_named
 
 from calprobe.backends.local import TransformersBackend, check
+from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.check import ragged_engine
 from calprobe.backends.local.ragged_engine import Engine
 from calprobe.errors import CalprobeError
@@ -90,6 +92,30 @@ def test_a_refused_engine_is_said_with_how_far_off_it_was(monkeypatch: Patch, ca
     (said,) = [record for record in caplog.records if "one question at a time" in record.getMessage()]
     assert said.levelname == "WARNING"
     assert re.search(r"differ from the model's own by up to \d\S* nats", said.getMessage())
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_the_cache_goes_by_the_name_that_the_model_gives_it(wrapped: bool, monkeypatch: Patch) -> None:
+    """As from transformers 5.24 on; a wrapper for adapters takes any name and hands it on."""
+    model = model_in("float32")
+    network, given = model.network, []
+    forward = network.forward
+
+    def renamed(cache: Any = None, **others: Any) -> Any:
+        given.append(cache)
+        return forward(**others, **({} if cache is None else {"past_key_values": cache}))
+
+    monkeypatch.setattr(network, "forward", renamed)
+    if wrapped:
+        monkeypatch.setattr(network, "get_base_model", lambda: SimpleNamespace(forward=renamed), raising=False)
+        monkeypatch.setattr(network, "forward", lambda *args, **others: renamed(*args, **others))
+    assert not isinstance(ragged_engine(model), str)
+    assert any(isinstance(cache, RaggedCache) for cache in given)
+
+
+def test_too_few_positions_are_told() -> None:
+    model = replace(model_in("float32"), max_positions=16)
+    assert ragged_engine(model) == "its 16 positions are too few for the check"
 
 
 RAGGED = [name for name in CAUSAL_CONFIGS if name not in TAKES_NO_TREE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ import calprobe.scoring.tree as tree
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.planning import TreeBatch
-from calprobe.scoring.leaks import MOST, _paths, leak, why_leaking
-from calprobe.scoring.path_choice import choose_path, executor_of
+from calprobe.scoring.leaks import MOST, _paths, has_experts, leak, why_leaking
+from calprobe.scoring.path_choice import FLOORS, MOVED, Tolerance, choose_path, executor_of
 from calprobe.scoring.tree import TreeExecutor
 
 TREES = [name for name in CAUSAL_CONFIGS if name not in TAKES_NO_TREE]
@@ -50,6 +51,29 @@ def test_a_hybrid_that_hides_its_layers_is_not_scored_on_a_tree(
     monkeypatch.setattr("calprobe.scoring.path_choice.layer_kinds", lambda network: set())
     with pytest.raises(CalprobeError, match="nats"):
         choose_path(model_of(architecture, dtype), 200, random_rows(seed=21, longest=40), asked=path)
+
+
+@pytest.mark.parametrize("path", ["tree", "flat"])
+def test_statements_as_long_as_a_row_have_others_beside_them(path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tolerance tells here: only the tests with other tokens and at other places do."""
+    monkeypatch.setattr("calprobe.scoring.path_choice.layer_kinds", lambda network: set())
+    monkeypatch.setitem(FLOORS, "float32", Tolerance(np.inf, np.inf))
+    monkeypatch.setitem(MOVED, "float32", Tolerance(np.inf, np.inf))
+    network = tiny_causal("granite-hybrid")
+    with pytest.raises(CalprobeError, match="with the tokens of other statements in the row"):
+        choose_path(loaded(network), 200, random_rows(seed=3, n_statements=8, longest=400), asked=path)
+
+
+def test_who_has_experts_is_told_by_their_number() -> None:
+    def network_of(**settings: Any) -> SimpleNamespace:
+        config = SimpleNamespace(**settings)
+        return SimpleNamespace(config=SimpleNamespace(get_text_config=lambda: config))
+
+    assert has_experts(network_of(num_experts=4))
+    assert has_experts(network_of(ffn_config=SimpleNamespace(moe_num_experts=16)))
+    assert not has_experts(network_of(num_experts=1))
+    assert not has_experts(network_of(num_experts=16, is_moe=False))
+    assert not has_experts(network_of())
 
 
 @pytest.mark.parametrize("path", ["tree", "flat"])

@@ -104,6 +104,8 @@ def _rows(engine: Engine) -> list[list[int]]:
     model, window = engine.model, _window(engine)
     length = _SHARED + 8 + (window if window <= _LONGEST_WINDOW else 0)
     if model.max_positions is not None:
+        if model.max_positions < _SHARED + _SHORT + _REPLY_PLACES:
+            raise NotRagged(f"its {model.max_positions} positions are too few for the check")
         length = min(length, model.max_positions - _REPLY_PLACES)
     words = _words(engine)
     tokens = words * (1 + max(length, _SHORT * _SHORT_ROWS) // len(words))
@@ -116,8 +118,9 @@ def _window(engine: Engine) -> int:
     """The window that the long row leaves: of the engine, or of a name that it does not know; 0 if there is none."""
     if engine.windows.size is not None:
         return engine.windows.size
-    settings = engine.network.config.get_text_config().to_dict().items()
-    return max((size for name, size in settings if "window" in name and type(size) is int), default=0)
+    sizes = engine.network.config.get_text_config().to_dict()
+    names = [name for name in sizes if name.endswith(("window", "window_size")) and type(sizes[name]) is int]
+    return max((sizes[name] for name in names if sizes[name] <= _LONGEST_WINDOW), default=0)
 
 
 def _words(engine: Engine) -> list[int]:

@@ -53,8 +53,9 @@ class Engine:
         # Found once: to look through all modules takes as long as to launch a layer.
         self._fused = forwards_of(self.network) if model.fused else []
         self._attention = GroupedAttention(self.network)
-        # transformers 5.24 has given the argument another name.
-        self._cache_name = "cache" if "cache" in signature(self.network.forward).parameters else "past_key_values"
+        # transformers 5.24 has given the argument another name; a wrapper for adapters hands on whatever it gets.
+        network: Any = getattr(self.network, "get_base_model", lambda: self.network)()
+        self._cache_name = "cache" if "cache" in signature(network.forward).parameters else "past_key_values"
         self.head = _head(model)
         self.windows = _windows(self.network)
         self.n_tokens = vocabulary_size(model)
