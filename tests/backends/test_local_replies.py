@@ -50,9 +50,9 @@ FOLLOW_UPS = (
     FollowUp("final", "\nAnswer:", Decoding(2), continues=True, labels=LETTERS),
     FollowUp("stated", "How sure?", Decoding(5)),
 )
-NOT_SHARED = {"bloom", "falcon-alibi", "mamba", "rwkv", "falcon-h1"}
+NOT_SHARED = {"bloom", "falcon-alibi", "mpt", "mamba", "rwkv", "falcon-h1"}
 # Others differ from one of these in what no cache or mask sees.
-ARCHITECTURES = NOT_SHARED | {"gpt2", "opt", "llama", "gemma2", "gemma3", "qwen3", "mistral", "phi", "cohere", "mpt"}
+ARCHITECTURES = NOT_SHARED | {"gpt2", "opt", "llama", "gemma2", "gemma3", "qwen3", "mistral", "phi", "cohere"}
 
 
 def questions(named: str = "q", **changes: Any) -> list[Dialogue]:

@@ -134,8 +134,8 @@ def test_intervals_of_differences_stay_within_what_is_possible() -> None:
     rng = np.random.default_rng(6)
     widest = 0.0
     for _ in range(20):
-        wrong = rng.uniform(0.7, 1.0, 8), np.zeros(8)
-        right = rng.uniform(0.7, 1.0, 8), rng.random(8) < 0.8
+        wrong = rng.uniform(0.7, 1.0, 10), np.zeros(10)
+        right = rng.uniform(0.7, 1.0, 10), rng.random(10) < 0.8
         found = paired_differences(BY_NAME.values(), {"a": wrong, "b": right}, [("a", "b"), ("b", "a")], Resampling(50))
         for own in found.values():
             for name in ("ace", "ece", "max_calibration_error", "smooth_ece", "brier", "accuracy", "auroc"):
