@@ -49,8 +49,8 @@ class Tolerance:
 # Right paths differ by rounding alone: 4e-5 nats in float32 on real models; in bfloat16, where a CPU multiplies it
 # itself, by up to 0.88 at most and 0.072 on average (SmolLM2-135M, 200 samples of real text; Gemma 3 270M, as many:
 # 0.63 and 0.050; `make test-cards` prints such figures), in float16 by 0.099 and 0.008 (SmolLM2-135M, 58 samples).
-# Wrong ones (`SCORE_ERRORS` of test_false_refusals.py, in bfloat16): by 1.6 and 0.085 or more. So these are floors, for
-# the dtype ..
+# Made errors (`SCORE_ERRORS` of test_false_refusals.py): in bfloat16 by 1.6 and 0.085 or more, of 40 samples. So these
+# are floors, for the dtype ..
 FLOORS: Mapping[str, Tolerance] = {
     "float32": Tolerance(2e-3, 2e-4),
     "bfloat16": Tolerance(1.0, 0.08),
@@ -61,9 +61,8 @@ _TIMES_OWN_NOISE = 3.0
 # A masked model forwards a row for each of these, three times: a few statements, several rows of one length.
 _MASKED_SAMPLE_TOKENS = 48
 # What a right path may change where only places change, since shapes, and so the kernels, are the same: on a CPU, in
-# bfloat16, up to 0.47 nats at most and 0.017 on average (SmolLM2-135M, 158 samples; Gemma 3 270M, 97: 0.29 and 0.007);
-# a tiny MPT, whose ALiBi is by places, 0.78 and 0.094 or more. A model with little noise may change less: no more on
-# average than a multiple of what other shapes change.
+# bfloat16, up to 0.47 nats at most and 0.017 on average (SmolLM2-135M, 158 samples; Gemma 3 270M, 97: 0.29 and 0.007).
+# A model with little noise may change less: no more on average than a multiple of what other shapes change.
 MOVED: Mapping[str, Tolerance] = {
     "float32": Tolerance(2e-3, 2e-4),
     "bfloat16": Tolerance(0.8, 0.03),

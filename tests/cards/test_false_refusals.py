@@ -184,13 +184,22 @@ def test_a_model_whose_numbers_overflow_is_named(of: str) -> None:
     ("name", "dtype"), [*few_of(product(["tiny"], DTYPES), lambda name, dtype: dtype == "float32"), *REAL_CASES]
 )
 def test_an_engine_with_an_error_is_always_refused(
-    name: str, dtype: str, error: Callable[[Patch], None], monkeypatch: Patch
+    name: str, dtype: str, error: Callable[[Patch], None], differences: Differences, monkeypatch: Patch
 ) -> None:
     if error is siblings_are_seen and DEVICE != "cpu":
         pytest.skip("on a card statements are scored along the flat path, which is given no such mask")
     of = "ask" if error in ERRORS else "score"
     model = model_of(TINY[of] if name == "tiny" else name, dtype)
     error(monkeypatch)
-    taken = [seed for seed in range(WRONG_SEEDS) if CHECKS[of](model, seed)]
+    taken, off = [], []
+    for seed in range(WRONG_SEEDS):
+        differences.clear()
+        if CHECKS[of](model, seed):
+            taken.append(seed)
+        compared = [array for arrays in differences.values() for array in arrays]
+        if compared:  # a wrong head is found before
+            off.append([max(map(of_one, compared)) for of_one in (np.max, np.mean)])
     print(f"{of}, {name} in {dtype}, {error.__name__}: {len(taken)} of {WRONG_SEEDS} taken")
+    if off:
+        print("off by {:.2g} nats at most and by {:.2g} on average, or more".format(*np.min(off, axis=0)))
     assert not taken
