@@ -70,3 +70,14 @@ class Request:
     def failed(self, reason: str, **known: Any) -> Reply:
         """The reply that says why there is none; `known`: its prompt, as far as there is one."""
         return Reply(**self.identity(), **known, text="", finish="error", error=reason or "no reason given")
+
+
+def why_nan(dtype: str) -> str:
+    """Why a reply of which a number is NaN has failed, and what to do.
+
+    >>> why_nan("float16")
+    'the model gives NaN in float16: ask into another --out with --dtype float32'
+    """
+    is_longest = dtype == "float32"
+    fix = "copy or download its weights again" if is_longest else "ask into another --out with --dtype float32"
+    return f"the model gives NaN in {dtype}: {fix}"

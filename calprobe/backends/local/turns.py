@@ -15,7 +15,7 @@ from calprobe.backends.local.choosing import Chosen, choose, most_probable
 from calprobe.backends.local.conversation import Behind, Conversation, Turn
 from calprobe.backends.local.label_tokens import Ids, LabelForms, LabelVocabulary
 from calprobe.backends.protocol import Decoding
-from calprobe.backends.request import Request
+from calprobe.backends.request import Request, why_nan
 from calprobe.models import LoadedModel
 from calprobe.runs.replies import TOO_LONG, Reply
 from calprobe.runs.thoughts import Split, ending, split_thought
@@ -167,7 +167,7 @@ class Turns:
         conversation = turn.conversation
         reply = None if turn.finish == "error" else turn.reply(self.writer, rest)
         if reply is None or (reply.label_scores is not None and np.isnan(reply.label_scores.logprobs).any()):
-            reply = _refused(turn.request, turn.prompt, self._about_nan())
+            reply = _refused(turn.request, turn.prompt, why_nan(self._model.dtype))
         ids = (*turn.prompt.ids, *turn.tokens)
         if reply.stage == conversation.dialogue.stage and reply.finish == "error":
             behind = {follow_up.stage: reply for follow_up in conversation.dialogue.follow_ups}
@@ -178,12 +178,6 @@ class Turns:
             conversation.row = ids[: len(ids) - (turn.finish == "length")]
         conversation.replies[reply.stage] = reply
         return reply
-
-    def _about_nan(self) -> str:
-        fix = "ask into another --out with --dtype float32"
-        if self._model.dtype == "float32":
-            fix = "copy or download its weights again"
-        return f"the model gives NaN in {self._model.dtype}: {fix}"
 
 
 def _refused(request: Request, prompt: Prompt, why: str) -> Reply:

@@ -1,16 +1,19 @@
-"""Dialogues through vLLM: all first replies of a window of dialogues together, then all follow-ups."""
+"""Dialogues through vLLM, which always has more requests than it writes at once: no reply waits for a longer one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from calprobe.backends.options import BackendOptions
-from calprobe.backends.protocol import Capabilities, Dialogue, Pending
-from calprobe.backends.request import Request
+from calprobe.backends.protocol import Capabilities, Pending
+from calprobe.backends.request import Request, why_nan
 from calprobe.backends.vllm.vllm_opening import Opened, opened
+from calprobe.errors import CalprobeError
 from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.runs.manifest_records import ModelRecord
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
     from calprobe.backends.local.chat import Prompt, PromptWriter
     from calprobe.models import LoadedModel, LoadOptions
 
-_WINDOW = 512  # dialogues at once; a kill loses those that are in progress
+# Requests that vLLM has, of those that it writes at once: as many again wait, should all end in one step.
+_TIMES_WRITTEN = 2  # a kill loses them
 
 Ids = tuple[int, ...]
 
@@ -57,6 +61,9 @@ class VllmBackend:
         tokenizer = _Tokenizer(found.model.name, found.tokenizer, start_token_id)
         self.writer: PromptWriter = PromptWriter(cast("LoadedModel", tokenizer))
         self._ends = _end_tokens(found.tokenizer, self.writer)
+        scheduler = found.engine.llm_engine.vllm_config.scheduler_config
+        self._at_once: int = _TIMES_WRITTEN * scheduler.max_num_seqs
+        self._names = count()
         self.model: ModelRecord = found.model
         self.versions: Mapping[str, str] = found.versions
         self.capabilities = Capabilities(
@@ -66,6 +73,7 @@ class VllmBackend:
             continues=True,
             raw=True,
             samples_are_reproducible="each request has a seed; batches change the last bits of logits",
+            stops_at_once=True,
         )
 
     def settings(self) -> Mapping[str, object]:
@@ -85,50 +93,63 @@ class VllmBackend:
         }
 
     def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
-        """The replies, window by window."""
-        unread = iter(pending)
-        while window := list(islice(unread, _WINDOW)):
-            samples = [(entry, sample) for entry in window for sample in entry.dialogue.samples]
-            firsts = dict[int, tuple[Reply, Ids]]()
-            lacking = [n for n, (p, sample) in enumerate(samples) if (p.dialogue.stage, sample) not in p.known]
-            prompts = {id(entry): self.writer.opening(entry.dialogue) for entry in window}
-            for number, (p, sample) in enumerate(samples):
-                if number not in lacking:
-                    reply = p.known[p.dialogue.stage, sample]
-                    firsts[number] = reply, (*prompts[id(p)].ids, *(reply.token_ids or ()))
-            sent = [self._first(samples[n][0].dialogue, samples[n][1], prompts[id(samples[n][0])]) for n in lacking]
-            for number, (reply, ids) in zip(lacking, self._answered(sent), strict=True):
-                firsts[number] = reply, ids
-                yield reply
-            follow_ups = [
-                request
-                for number, (p, sample) in enumerate(samples)
-                for request in self._follow_ups(p, sample, prompts[id(p)], *firsts[number])
-            ]
-            for reply, _ in self._answered(follow_ups):
-                yield reply
+        """Each reply in the step that finishes it; its follow-ups are sent at once, then further dialogues.
+
+        Raises CalprobeError for an engine that is dead.
+        """
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        in_progress = dict[str, _Sent]()
+        try:
+            yield from self._answered(iter(pending), in_progress)
+        except EngineDeadError as error:
+            raise CalprobeError(f"{self.model.name}: vLLM's engine is dead, it says above why") from error
+        finally:
+            with suppress(EngineDeadError):  # as behind Ctrl-C, which its process gets, too
+                self._found.engine.llm_engine.abort_request(list(in_progress))
 
     def close(self) -> None:
         """Let go of the engine, its processes and its memory."""
         engine = getattr(self._found.engine, "llm_engine", None)
-        for name in ("shutdown",):
-            for owner in (getattr(engine, "engine_core", None), engine):
-                end = getattr(owner, name, None)
-                if callable(end):
-                    end()
-                    return
+        for owner in (getattr(engine, "engine_core", None), engine):
+            end = getattr(owner, "shutdown", None)
+            if callable(end):
+                end()
+                return
 
-    def _first(self, dialogue: Dialogue, sample: int, prompt: Prompt) -> _Sent:
-        return _Sent(Request.first(dialogue, sample), prompt.text, prompt.ids)
+    def _answered(self, unread: Iterator[Pending], in_progress: dict[str, _Sent]) -> Iterator[Reply]:
+        while True:
+            while len(in_progress) < self._at_once and (entry := next(unread, None)) is not None:
+                yield from self._send(self._lacking(entry), in_progress)
+            if not in_progress:
+                return
+            for output in self._found.engine.llm_engine.step():  # those that it has finished
+                sent = in_progress.pop(output.request_id)
+                reply, ids = self._reply(sent, output.outputs[0])
+                yield reply
+                if sent.opens is not None:
+                    follow_ups = self._follow_ups(sent.opens, sent.request.sample, reply, ids)
+                    yield from self._send(follow_ups, in_progress)
 
-    def _follow_ups(self, pending: Pending, sample: int, prompt: Prompt, reply: Reply, ids: Ids) -> Iterator[_Sent]:
-        """What is asked behind a reply; its tokens are the conversation so far, never its text tokenised again."""
-        if reply.finish == "error":
-            return
+    def _lacking(self, pending: Pending) -> Iterator[_Sent]:
+        """The first replies that are not known, and the follow-ups of those that are."""
         dialogue = pending.dialogue
+        opened = _Opened(pending, self.writer.opening(dialogue))
+        for sample in dialogue.samples:
+            known = pending.known.get((dialogue.stage, sample))
+            if known is None:
+                yield _Sent(Request.first(dialogue, sample), opened.prompt.text, opened.prompt.ids, opened)
+            else:
+                yield from self._follow_ups(opened, sample, known, (*opened.prompt.ids, *(known.token_ids or ())))
+
+    def _follow_ups(self, opened: _Opened, sample: int, reply: Reply, ids: Ids) -> Iterator[_Sent]:
+        """What is asked behind a reply; its tokens are the conversation so far, never its text tokenised again."""
+        dialogue, prompt = opened.pending.dialogue, opened.prompt
+        if reply.finish == "error" or not dialogue.follow_ups:
+            return
         conversation = self.writer.tokens.decoded(ids, with_special=True)
         for follow_up in dialogue.follow_ups:
-            if (follow_up.stage, sample) not in pending.known:
+            if (follow_up.stage, sample) not in opened.pending.known:
                 behind = self.writer.follow_up(dialogue, follow_up)
                 so_far, text = ids, conversation
                 if follow_up.instead is not None:
@@ -137,29 +158,23 @@ class VllmBackend:
                 request = Request.behind(dialogue, sample, follow_up)
                 yield _Sent(request, text + behind.text, (*so_far, *behind.ids))
 
-    def _answered(self, requests: Sequence[_Sent]) -> Iterator[tuple[Reply, Ids]]:
-        """The replies in the order of the requests, each with its conversation's tokens."""
+    def _send(self, requests: Iterable[_Sent], in_progress: dict[str, _Sent]) -> Iterator[Reply]:
+        """Hand requests to vLLM, by names of their own; the replies are those that have no room."""
         from vllm import SamplingParams
-        from vllm.inputs import TokensPrompt
 
-        refusals = {n: why for n, sent in enumerate(requests) if (why := self._why_not(sent))}
-        able = [sent for n, sent in enumerate(requests) if n not in refusals]
-        outputs = iter(
-            self._found.engine.generate(
-                [TokensPrompt(prompt_token_ids=list(sent.ids)) for sent in able],
-                [SamplingParams(**self._sampling(sent)) for sent in able],
-                use_tqdm=False,
-            )
-            if able
-            else ()
-        )
-        for number, sent in enumerate(requests):
-            if number in refusals:
-                yield sent.failed(refusals[number]), sent.ids
-            else:
-                yield self._reply(sent, next(outputs).outputs[0])
+        for sent in requests:
+            if refusal := self._why_not(sent):
+                yield sent.failed(refusal)
+                continue
+            name = str(next(self._names))
+            # As vLLM's renderer gives them: raw prompts are deprecated.
+            tokens = {"type": "token", "prompt_token_ids": list(sent.ids)}
+            self._found.engine.llm_engine.add_request(name, tokens, SamplingParams(**self._sampling(sent)))
+            in_progress[name] = sent
 
     def _sampling(self, sent: _Sent) -> dict[str, Any]:
+        from vllm.sampling_params import RequestOutputKind
+
         decoding = sent.request.decoding
         budget = min(decoding.max_new_tokens, self._found.max_tokens - len(sent.ids))
         sampling: dict[str, Any] = {"max_tokens": budget, "temperature": decoding.temperature}
@@ -167,7 +182,8 @@ class VllmBackend:
             sampling |= {"top_p": decoding.top_p, "seed": sent.request.seed}
         # 0: the chosen token's alone.
         window = self._found.window if sent.request.labels or sent.request.alternatives else 0
-        return sampling | {"logprobs": window, "stop_token_ids": sorted(self._ends), "detokenize": True}
+        ends, kind = sorted(self._ends), RequestOutputKind.FINAL_ONLY
+        return sampling | {"logprobs": window, "stop_token_ids": ends, "detokenize": True, "output_kind": kind}
 
     def _why_not(self, sent: _Sent) -> str:
         room = self._found.max_tokens - len(sent.ids)
@@ -179,6 +195,8 @@ class VllmBackend:
 
         all_ids: Ids = tuple(output.token_ids)
         steps = _steps(all_ids, output.logprobs or ())
+        if any(math.isnan(step.chosen.logprob) for step in steps):
+            return sent.failed(why_nan(self._found.dtype)), sent.ids
         ids = all_ids[:-1] if all_ids and all_ids[-1] in self._ends else all_ids
         finish: Finish = "length" if output.finish_reason == "length" else "stop"
         tokens, markers = self.writer.tokens, self.writer.markers
@@ -216,12 +234,21 @@ class VllmBackend:
 
 
 @dataclass(frozen=True, slots=True)
+class _Opened:
+    """A dialogue with the prompt of its first replies."""
+
+    pending: Pending
+    prompt: Prompt
+
+
+@dataclass(frozen=True, slots=True)
 class _Sent:
     """A request as the tokens in front of its reply."""
 
     request: Request
     text: str
     ids: Ids
+    opens: _Opened | None = None  # of a first reply, the dialogue whose follow-ups come behind it
 
     def failed(self, reason: str) -> Reply:
         """A request that cannot be answered."""
