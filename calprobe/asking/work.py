@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
@@ -75,7 +75,7 @@ def ask_missing(work: Work, meter: Meter) -> None:
     """
     session = _Session(dict(work.lacking.counts), spent=Progress(load_s=work.load_s, processes=1))
     try:
-        with held_interrupts(_UNTIL) as held:
+        with held_interrupts(_UNTIL, say=not work.backend.capabilities.stops_at_once) as held:
             _ask(work, session, held, meter)
     except KeyboardInterrupt as error:
         raise Interrupted(_left(work, session, str(error) or "interrupted")) from None
@@ -95,14 +95,16 @@ def ask_missing(work: Work, meter: Meter) -> None:
 
 
 def _ask(work: Work, session: _Session, held: Held, meter: Meter) -> None:
+    replies = work.backend.replies(_handed_out(work, session, held))
     try:
-        replies = work.backend.replies(_handed_out(work, session, held))
         at_once = work.backend.capabilities.stops_at_once
         while (reply := _next(replies, held, at_once)) is not None:
             _take(work, session, reply, meter)
     finally:
         # A piece may have got its last reply in the moment of an error, or in an earlier session.
         work.store.journal.flush()
+        if isinstance(replies, Generator):  # what the engine still writes, nobody will read
+            replies.close()
     held()
     if session.open:
         raise CalprobeError(f"backend {work.backend.name} ended without answering {counted(session.open, 'request')}")

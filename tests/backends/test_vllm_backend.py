@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from asked_samples import PROMPTS, question_set
 
 from calprobe.asking import AskOptions, ask
 from calprobe.backends import Backend, BackendOptions, open_backend
+from calprobe.errors import CalprobeError
 from calprobe.runs import AskedRun, Reply
 
 pytest.importorskip("vllm")
@@ -104,3 +107,14 @@ def test_samples_have_seeds(backend: Backend, tmp_path: Path) -> None:
     first, second = (replies(ask(backend, QUESTIONS, tmp_path / name, options)) for name in ("one", "two"))
     assert [r.text for r in first] == [r.text for r in second]
     assert len({r.text for r in first}) > 4
+
+
+def test_an_engine_that_is_killed_ends_the_run(backend: Backend, tmp_path: Path) -> None:
+    """The last test: the engine is gone. vLLM alone would wait for it without end."""
+    options = AskOptions(prompts=PROMPTS, variants=("steps",), collect=("answer",), max_new_tokens=400, quiet=True)
+    engines = [child for child in multiprocessing.active_children() if child.name.startswith("EngineCore")]
+    assert engines
+    killer = threading.Timer(1.5, engines[0].kill)
+    killer.start()
+    with pytest.raises(CalprobeError, match="vLLM's engine is dead"):
+        ask(backend, question_set(200), tmp_path / "run", options)

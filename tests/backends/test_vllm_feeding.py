@@ -27,7 +27,11 @@ LETTER = tiny_tokenizer().convert_tokens_to_ids("a")
 
 
 class DeadError(Exception):
-    """In the place of vLLM's own."""
+    """In the place of vLLM's `EngineDeadError`."""
+
+
+class ClientError(Exception):
+    """In the place of vLLM's `VLLMClientError`."""
 
 
 @dataclass
@@ -35,7 +39,9 @@ class Engine:
     """As much of vLLM's engine as the backend uses: each request is written to its last token, first come first."""
 
     logprob: float = -0.5  # of each token
+    reason: str = "length"
     dies: bool = False
+    refuses: bool = False
     waiting: dict[str, Any] = field(default_factory=dict)
     sent: dict[str, Any] = field(default_factory=dict)
     written: list[int] = field(default_factory=list)  # rows, by step
@@ -47,6 +53,11 @@ class Engine:
 
     def add_request(self, name: str, prompt: dict[str, Any], sampling: Any) -> None:
         assert name not in self.sent
+        assert prompt["type"] == "token"
+        assert sampling.output_kind == "final"
+        assert sampling.max_tokens > 0
+        if self.refuses:
+            raise ClientError("no such token\nat all")
         self.waiting[name] = SimpleNamespace(left=sampling.max_tokens, prompt=prompt["prompt_token_ids"])
         self.sent[name] = sampling
 
@@ -54,6 +65,7 @@ class Engine:
         if self.dies:
             raise DeadError
         rows = list(self.waiting)[:ROWS]
+        assert rows, "vLLM would wait for ever"
         self.written.append(len(rows))
         for name in rows:
             self.waiting[name].left -= 1
@@ -62,13 +74,15 @@ class Engine:
     def abort_request(self, names: Sequence[str]) -> None:
         if self.dies:
             raise DeadError
-        self.aborted += names
+        for name in names:
+            if self.waiting.pop(name, None):
+                self.aborted.append(name)
 
     def _output(self, name: str) -> Any:
         del self.waiting[name]
         n_tokens = self.sent[name].max_tokens
         logprobs = [{LETTER: SimpleNamespace(logprob=self.logprob, decoded_token="a")}] * n_tokens
-        reply = SimpleNamespace(token_ids=[LETTER] * n_tokens, logprobs=logprobs, finish_reason="length")
+        reply = SimpleNamespace(token_ids=[LETTER] * n_tokens, logprobs=logprobs, finish_reason=self.reason)
         return SimpleNamespace(request_id=name, outputs=[reply])
 
 
@@ -77,6 +91,7 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = SimpleNamespace(FINAL_ONLY="final")
     for name, names in {
         "vllm": {"SamplingParams": SimpleNamespace},
+        "vllm.exceptions": {"VLLMClientError": ClientError},
         "vllm.sampling_params": {"RequestOutputKind": kinds},
         "vllm.v1.engine.exceptions": {"EngineDeadError": DeadError},
     }.items():
@@ -109,20 +124,23 @@ def test_no_reply_and_no_follow_up_waits_for_a_longer_reply() -> None:
 
 
 def test_all_rows_are_written_until_the_last_requests() -> None:
-    """However replies differ in length, a row is free only when nothing waits."""
+    """However replies differ in length: as many requests wait as are written, and no more, which a kill would lose."""
     drawn = random.Random(0)
     budgets = [drawn.randint(1, 40) for _ in range(50)]
     engine = Engine()
-    taken = 0
+    taken, at_steps = 0, list[tuple[int, int]]()
 
     def pending() -> Iterator[Pending]:
         nonlocal taken
         for each in dialogues(budgets):
             taken += 1
-            assert len(engine.waiting) < 2 * ROWS  # no more is taken than a kill may lose
             yield Pending(each)
 
-    assert len(names(backend(engine).replies(pending()))) == len(budgets) == taken
+    step = engine.step
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "step", lambda: at_steps.append((taken, len(engine.waiting))) or step())
+        assert len(names(backend(engine).replies(pending()))) == len(budgets)
+    assert all(waiting == 2 * ROWS for taken, waiting in at_steps if taken < len(budgets))
     busy = sum(rows == ROWS for rows in engine.written)
     assert len(engine.written) - busy < max(budgets)
     assert set(engine.written[:busy]) == {ROWS}
@@ -154,14 +172,73 @@ def test_nan_is_a_failed_request_with_nothing_asked_behind_it() -> None:
     assert len(engine.sent) == 1
 
 
+@pytest.mark.parametrize(("fault", "error"), [({"refuses": True}, "no such token"), ({"reason": "error"}, "ended it")])
+def test_what_the_engine_refuses_or_ends_is_a_failed_request(fault: dict[str, Any], error: str) -> None:
+    (reply,) = backend(Engine(**fault)).replies([Pending(each) for each in dialogues([4], follow_ups=FOLLOW_UPS)])
+    assert reply.finish == "error"
+    assert error in (reply.error or "")
+
+
+def test_samples_have_seeds_of_their_own() -> None:
+    keys = {("answer", sample): f"key {sample}" for sample in (0, 1)}
+    asked = dialogue("Who?", decoding=Decoding(2, temperature=1.0), samples=(0, 1), keys=keys)
+    engine = Engine()
+    list(backend(engine).replies([Pending(asked)]))
+    assert len({sampling.seed for sampling in engine.sent.values()}) == 2
+
+
 def test_what_is_in_progress_ends_with_whoever_reads() -> None:
     engine = Engine()
     replies = backend(engine).replies([Pending(each) for each in dialogues([2, 9, 9])])
     next(replies)
     cast("Any", replies).close()
-    assert engine.aborted == list(engine.waiting)
+    assert engine.aborted == ["1", "2"]
+    assert not engine.waiting
+
+
+def test_the_next_replies_have_nothing_of_those_that_were_left() -> None:
+    """A traceback keeps an iterator that nobody reads any more."""
+    engine = Engine()
+    answering = backend(engine)
+    left = answering.replies([Pending(each) for each in dialogues([2, 9, 9])])
+    next(left)
+    again = names(answering.replies([Pending(each) for each in dialogues([3, 4])]))
+    assert again == [("q0", "answer"), ("q1", "answer")]
+    assert engine.aborted == ["1", "2"]
+    assert not list(left)
+
+
+def test_a_signal_while_a_request_is_sent_leaves_none_behind() -> None:
+    engine = Engine()
+    answering = backend(engine)
+    add = engine.add_request
+
+    def signalled(*request: Any) -> None:
+        add(*request)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "add_request", signalled)
+        with pytest.raises(KeyboardInterrupt):
+            list(answering.replies([Pending(each) for each in dialogues([2])]))
+    assert not engine.waiting
+
+
+def test_dialogues_that_cannot_be_read_leave_no_request_behind() -> None:
+    def pending() -> Iterator[Pending]:
+        yield from (Pending(each) for each in dialogues([2, 9]))
+        raise CalprobeError("the disk is full")
+
+    engine = Engine()
+    with pytest.raises(CalprobeError, match="the disk is full"):
+        list(backend(engine).replies(pending()))
+    assert not engine.waiting
 
 
 def test_a_dead_engine_stops_the_run_in_a_sentence() -> None:
     with pytest.raises(CalprobeError, match="toy: vLLM's engine is dead, it says above why"):
         list(backend(Engine(dies=True)).replies([Pending(each) for each in dialogues([2])]))
+
+
+def test_signals_need_not_wait_for_replies() -> None:
+    assert backend(Engine()).capabilities.stops_at_once

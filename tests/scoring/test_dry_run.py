@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tiny_models import save_tiny_masked_model, save_tiny_model
 from calprobe.errors import UsageError
 from calprobe.models import LoadedModel, load_model
 from calprobe.planning.token_rows import TokenRows
-from calprobe.scoring import ScoreOptions, preview, score, select
+from calprobe.scoring import ScoreOptions, dry_run, preview, score, select
 from calprobe.scoring.path_choice import executor_of
 from calprobe.scoring.scored_pieces import tokenise_pieces
 
@@ -46,8 +47,9 @@ def test_it_says_what_a_run_would_do_and_writes_nothing(model: LoadedModel, tmp_
 
 @pytest.mark.parametrize("path", ["tree", "padded", "plain"])
 def test_of_a_small_run_all_is_measured_so_that_nothing_is_scaled(
-    model: LoadedModel, tmp_path: Path, path: str
+    model: LoadedModel, tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(dry_run, "_SECONDS", math.inf)  # a busy machine takes two seconds for a part
     options = ScoreOptions(path=path, batch_tokens=4096)  # type: ignore[arg-type]
     found = preview(model, PROBE, tmp_path / "run", options).work
     assert (found.timed_statements, found.seconds) == (found.statements, found.timed_seconds) == (15, found.seconds)

@@ -14,6 +14,7 @@ from calprobe.backends.protocol import Capabilities, Pending
 from calprobe.backends.request import Request, why_nan
 from calprobe.backends.vllm.vllm_opening import Opened, opened
 from calprobe.errors import CalprobeError
+from calprobe.models.libraries import first_line
 from calprobe.runs.alternatives import Alternatives
 from calprobe.runs.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.runs.manifest_records import ModelRecord
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from calprobe.backends.local.chat import Prompt, PromptWriter
     from calprobe.models import LoadedModel, LoadOptions
 
-# Requests that vLLM has, of those that it writes at once: as many again wait, should all end in one step.
-_TIMES_WRITTEN = 2  # a kill loses them
+# vLLM has twice as many requests as it writes at once: so the next ones wait there already, even if all end in one
+# step. A kill loses them.
+_TIMES_WRITTEN = 2
 
 Ids = tuple[int, ...]
 
@@ -64,6 +66,7 @@ class VllmBackend:
         scheduler = found.engine.llm_engine.vllm_config.scheduler_config
         self._at_once: int = _TIMES_WRITTEN * scheduler.max_num_seqs
         self._names = count()
+        self._in_progress = dict[str, _Sent]()  # of the replies that are read, by the requests' names
         self.model: ModelRecord = found.model
         self.versions: Mapping[str, str] = found.versions
         self.capabilities = Capabilities(
@@ -99,14 +102,16 @@ class VllmBackend:
         """
         from vllm.v1.engine.exceptions import EngineDeadError
 
-        in_progress = dict[str, _Sent]()
+        left, in_progress = self._in_progress, dict[str, _Sent]()
+        self._in_progress = in_progress
         try:
+            self._give_up(left)  # of replies that nobody read to their end
             yield from self._answered(iter(pending), in_progress)
         except EngineDeadError as error:
             raise CalprobeError(f"{self.model.name}: vLLM's engine is dead, it says above why") from error
         finally:
             with suppress(EngineDeadError):  # as behind Ctrl-C, which its process gets, too
-                self._found.engine.llm_engine.abort_request(list(in_progress))
+                self._give_up(in_progress)
 
     def close(self) -> None:
         """Let go of the engine, its processes and its memory."""
@@ -131,25 +136,29 @@ class VllmBackend:
                     follow_ups = self._follow_ups(sent.opens, sent.request.sample, reply, ids)
                     yield from self._send(follow_ups, in_progress)
 
+    def _give_up(self, in_progress: dict[str, _Sent]) -> None:
+        self._found.engine.llm_engine.abort_request(list(in_progress))
+        in_progress.clear()
+
     def _lacking(self, pending: Pending) -> Iterator[_Sent]:
         """The first replies that are not known, and the follow-ups of those that are."""
         dialogue = pending.dialogue
-        opened = _Opened(pending, self.writer.opening(dialogue))
+        opening = _Opening(pending, self.writer.opening(dialogue))
         for sample in dialogue.samples:
             known = pending.known.get((dialogue.stage, sample))
             if known is None:
-                yield _Sent(Request.first(dialogue, sample), opened.prompt.text, opened.prompt.ids, opened)
+                yield _Sent(Request.first(dialogue, sample), opening.prompt.text, opening.prompt.ids, opening)
             else:
-                yield from self._follow_ups(opened, sample, known, (*opened.prompt.ids, *(known.token_ids or ())))
+                yield from self._follow_ups(opening, sample, known, (*opening.prompt.ids, *(known.token_ids or ())))
 
-    def _follow_ups(self, opened: _Opened, sample: int, reply: Reply, ids: Ids) -> Iterator[_Sent]:
+    def _follow_ups(self, opening: _Opening, sample: int, reply: Reply, ids: Ids) -> Iterator[_Sent]:
         """What is asked behind a reply; its tokens are the conversation so far, never its text tokenised again."""
-        dialogue, prompt = opened.pending.dialogue, opened.prompt
+        dialogue, prompt = opening.pending.dialogue, opening.prompt
         if reply.finish == "error" or not dialogue.follow_ups:
             return
         conversation = self.writer.tokens.decoded(ids, with_special=True)
         for follow_up in dialogue.follow_ups:
-            if (follow_up.stage, sample) not in opened.pending.known:
+            if (follow_up.stage, sample) not in opening.pending.known:
                 behind = self.writer.follow_up(dialogue, follow_up)
                 so_far, text = ids, conversation
                 if follow_up.instead is not None:
@@ -159,18 +168,23 @@ class VllmBackend:
                 yield _Sent(request, text + behind.text, (*so_far, *behind.ids))
 
     def _send(self, requests: Iterable[_Sent], in_progress: dict[str, _Sent]) -> Iterator[Reply]:
-        """Hand requests to vLLM, by names of their own; the replies are those that have no room."""
+        """Hand requests to vLLM, by names of their own; the replies are those of requests that it does not take."""
         from vllm import SamplingParams
 
+        add, refusals = self._found.engine.llm_engine.add_request, _refusals()
         for sent in requests:
             if refusal := self._why_not(sent):
                 yield sent.failed(refusal)
                 continue
-            name = str(next(self._names))
             # As vLLM's renderer gives them: raw prompts are deprecated.
             tokens = {"type": "token", "prompt_token_ids": list(sent.ids)}
-            self._found.engine.llm_engine.add_request(name, tokens, SamplingParams(**self._sampling(sent)))
-            in_progress[name] = sent
+            name = str(next(self._names))
+            in_progress[name] = sent  # before a signal can come between
+            try:
+                add(name, tokens, SamplingParams(**self._sampling(sent)))
+            except refusals as error:
+                del in_progress[name]
+                yield sent.failed(f"vLLM: {first_line(error)}")
 
     def _sampling(self, sent: _Sent) -> dict[str, Any]:
         from vllm.sampling_params import RequestOutputKind
@@ -193,6 +207,8 @@ class VllmBackend:
     def _reply(self, sent: _Sent, output: Any) -> tuple[Reply, Ids]:
         from calprobe.runs.thoughts import split_thought
 
+        if output.finish_reason not in ("stop", "length"):
+            return sent.failed(f"vLLM ended it: {output.finish_reason}"), sent.ids
         all_ids: Ids = tuple(output.token_ids)
         steps = _steps(all_ids, output.logprobs or ())
         if any(math.isnan(step.chosen.logprob) for step in steps):
@@ -234,7 +250,7 @@ class VllmBackend:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _Opening:
     """A dialogue with the prompt of its first replies."""
 
     pending: Pending
@@ -248,7 +264,7 @@ class _Sent:
     request: Request
     text: str
     ids: Ids
-    opens: _Opened | None = None  # of a first reply, the dialogue whose follow-ups come behind it
+    opens: _Opening | None = None  # of a first reply, the dialogue whose follow-ups come behind it
 
     def failed(self, reason: str) -> Reply:
         """A request that cannot be answered."""
@@ -271,3 +287,12 @@ def _token(number: int, entry: Any) -> WindowToken:
 def _end_tokens(tokenizer: Any, writer: PromptWriter) -> frozenset[int]:
     """Tokens that end a reply: the tokenizer's, and the one that ends the template's turns."""
     return frozenset(number for number in (tokenizer.eos_token_id, writer.turn_end()) if number is not None)
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What vLLM raises of a request that it does not take."""
+    try:
+        from vllm.exceptions import VLLMClientError
+    except ImportError:  # it is an error of its own since 2026
+        return (ValueError,)
+    return ValueError, VLLMClientError

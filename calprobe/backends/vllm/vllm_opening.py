@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from calprobe.backends.options import BackendOptions
@@ -51,6 +52,7 @@ def opened(name: str, options: BackendOptions, load_options: LoadOptions | None)
     except (ValueError, RuntimeError, OSError) as error:
         message = str(error).strip() or type(error).__name__  # some say nothing
         raise CalprobeError(f"{name}: vLLM cannot load it: {message.splitlines()[0][:300]}") from error
+    _wake_when_dead(engine.llm_engine.engine_core)
     config = engine.llm_engine.model_config
     hf_config, tokenizer = config.hf_config, engine.get_tokenizer()
     record = ModelRecord(
@@ -92,6 +94,24 @@ def _arguments(location: str, window: int, options: BackendOptions, load_options
             "trust_remote_code": load_options.trust_remote_code,
         }
     return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _wake_when_dead(core: Any) -> None:
+    """Let whoever waits for an output get an error when the engine's process is gone, killed for memory perhaps.
+
+    vLLM's thread that fills the queue of outputs then ends, and would leave them waiting for ever.
+    """
+    from vllm.v1.engine.exceptions import EngineDeadError
+
+    thread, outputs = getattr(core, "output_queue_thread", None), getattr(core, "outputs_queue", None)
+    if thread is None or outputs is None:  # the engine is in this process
+        return
+
+    def wake() -> None:
+        thread.join()
+        outputs.put(EngineDeadError())
+
+    Thread(target=wake, daemon=True).start()
 
 
 def _fingerprint(folder: Path) -> str:
