@@ -26,7 +26,7 @@ _LEAD_IN = re.compile(
     (?:(?:say|said|think|go\swith|give\s(?:it|this|that)|put\s(?:it|this|that)\sat)\b[\W_]*)?
     (?:(?:a|an|about|around|approximately|roughly|maybe|perhaps|only|exactly|just)\b[\W_]*){{0,3}}"""
 )
-_BEFORE_A_NUMBER = re.compile(r"[:=][\s*_\"'“(\[{$<>]{0,6}[-−+.]?\Z")
+_BEFORE_A_NUMBER = re.compile(r"(?:[:=][\s*_\"'“(\[{$<>]{0,6}|\\boxed\s?\{\s?)[-−+.]?\Z")
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)|\n")
 _BETWEEN = (
     rf"(?:\s{{1,3}}(?:sure|certain|confident|confidence|certainty|chance|chances|probability|likelihood|likely|that|of|for|in|i"
@@ -38,15 +38,21 @@ _RIGHT, _WRONG = (
     r"wrong|incorrect|mistaken|false|inaccurate|not\s(?:correct|right|true)|an\serror|error",
 )
 _BEHIND = re.compile(
-    rf"(?:\s?(?:%|per\s?cent\b)|\s?(?:/|out\sof)\s?[\d.]{{1,6}})?[)\]*_\"”]{{0,3}}(?:{_BETWEEN}{{0,9}}\s{{1,3}}(?:(?P<right>{_RIGHT})|(?P<wrong>{_WRONG}))\b|\s(?P<unsure>unsure|uncertain)\b)",
+    rf"(?:\s?(?:%|per\s?cent\b)|\s?(?:/|out\sof)\s?[\d.]{{1,6}})?[)\]*_\"”]{{0,3}}(?:{_BETWEEN}{{0,9}}\s{{1,3}}(?:(?P<right>{_RIGHT})|(?P<wrong>{_WRONG}))\b|\s(?P<unsure>unsure|uncertain|doubt|uncertainty)\b)",
     re.IGNORECASE,
 )
 _IN_FRONT = re.compile(
     rf"\b(?:chance|chances|probability|likelihood|odds|risk){_BETWEEN}{{0,7}}\s{{1,3}}(?:(?P<right>{_RIGHT})"
     rf"|(?P<wrong>{_WRONG}))(?:\s(?:is|at|of|about|around|approximately|roughly)|\s?[:=]){{0,3}}[\s*_\"“(\[]{{0,4}}[-−]?\Z"
-    rf"|\b(?P<unsure>uncertainty|doubt)(?:\s(?:is|of|at|about)|\s?[:=]){{0,3}}[\s*_\"“(\[]{{0,4}}[-−]?\Z",
+    rf"|\b(?P<unsure>uncertainty|doubt|(?<!margin\sof\s)error)(?:\s(?:is|of|at|about)|\s?[:=]){{0,3}}[\s*_\"“(\[]{{0,4}}[-−]?\Z",
     re.IGNORECASE,
 )
+_OF_CHANCE = r"(?:probability|chance|likelihood)"
+_WITH = re.compile(  # wrong with probability 0.3, wrong with 30% probability
+    rf"(?<!\bnot\s)(?<!n{_APOSTROPHE}t\s)\b(?:(?P<right>{_RIGHT})|(?P<wrong>{_WRONG}))\swith\s(?:an?\s)?(?:about\s)?(?P<chance>{_OF_CHANCE}\s(?:of\s)?)?\Z",
+    re.IGNORECASE,
+)
+_CHANCE_BEHIND = re.compile(rf"(?:\s?(?:%|per\s?cent\b))?\s{_OF_CHANCE}\b", re.IGNORECASE)
 _JOINED = re.compile(r"(?:[^\w.!?\n]|\b(?:or|to|and|even|maybe|perhaps|about)\b){0,12}", re.IGNORECASE)  # 0.7 or 0.8
 # The label of an option in front of its text, and two lines that have one: a list of the options.
 _LABEL = re.compile(r"^[^\w\n]{0,4}[A-Z](?:[.):][^\S\n]|[.):]?\Z)", re.MULTILINE)
@@ -125,7 +131,9 @@ def said_of(text: str, start: int, end: int) -> About | None:
     begin, stop = _sentence(text, start, end)
     match = _BEHIND.match(text, end, stop) or _IN_FRONT.search(text, begin, start)
     if match is None:
-        return None
+        match = _WITH.search(text, begin, start)
+        if match is None or not (match["chance"] or _CHANCE_BEHIND.match(text, end, stop)):
+            return None
     return "right" if match["right"] else "wrong"
 
 

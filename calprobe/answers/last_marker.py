@@ -43,11 +43,16 @@ _MARKERS = (
         "own_line",
         r"^(?:[^\w\n]|_){0,12}(?i:(?:option|answer|choice|letter|label)\b(?:[^\w\n]|_){0,3})?<loose>(?:[^\w\n]|_){0,12}$",
     ),
+    (
+        "corrected",
+        rf"\b(?i:(?:wait|actually|sorry|oops|no|hold[^\S\n]on)[,.!:—–-]{{1,3}}\s{{0,3}}|actually\s|i[^\S\n]mean\s){{1,2}}"
+        rf"(?i:(?:it['’]s|it[^\S\n]is)\s)?{_OPEN}{_AGAIN}<strict>(?={_CLOSE}(?:[.!;]|$))",
+    ),
     ("therefore", rf"\b(?i:therefore|thus|hence|so),?{_OPEN}{_AGAIN}<strict>(?={_CLOSE}(?:[.!;]|$))"),
 )
 # Behind the label: a second one, so that no single one is the answer.
 _SECOND = (
-    rf"{_CLOSE}(?:,|/|&|\band\b|\bor\b)(?i:{_OPEN}{_AGAIN})<strict>"
+    rf"{_CLOSE}(?:,|/|&|\band\b|\bor\b)(?i:(?:\s(?:maybe|perhaps|possibly)\b)?{_OPEN}{_AGAIN})<strict>"
     r"(?![^\S\n]{1,3}(?:is|are|was|would|does|has|can)\b)"
 )
 # In front of a label: that it is ruled out, or only another one that is possible (it could also be D).
@@ -102,18 +107,19 @@ def read_last_marker(text: str, labels: Labels, *, cut: bool = False) -> Reading
     3. `is_correct`: in front of "is correct", "is the right answer" and their like;
     4. `boxed`: in LaTeX's box;
     5. `own_line`: on a line of its own;
-    6. `therefore`: behind "therefore", "thus", "hence" or "so", where the sentence ends with it.
+    6. `corrected`: behind "wait,", "no,", "actually" and their like, where the sentence ends with it;
+    7. `therefore`: behind "therefore", "thus", "hence" or "so", where the sentence ends with it.
 
     If there is none of these, the first of the following rules that finds one label and no other. A label that
     the reply denies (`not B`) or that is part of a name (`vitamin D`) is passed over:
 
-    7. `leading`: at the beginning of a line, with punctuation behind it: `B. Paris`;
-    8. `brackets`: in brackets, quotes or bold;
-    9. `full_stop`: in front of a full stop that ends a line;
-    10. `only_mention`: anywhere as a word; no digit, and neither `A` nor `I`, which are words of prose.
+    8. `leading`: at the beginning of a line, with punctuation behind it: `B. Paris`;
+    9. `brackets`: in brackets, quotes or bold;
+    10. `full_stop`: in front of a full stop that ends a line;
+    11. `only_mention`: anywhere as a word; no digit, and neither `A` nor `I`, which are words of prose.
 
     A label counts where no letter or digit follows it. One letter counts in its own case; in either case behind markers
-    (1, 4), in brackets, and on a line of its own. `several`: the answer is `A or B`, or only rules 7 to 10 find labels,
+    (1, 4), in brackets, and on a line of its own. `several`: the answer is `A or B`, or only rules 8 to 11 find labels,
     and none of them one alone.
 
     >>> from calprobe.answers.label_patterns import labels_of

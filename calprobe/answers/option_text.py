@@ -13,21 +13,30 @@ RULE = "option_text"
 _WORD = re.compile(r"[^\W_]+")
 _ARTICLES = frozenset(("a", "an", "the"))
 _NAMED = re.compile(r"[^\W\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # no number, and no "no" or "at"
+_MARKER = re.compile(
+    r"(?:\A|\\boxed\b|\b(?:answer|option|choice)\b(?:\s(?:is|was|(?:would|should|must)\sbe))?)[\s:=]{0,4}",
+    re.IGNORECASE,
+)
+_QUOTES = " \t\"'“”‘’`*_$()[]{}"  # around an option: no sign, unit or decimal point of a number
 
 
-def read_option_text(text: str, labels: Sequence[str], options: Sequence[str]) -> Reading:
+def read_option_text(text: str, labels: Sequence[str], options: Sequence[str], *, cut: bool = False) -> Reading:
     """The label of the one option whose text the reply names as complete words and does not deny.
 
     Case, punctuation and an article in front of an option do not matter. A text within a longer one (York in New York)
-    counts for the longer one alone. Options of which one is a number or has no word of three letters are not looked
-    for: such stand in a text for many reasons.
+    counts for the longer one alone. Options of which one is a number or has no word of three letters stand in a text
+    for many reasons. Of these one counts only if it is the whole reply, or the rest of the line behind its last
+    "answer", "option", "choice" or box; not at the end of a reply that was `cut`.
 
     >>> texts = ("It is Jupiter.", "Mars or Jupiter")
     >>> [read_option_text(text, ("A", "B"), ("Mars", "Jupiter")).value for text in texts]
     ['B', None]
+    >>> texts = ("18", "The answer is **18**.", "18 of 20 are left.")
+    >>> [read_option_text(text, ("A", "B"), ("17", "18")).value for text in texts]
+    ['B', 'B', None]
     """
     if not all(map(_NAMED.search, options)):
-        return Reading(None, "none", "")
+        return _alone(text, labels, options, cut)
     spans: dict[str, tuple[int, int]] = {}
     denied = set()
     taken = bytearray(len(text))  # 1 where a text stands that was found
@@ -44,6 +53,21 @@ def read_option_text(text: str, labels: Sequence[str], options: Sequence[str]) -
     if len(named) != 1:
         return Reading(None, "several" if named else "none", RULE if named else "")
     return Reading(named[0], "ok", RULE, *spans[named[0]])
+
+
+def _alone(text: str, labels: Sequence[str], options: Sequence[str], cut: bool) -> Reading:
+    *_, marker = _MARKER.finditer(text)
+    start = marker.end()
+    said, has_more, behind = text[start:].partition("\n")
+    is_whole = marker.start() > 0 or not behind.strip()
+    named = [n for n, option in enumerate(options) if is_whole and _bare(option) == _bare(said) != ""]
+    if len(named) != 1 or (cut and not has_more):
+        return Reading(None, "several" if len(named) > 1 else "none", RULE if len(named) > 1 else "")
+    return Reading(labels[named[0]], "ok", RULE, start, start + len(said.rstrip()))
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.lstrip(_QUOTES).rstrip(f"{_QUOTES}.,;:!").casefold().split())
 
 
 @lru_cache(maxsize=4096)

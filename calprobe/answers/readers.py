@@ -186,8 +186,9 @@ def _reader(name: str, question: Question) -> Reader:
 
 def _last_marker(reply: Reply, labels: tuple[str, ...], options: tuple[str, ...]) -> Reading:
     """The label that the reply marks; else that of the one option that it names."""
-    reading = read_last_marker(reply.text, labels_of(labels), cut=_cut(reply))
-    return reading if reading.status != "none" else read_option_text(reply.text, labels, options)
+    cut = _cut(reply)
+    reading = read_last_marker(reply.text, labels_of(labels), cut=cut)
+    return reading if reading.status != "none" else read_option_text(reply.text, labels, options, cut=cut)
 
 
 def _yes_no(text: str, labels: tuple[str, ...]) -> Reading:

@@ -136,6 +136,8 @@ def _strict(text: str, scale: str, cut: bool) -> Reading:
             return Reading(None, "several", values[0].rule)
         return _bare(text, scale, cut)
     reading = _one(stated)
+    if reading.status == "off_scale" and reading.rule == "decimal" and scale == "x/100" and _WHOLE.fullmatch(text):
+        return _bare(text, scale, cut)  # 75.5 lacks its scale, as 75 does
     if reading.value is not None and any(map(partial(_is_of_a_range, text), stated)):
         return Reading(None, "several", reading.rule)
     if reading.value is not None and all(value.percent is not None and 0 < value.percent < 1 for value in stated):

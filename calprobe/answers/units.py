@@ -91,6 +91,7 @@ _SPELLED = {
     "ohms": "ohm",
     "Ω": "ohm",
     "Å": "angstrom",
+    "angstroms": "angstrom",
 }
 
 
@@ -197,8 +198,10 @@ def short_unit(unit: str) -> str:
 
 def _parts(unit: str) -> tuple[int, str] | None:
     """Power of ten and base of a single unit."""
+    if unit == "angstrom":
+        return -10, "m"
     for base in sorted(_BASES, key=len, reverse=True):
         prefix = unit.removesuffix(base)
         if prefix != unit and prefix in _PREFIXES:
             return _PREFIXES[prefix], base.replace("l", "L") if base == "l" else base
-    return (0, unit) if unit in ("%", "$", "€", "min", "h", "cents", "°C", "°F", "angstrom", "atm") else None
+    return (0, unit) if unit in ("%", "$", "€", "min", "h", "cents", "°C", "°F", "atm") else None
