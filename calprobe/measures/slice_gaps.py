@@ -48,7 +48,7 @@ class SliceGaps:
     """Calibration of one estimator in all slices."""
 
     found: GroupGaps
-    grouping_loss: float  # a lower bound of what one map for all cannot mend; NaN where slices overlap
+    grouping_loss: float  # an estimate of what one map for all cannot mend, at least; NaN where slices overlap
     maps: OwnMaps | None  # None where slices overlap, or fewer than two are large enough
 
     def to_json(self) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def gaps_of(
 def grouping_loss(
     confidence: npt.ArrayLike, correct: npt.ArrayLike, groups: npt.ArrayLike, n_bins: int = BINS
 ) -> float:
-    """A lower bound of what a Brier score loses because instances of equal confidence differ in their chances.
+    """About the least that a Brier score loses because instances of equal confidence differ in their chances.
 
     In each bin of equal width, the variance between groups of mean correctness minus confidence, less what sampling
     adds to it; bins and groups by their instances. Where all confidences of a bin are equal this is the variance of the
@@ -170,8 +170,9 @@ def grouping_loss(
         groups: [instances], the name of each one's group.
         n_bins: bins of equal width.
     Returns:
-        At most 0.25; its mean is the variance between groups, so it may lie below 0. NaN without two instances of a
-        group in any bin.
+        At most 0.25. Its mean is the variance between groups, a lower bound of the loss. Of one sample it lies above
+        or below that, also below 0; where there is no loss, above 0 in half of the samples. NaN without two instances
+        of a group in any bin.
     Raises:
         ValueError: arrays that do not fit, or values out of range.
 

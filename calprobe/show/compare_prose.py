@@ -21,7 +21,7 @@ from calprobe.measures.compare_results import (
 from calprobe.measures.number_text import number, ranges
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, Metric
-from calprobe.show.prose import cluster_notes, error_notes, listed, range_note, score_notes, sentence, size
+from calprobe.show.prose import DRAWN, cluster_notes, error_notes, listed, range_note, score_notes, sentence, size
 from calprobe.words import ClusterKind
 
 CORRECTED = {"holm": "Holm p", "max-t": "max-T p"}  # names of corrected p-values
@@ -113,8 +113,15 @@ def basis_notes(comparison: Comparison) -> Iterator[str]:
         return
     yield from score_notes(scores.reduction, replace(scores, resampling=replace(scores.resampling, n_resamples=0)))
     if scores.resampling.n_resamples:
-        drawn = f"complete relations where there are {BY_RELATION} or more, else the instances"
-        yield range_note(scores.resampling, drawn)
+        yield range_note(scores.resampling, drawn_in(comparison))
+
+
+def drawn_in(comparison: Comparison) -> str:
+    """What is resampled for the intervals."""
+    units = comparison.units
+    if len(units) < 2:
+        return DRAWN[next(iter(units), None)]
+    return f"complete relations where there are {BY_RELATION} or more, else the instances"
 
 
 def correction_notes(comparison: Corrected) -> Iterator[str]:

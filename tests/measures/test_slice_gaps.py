@@ -72,7 +72,7 @@ def test_the_table_says_what_follows(found: dict[str, SliceGaps]) -> None:
     lines = " ".join(printed([table]).split())
     assert "p: 2 of 2 gaps can be told from 0; largest in" in lines
     assert "(held out): -." in lines
-    assert "), own maps are better; grouping loss of the Brier score at least ." in lines
+    assert "), own maps are better; grouping loss of the Brier score about ." in lines
     assert "above 0 the model is too sure" in lines
     assert [row.significant for row in table.rows] == [True, True]
     assert table.rows[0].keys == {"estimator": "p", "covariate": "half", "slice": "first"}

@@ -91,7 +91,7 @@ def test_letters_have_names_in_any_comparison_of_two_sides() -> None:
 
 def test_the_smallest_p_value_of_few_questions_is_not_printed_as_0() -> None:
     one = contrast("ece", 0.1, 0.4, 0.002)
-    _, table, _ = comparison_at_a_glance(Compared([one]), [Sides("a", "b", [[one]], 20)], (), [])
+    _, table, _ = comparison_at_a_glance(Compared([one]), [Sides("a", "b", [[one]], 20)], (), [], "the questions")
     assert "0.002" in printed([table], 80)
 
 
@@ -103,7 +103,7 @@ def test_cells_are_counted_and_their_differences_are_means() -> None:
         "Accuracy: A is better under 1 of 2 variants, A and B cannot be told apart under 1; "
         "A - B +.25 on average, least Holm p .010."
     )
-    _, table, _ = comparison_at_a_glance(comparison, [Sides("a", "b", cells, 100)], ("A a, B b",), [])
+    _, table, _ = comparison_at_a_glance(comparison, [Sides("a", "b", cells, 100)], ("A a, B b",), [], "the questions")
     first, second, difference, _ = table.rows[0].cells
     assert isinstance(first, Estimate)
     assert isinstance(second, Estimate)

@@ -56,7 +56,7 @@ class Sides:
 
 
 def comparison_at_a_glance(
-    comparison: Corrected, pairs: Sequence[Sides], heading: Sequence[str], tables: Sequence[Table]
+    comparison: Corrected, pairs: Sequence[Sides], heading: Sequence[str], tables: Sequence[Table], drawn: str
 ) -> tuple[Table, ...]:
     """The verdict on each pair and a table of the numbers, for a terminal.
 
@@ -65,6 +65,7 @@ def comparison_at_a_glance(
         pairs: in the order in which they are told.
         heading: what is compared, a line a run.
         tables: all that there are, which the last sentence names.
+        drawn: what is resampled for the intervals.
     """
     verdict = Table("", "verdict", "", (), (), heading=(*heading, *told(pairs, comparison)), **UNRANKED)
     shown = _numbers(comparison, pairs)
@@ -74,7 +75,7 @@ def comparison_at_a_glance(
         "",
         (),
         (),
-        notes=tuple(_corrected_by(comparison)),
+        notes=tuple(_corrected_by(comparison, drawn)),
         options=others_named([shown], tables),
         **UNRANKED,
     )
@@ -229,10 +230,10 @@ def _row(head: Row, contrasts: Sequence[Contrast]) -> Numbers:
 NO_RANGE = {"low": math.nan, "high": math.nan, "p_value": math.nan}
 
 
-def _corrected_by(comparison: Corrected) -> Iterator[str]:
+def _corrected_by(comparison: Corrected, drawn: str) -> Iterator[str]:
     if comparison.options.scores.resampling.n_resamples and comparison.tests:
         yield (
             f"{CORRECTED[comparison.correction]}: corrected for {comparison.tests} p-values; told apart below .05. "
-            "Ranges: 95 % bootstrap intervals."
+            f"Ranges: 95 % bootstrap intervals, by resamples of {drawn}."
         )
         yield from (note for note in correction_notes(comparison) if note.startswith(TOO_FEW))

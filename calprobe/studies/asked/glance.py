@@ -63,9 +63,8 @@ def compared_at_a_glance(comparison: AskedComparison, tables: Sequence[Table]) -
         )
     ]
     left_out = [sentence(clause) for pair in comparison.pairs for clause in pair.left_out]
-    return comparison_at_a_glance(
-        comparison, pairs, (*runs, *sides_of_one(comparison.runs, pairs), *left_out[:2]), tables
-    )
+    heading = (*runs, *sides_of_one(comparison.runs, pairs), *left_out[:2])
+    return comparison_at_a_glance(comparison, pairs, heading, tables, "the questions")
 
 
 def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calprobe.confidence import BASE, Headline, headline
 from calprobe.measures.compare_results import Comparison
-from calprobe.show.compare_prose import pair_notes, unpaired_notes
+from calprobe.show.compare_prose import drawn_in, pair_notes, unpaired_notes
 from calprobe.show.prose import mean_accuracy_name, size, state
 from calprobe.show.tables.shorter import at_a_glance, others_named
 from calprobe.show.tables.side_by_side import Sides, comparison_at_a_glance, lettered, sides_of_one
@@ -55,9 +55,8 @@ def compared_at_a_glance(comparison: Comparison, tables: Sequence[Table]) -> tup
         for letter, run in lettered(comparison.runs, pairs)
     ]
     notes = [f"{note}." for pair in comparison.pairs for note in pair_notes(pair)] if len(comparison.pairs) == 1 else []
-    return comparison_at_a_glance(
-        comparison, pairs, (*runs, *sides_of_one(comparison.runs, pairs), *notes, *unpaired_notes(comparison)), tables
-    )
+    heading = (*runs, *sides_of_one(comparison.runs, pairs), *notes, *unpaired_notes(comparison))
+    return comparison_at_a_glance(comparison, pairs, heading, tables, drawn_in(comparison))
 
 
 def compared_sides(comparison: Comparison) -> list[Sides]:
