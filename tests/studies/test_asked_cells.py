@@ -122,7 +122,8 @@ def test_a_window_is_told_by_its_coverage() -> None:
     assert off_label.all_seen == 0.5
     assert off_label.mass_seen == pytest.approx((1 + 0.7 / 0.8) / 2)
     # Of the mass outside, a label that was not seen has some: the table says so, and how much was seen.
-    assert outside_of(of_set) == {"outside seen": pytest.approx(0.25), "all seen": 0.5, "mass seen": off_label.mass_seen}
+    seen = {"all seen": 0.5, "mass seen": off_label.mass_seen}
+    assert outside_of(of_set) == {"outside seen": pytest.approx(0.25), **seen}
     assert "at most that is on no label" in answers_table(of_set).notes[0]
     exact = report(asked).sets["quiz"]
     assert outside_of(exact) == {"outside": pytest.approx(0.2)}

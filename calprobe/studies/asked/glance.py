@@ -75,7 +75,7 @@ def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:
     for table in tables:
         if table.kind in kinds:
             first.setdefault((table.kind, table.keys.get("run", "")), table)
-    digits = decimals_of(max(of_set.questions for run in report.runs for of_set in run.sets.values()))
+    digits = decimals_of(max(of_set.answered for run in report.runs for of_set in run.sets.values()))
     shorter = [at_a_glance(_as_said(table), digits) for table in first.values()]
     few = sum(len(table.rows) for table in shorter) <= FEW
     return [replace(table, intervals=few) for table in shorter]
@@ -98,7 +98,7 @@ def _answers(report: AskedReport) -> Iterator[Table]:
         warning = of_set.exact.warning if of_set.exact is not None else ""
         rows = list(answered(of_set))
         table = _of_variants(rows).of_rows(rows, *[f"Warning: {warning}."] * bool(warning))
-        yield at_a_glance(table, decimals_of(of_set.questions))
+        yield at_a_glance(table, decimals_of(of_set.answered))
         return
     if len(sets) == len(report.runs) <= MANY_RUNS:
         return  # the verdict on each run has its accuracy
