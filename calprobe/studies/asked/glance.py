@@ -96,8 +96,8 @@ def _answers(report: AskedReport) -> Iterator[Table]:
         (run, name), *_ = sets
         of_set = run.sets[name]
         warning = of_set.exact.warning if of_set.exact is not None else ""
-        rows = list(answered(of_set))
-        table = _of_variants(rows).of_rows(rows, *[f"Warning: {warning}."] * bool(warning))
+        variants = list(answered(of_set))
+        table = _of_variants(variants).of_rows(variants, *[f"Warning: {warning}."] * bool(warning))
         yield at_a_glance(table, decimals_of(of_set.answered))
         return
     if len(sets) == len(report.runs) <= MANY_RUNS:
