@@ -361,8 +361,8 @@ REVERSED = Layout[Reversal].given(
     notes=(
         "Same number: the reply to the reversed prompt is the number that the other one got; turned: it is 1 minus "
         "that. Not reversed: it is nearer to the same number; above 0.5, metrics of that prompt are of the wrong "
-        "direction. Answers with 0.5 under the other prompt tell nothing: these shares are of the others (compared). r: "
-        "of both confidences, of all n.",
+        "direction. Answers with 0.5 under the other prompt tell nothing: these shares are of the others (compared). "
+        "r: of both confidences, of all n.",
     ),
     kind="reversed",
 )
