@@ -158,6 +158,11 @@ class ReadSet:
         """Every reader that any variant is read by."""
         return tuple(dict.fromkeys(reader for cell in self.cells.values() for reader in cell.answers))
 
+    @property
+    def answered(self) -> int:
+        """The questions with a reply under any variant: of a run that is not finished fewer than it is to ask."""
+        return len({row.question.root for cell in self.cells.values() for row in cell.table.rows})
+
 
 def read_sets(asked: Asked, options: ReplyReading) -> Iterator[ReadSet]:
     """Each set of a run that has any replies, read."""

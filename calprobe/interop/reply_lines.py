@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,9 @@ _KEYS = {
     "prompt": str,
     "reasoning": str,
 }
+# Log-probabilities in bfloat16 are off by up to 1/512 of their size, and the sum of probabilities so by up to 1/512 of
+# the entropy: of 26 labels by ln 26 / 512 = 0.006.
+_ROUNDING = 0.01
 _FIXES = {
     "alternatives": "a list for each token",
     "set": "a text",
@@ -128,9 +132,7 @@ def _values(place: str, fields: dict[str, Any]) -> dict[str, Any]:
     if "alternatives" in values:
         values["alternatives"] = tuple(_alternatives(place, entry) for entry in values["alternatives"])
     if "labels" in values:
-        values["labels"] = {
-            entry: _logprob(place, f"labels {entry}", value) for entry, value in values["labels"].items()
-        }
+        values["labels"] = _labels(place, values["labels"])
     if "stated" in values:
         values["stated"] = _stated(place, values["stated"])
     return values
@@ -140,6 +142,19 @@ def _logprob(place: str, name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not value <= 1e-6:
         raise ProbeFormatError(f"{place}: {name} is {value!r:.60}; give natural logs of probabilities, 0 or less")
     return min(float(value), 0.0)
+
+
+def _labels(place: str, values: Mapping[str, Any]) -> dict[str, float]:
+    """The labels' log-probabilities, of replies that begin differently."""
+    labels = {entry: _logprob(place, f"labels {entry}", value) for entry, value in values.items()}
+    # Where the reply 10 also begins with the label 1, both may count it.
+    apart = not any(other != label and other.startswith(label) for label in labels for other in labels)
+    if apart and (total := sum(map(math.exp, labels.values()))) > 1 + _ROUNDING:
+        raise ProbeFormatError(
+            f"{place}: the probabilities of labels sum to {total:.3f}; give natural logs of the probabilities that the "
+            "model has for each, which sum to 1 at most"
+        )
+    return labels
 
 
 def _finite(place: str, value: Any) -> float:

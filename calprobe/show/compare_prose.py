@@ -19,6 +19,7 @@ from calprobe.measures.compare_results import (
     WithinRun,
 )
 from calprobe.measures.number_text import number, ranges
+from calprobe.measures.p_value_text import p_text
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, Metric
 from calprobe.show.prose import DRAWN, cluster_notes, error_notes, listed, range_note, score_notes, sentence, size
@@ -81,7 +82,7 @@ def agreement_shares(shares: Agreement, of: str = "base") -> str:
         f"{of}: same answer {number(shares.same_prediction)}; both right {number(shares.both_right)}, "
         f"only A {number(shares.first_right)}, only B {number(shares.second_right)}"
     )
-    return text if math.isnan(shares.mcnemar_p) else f"{text}; McNemar p {number(shares.mcnemar_p)}"
+    return text if math.isnan(shares.mcnemar_p) else f"{text}; McNemar p {p_text(shares.mcnemar_p, 4)}"
 
 
 def unpaired_notes(comparison: Comparison) -> Iterable[str]:

@@ -84,6 +84,19 @@ def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [
+        {"A": np.log(0.6), "B": np.log(0.408)},  # what rounding in bfloat16 may do
+        {"1": np.log(0.9), "10": np.log(0.8)},  # of which the first also counts replies of the second
+        {"A": -np.inf, "B": 0.0},
+    ],
+)
+def test_probabilities_of_labels_that_can_be_are_read(tmp_path: Path, labels: dict[str, float]) -> None:
+    (read,) = read_reply_lines(lines(tmp_path, line("q0", "A", labels=labels)))
+    assert read.labels == pytest.approx(labels)
+
+
+@pytest.mark.parametrize(
     ("content", "said"),
     [
         ({"question": "q0", "text": "A"}, ":1: no set"),
@@ -96,6 +109,7 @@ def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:
         (line("q0", "A", stated=7), ":1: stated is 7; give a number from 0 to 1, or what was said as text"),
         (line("q0", "A", stated=np.nan), ":1: stated is nan"),
         (line("q0", "A", labels={"A": 0.5}), "labels A is 0.5; give natural logs"),
+        (line("q0", "A", labels={"A": -0.1, "B": -0.1}), ":1: the probabilities of labels sum to 1.810; give natural"),
         (
             line("q0", "A", logprobs=[-0.5, -np.inf]),
             ":1: logprobs is -inf; a generated token has a probability above 0",

@@ -25,6 +25,7 @@ from calprobe.metrics import Difference, Estimate, Resampling
 from calprobe.runs import Manifest
 from calprobe.show.tables import best_cells, tidy_csv
 from calprobe.show.tables.comparison import comparison_tables, pair_tables
+from calprobe.show.tables.types import PValue
 from calprobe.studies.scored.reductions_table import reductions_tables
 from calprobe.studies.scored.report_tables import report_sections, report_tables
 
@@ -69,7 +70,10 @@ def test_one_run_is_one_table_of_all_its_numbers(found: Report) -> None:
     for row, estimator in zip(rows, run.estimators, strict=True):
         cells = dict(zip((c.keys["metric"] for c in table.columns), row.cells, strict=True))
         there = {name: cell for name, cell in cells.items() if cell is not None}
-        assert there == {**estimator.metrics, "coverage": estimator.coverage}
+        reported = {**estimator.metrics, "coverage": estimator.coverage}
+        p_values = {name: float(cell) for name, cell in there.items() if isinstance(cell, PValue)}
+        assert p_values == {name: reported[name].value for name in p_values}
+        assert there | p_values == reported | p_values
     assert table.heading[0].startswith(f"{run.label}: complete; path padded, dtype float32, start token not known")
     assert table.caption.endswith(": 30 instances in 3 relations.")
 

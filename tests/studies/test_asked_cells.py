@@ -12,11 +12,13 @@ from calprobe.cells.asked import Asked
 from calprobe.errors import UsageError
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, brier, ece
+from calprobe.show.tables.types import value_of
+from calprobe.studies.asked.accuracy_layouts import answers_table
 from calprobe.studies.asked.asked_tables import asked_tables, heading
 from calprobe.studies.asked.confidence_layouts import stated_table
 from calprobe.studies.asked.figures import matrix_values, pictures
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
-from calprobe.studies.asked.results import AskedRunReport
+from calprobe.studies.asked.results import AskedRunReport, SetReport
 
 QUICK = Resampling(20)
 OPTIONS = ReportOptions(resampling=QUICK)
@@ -113,12 +115,27 @@ def test_a_window_is_told_by_its_coverage() -> None:
         made.reply("q0", "A", label_scores=made.scores([0.4, 0.2, 0.1, 0.1], ranks=[[0, 1, 2, 3]])),
         made.reply("q1", "A", label_scores=made.scores([0.4, 0.2, 0.1, 0.1], ranks=[[0, 1, 2, 300]])),
     ]
-    cell = (
-        report(made.asked(questions, replies), ReportOptions(window=200, resampling=QUICK)).sets["quiz"].cells["plain"]
-    )
-    assert cell.off_label is not None
-    assert cell.off_label.all_seen == 0.5
-    assert cell.off_label.mass_seen == pytest.approx((1 + 0.7 / 0.8) / 2)
+    asked = made.asked(questions, replies)
+    of_set = report(asked, ReportOptions(window=200, resampling=QUICK)).sets["quiz"]
+    off_label = of_set.cells["plain"].off_label
+    assert off_label is not None
+    assert off_label.all_seen == 0.5
+    assert off_label.mass_seen == pytest.approx((1 + 0.7 / 0.8) / 2)
+    # Of the mass outside, a label that was not seen has some: the table says so, and how much was seen.
+    seen = {"all seen": 0.5, "mass seen": off_label.mass_seen}
+    assert outside_of(of_set) == {"outside seen": pytest.approx(0.25), **seen}
+    assert "at most that is on no label" in answers_table(of_set).notes[0]
+    exact = report(asked).sets["quiz"]
+    assert outside_of(exact) == {"outside": pytest.approx(0.2)}
+    assert "of anything but a label." in answers_table(exact).notes[0]
+
+
+def outside_of(of_set: SetReport) -> dict[str, float | None]:
+    """What the table of answers says of the mass off the labels, by the titles of its columns."""
+    table = answers_table(of_set)
+    names = ("off_label", "all_labels_seen", "mass_seen")
+    pairs = zip(table.columns, table.rows[0].cells, strict=True)
+    return {column.title: value_of(cell) for column, cell in pairs if column.keys["metric"] in names}
 
 
 def test_a_window_needs_ranks() -> None:

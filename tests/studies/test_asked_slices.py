@@ -64,6 +64,15 @@ def test_groups_of_questions_are_slices_without_a_file() -> None:
         report_asked([asked], replace(QUICK, slices=SliceOptions(QUESTION_GROUP)))
 
 
+def test_the_note_on_accuracy_says_whose_answers_estimators_are_of() -> None:
+    by_kind = replace(QUICK, slices=SliceOptions(QUESTION_KIND))
+    for options, own in ((by_kind, True), (replace(by_kind, compat="audit2026"), False)):
+        table = next(table for table in asked_tables(report_asked([run()], options)) if table.kind == "slices")
+        (note,) = [note for note in table.notes if note.startswith("Accuracy: of what ")]
+        # By the paper's rules they are of the letter read.
+        assert ("with label probabilities the most probable label" in note) == own
+
+
 def test_averages_over_groups_and_over_questions() -> None:
     asked = run(120)
     groups = ["law" if at < 90 else "physics" if at < 114 else "" for at in range(120)]

@@ -125,6 +125,19 @@ def test_orders_errors_and_lengths() -> None:
     assert found.errors.keys() == found.graders.keys() - {"imported"}
 
 
+def test_graders_of_most_frequent_answers_agree_on_these_alone() -> None:
+    said = [["Paris", "Paris", "Rome"], ["It is Paris", "It is Paris", "Rome"], ["Rome"] * 3]
+    questions = [Question(f"q{at}", "Which capital?", "open", accepted=("Paris",)) for at in range(len(said))]
+    replies = [
+        made.reply(f"q{at}", text, sample=sample) for at, texts in enumerate(said) for sample, text in enumerate(texts)
+    ]
+    options = ReportOptions(resampling=Resampling(0), graders=("exact", "contains"))
+    (found,) = report_asked([made.asked(questions, replies)], options).runs[0].studies["graders"].cells
+    by_reading = {pair.reading: (pair.answers, pair.agree.value) for pair in found.pairs}
+    # Two of nine answers contain Paris and are not it, and one of three that are the most frequent.
+    assert by_reading == {"answers": (9, pytest.approx(7 / 9)), "majority": (3, pytest.approx(2 / 3))}
+
+
 def test_tables_sentences_figure_and_json() -> None:
     tables = [table for table in asked_tables(report()) if table.kind == "graders"]
     labels = [table.label.removeprefix("asked-").removesuffix("-quiz") for table in tables]

@@ -18,8 +18,10 @@ from calprobe.metrics import Estimate, Resampling
 from calprobe.presentation.overview_page import task_page
 from calprobe.runs import open_asked
 from calprobe.studies.asked.asked_report import AskedReport
+from calprobe.studies.asked.asked_tables import asked_tables
 from calprobe.studies.asked.compare_asked import compare_asked
 from calprobe.studies.asked.compared_layouts import compared_sides
+from calprobe.studies.asked.glance import tables_at_a_glance
 from calprobe.studies.asked.overall import overall_of, overall_read
 from calprobe.studies.asked.report_asked import report_asked
 from calprobe.studies.asked.run_verdict import verdict
@@ -117,6 +119,23 @@ def test_where_few_answers_have_the_confidence_the_accuracy_is_of_all(tmp_path: 
     assert "Of 12 of 60 answers" in verdict(reported)[1]
     (sides,) = compared_sides(compare_asked([few, all_have], CompareOptions(scores=OPTIONS)))
     assert sides.few("stated_decimal") == " (12 of 60 answers)"
+
+
+def test_a_run_that_is_not_finished_speaks_of_the_questions_that_have_replies() -> None:
+    """As the same run without the other questions does: their number, digits by it, and what chance makes of errors."""
+    asked = asked_of("audit", open_asked(RUN))
+    (of_set,) = asked.sets
+    more = tuple(replace(question, id=f"{question.id}-{at}") for question in of_set.questions for at in range(100))
+    planned = replace(asked, sets=(replace(of_set, questions=(*of_set.questions, *more)),))
+    finished, stopped = (report_asked([run], OPTIONS) for run in (asked, planned))
+    assert verdict(stopped.runs[0]) == verdict(finished.runs[0])
+    assert overall_of(stopped.runs[0]) == overall_of(finished.runs[0]) == overall_read(planned, OPTIONS)
+    first_looks = (tables_at_a_glance(report, asked_tables(report)) for report in (finished, stopped))
+    (_, *of_finished), (head, *of_stopped) = first_looks
+    assert [(table.columns, table.decimals) for table in of_stopped] == [
+        (table.columns, table.decimals) for table in of_finished
+    ]
+    assert "1,212 questions" in head.heading[0]  # what was asked of the model stays
 
 
 def test_a_verdict_says_whose_accuracy_it_is_where_replies_say_another(report: AskedReport) -> None:

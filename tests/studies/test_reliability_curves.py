@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 import asked_replies as made
+import numpy as np
 import pytest
 from commands import calprobe
 from sources import ROOT
@@ -16,6 +17,7 @@ from calprobe.errors import UsageError
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.studies.asked.asked_curves import asked_calibration
+from calprobe.studies.asked.report_asked import report_asked
 
 BOTH = ("label", "stated_decimal")
 GOLDEN = ROOT / "tests" / "golden" / "runs"
@@ -49,6 +51,31 @@ def test_curves_of_a_figure_are_of_the_rows_that_all_of_them_have() -> None:
     assert {name: line.instances for name, line in found.items()} == {"label": 8, "stated_decimal": 8}
     assert found["label"].ece.value.value == pytest.approx(1 - 0.6 / 0.9)  # the eight right ones, each sure by 2/3
     assert lines_of(asked, ("label",))["label"].instances == 10  # of one curve nothing is left out
+
+
+def sampled(samples_of: list[int], *, alike: bool) -> Asked:
+    """Questions with so many samples each, whose label probabilities are alike or each sample's own."""
+    rng = np.random.default_rng(7)
+    replies = []
+    for at, samples in enumerate(samples_of):
+        masses = rng.dirichlet(np.ones(4), size=samples).tolist()
+        for sample in range(samples):
+            scores = made.scores(masses[0 if alike else sample])
+            replies.append(made.reply(f"q{at}", "A", sample=sample, label_scores=scores))
+    return made.asked([made.choice(f"q{at}") for at in range(len(samples_of))], replies)
+
+
+@pytest.mark.parametrize(
+    ("samples", "alike", "rows"),
+    [([3] * 20, True, 20), ([3] * 20, False, 60), ([1, 5] * 10, True, 60), ([1, 5] * 10, False, 60)],
+)
+def test_the_error_of_labels_in_samples_is_that_of_the_report(samples: list[int], alike: bool, rows: int) -> None:
+    asked = sampled(samples, alike=alike)
+    line = lines_of(asked, ("label",))["label"]
+    (run,) = report_asked([asked], ReportOptions(resampling=Resampling(0))).runs
+    reported = run.sets["quiz"].cells["plain"].estimators["label"].metrics["ece"].value
+    assert line.ece.value.value == pytest.approx(reported)
+    assert line.instances == rows  # alike samples stand once where that changes no number
 
 
 def test_a_lower_threshold_takes_the_cell_in() -> None:

@@ -129,10 +129,11 @@ def test_the_command_reads_runs_and_tables(tmp_path: Path) -> None:
     printed = " ".join(run(RUNS / "clm", "--bootstrap", 0).split())
     found = json.loads(run(RUNS / "clm", "--bootstrap", 0, "--json"))["decided"][0]
     assert found["estimator"] == "base"
-    assert f"worth {found['at'][-1]['utility']['value']:+.2f} each; answering always is worth" in printed
+    worth = found["at"][-1]["utility"]["value"]
+    assert f"worth {worth:+.2f} on average over all {found['units']:,}; answering always is worth" in printed
     rows = csv.DictReader(io.StringIO(run(RUNS / "clm", "--at", "0.5", "--bootstrap", 0, "--format", "csv")))
-    worth = [float(row["value"]) for row in rows if row["metric"] == "utility" and row["estimator"] == "base"]
-    assert worth == [pytest.approx(found["at"][0]["utility"]["value"])]
+    utilities = [float(row["value"]) for row in rows if row["metric"] == "utility" and row["estimator"] == "base"]
+    assert utilities == [pytest.approx(found["at"][0]["utility"]["value"])]
     table = tmp_path / "answers.csv"
     table.write_text("p,y\n0.95,1\n0.8,0\n0.6,1\n0.1,0\n", "utf-8")
     arguments = ("--score", "p", "--correct", "y", "--bootstrap", 0, "--at", "0.75", "--json")

@@ -82,6 +82,7 @@ def test_a_calibrated_model_is_consistent_faithful_and_reliable() -> None:
         assert (fidelity.rate.value, fidelity.ties.value, fidelity.neutral.value) == (1.0, 0.0, 1.0)
         assert (fidelity.answers, found.reliability[name].coverage) == (30, 1.0)
     for own in found.reversals:
+        assert (own.answers, own.compared) == (30, 20)  # 10 of 0.5, which tell nothing
         assert (own.same_number.value, own.turned.value, own.nearer.value) == (0.0, 1.0, 0.0)
         assert own.pearson.value == CLOSE(1)
         assert not own.ignored

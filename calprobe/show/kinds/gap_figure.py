@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from calprobe.measures.number_text import short_signed
+from calprobe.measures.p_value_text import p_text
 from calprobe.measures.slice_gaps import SliceGaps
 from calprobe.metrics import Estimate, GroupGap
 from calprobe.show.kinds.dumbbell_figure import LONGEST, REST_INCHES, ROW_INCHES
@@ -34,7 +35,7 @@ class GapRows:
             for at, row in enumerate(self.rows)
         )
         tips = tuple(
-            f"{row.name}: {short_signed(row.gap, 3)}, p {row.p_value:.3f}, n {row.instances}" for row in self.rows
+            f"{row.name}: {short_signed(row.gap, 3)}, p {p_text(row.p_value)}, n {row.instances}" for row in self.rows
         )
         heights = tuple(Estimate(float(at)) for at in range(len(self.rows)))
         points = Points(tuple(row.gap.value for row in self.rows), heights, tips)

@@ -6,8 +6,9 @@ import math
 import re
 
 from calprobe.measures.number_text import interval, number, signed, signed_interval
+from calprobe.measures.p_value_text import p_text
 from calprobe.metrics import Difference, Estimate
-from calprobe.show.tables.types import Cell, Table
+from calprobe.show.tables.types import Cell, PValue, Table
 
 MISSING = "-"
 
@@ -22,6 +23,8 @@ def cell_text(cell: Cell, decimals: int = 4) -> str:
         return f"{cell:,}"
     if isinstance(cell, Difference):
         return signed(cell.value, decimals)
+    if isinstance(cell, PValue):
+        return p_text(cell, decimals)
     return number(cell.value if isinstance(cell, Estimate) else cell, decimals)
 
 

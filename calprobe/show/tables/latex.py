@@ -118,4 +118,4 @@ def _range(text: str) -> str:
 
 
 def _minus(number: str) -> str:
-    return f"$-${number[1:]}" if number.startswith("-") else number
+    return f"${number[0]}${number[1:]}" if number.startswith(("-", "<")) else number

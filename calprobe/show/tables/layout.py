@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -10,12 +12,13 @@ from typing import Any, Generic, Literal, TypeVar
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.error_shown import chance_value, with_chance
 from calprobe.show.prose import error_notes
-from calprobe.show.tables.types import Better, Cell, Column, Row, Table
+from calprobe.show.tables.types import Better, Cell, Column, PValue, Row, Table
 from calprobe.words import AskedTable, OwnTable, ScoredTable
 
 TableKind = ScoredTable | AskedTable | OwnTable | Literal[""]
 Record = TypeVar("Record")
 Name = TypeVar("Name")
+_P_VALUE = re.compile("(.*[ _])?p(_holm|_max_t|_equivalence)?")  # ace_p, mcnemar_p, p_holm, max-T p
 UNRANKED: Mapping[str, Any] = MappingProxyType({"best_within": None})  # for `more`: no cell is marked as the best
 
 
@@ -84,7 +87,9 @@ class Layout(Generic[Record]):
             cells for cells in self.columns if cells.where is None or any(cells.where(record) for _, record in pairs)
         ]
         columns = tuple(cells.column for cells in used)
-        filled = tuple(_row(head, [cells.of(record) for cells in used]) for head, record in pairs)
+        filled = tuple(
+            _row(head, [_cell(cells.of(record), head, cells.column) for cells in used]) for head, record in pairs
+        )
         table = Table(self.caption, self.label, self.stub, columns, filled, kind=self.kind, **self.more)
         return replace(table, notes=(*self.notes, *notes), **fields)
 
@@ -92,6 +97,15 @@ class Layout(Generic[Record]):
 def _row(head: Row, cells: Sequence[Cell]) -> Row:
     coverage = head.coverage * len(cells) if len(head.coverage) == 1 else head.coverage
     return replace(head, cells=tuple(cells), coverage=coverage)
+
+
+def _cell(cell: Cell, head: Row, column: Column) -> Cell:
+    """The cell, as a p-value where column or row say that it is one."""
+    names = (keys.get(key, "") for keys in (column.keys, head.keys) for key in ("metric", "quantity"))
+    value = cell.value if isinstance(cell, Estimate) else cell
+    if not isinstance(value, float) or math.isnan(value) or not any(map(_P_VALUE.fullmatch, names)):
+        return cell
+    return PValue(value)
 
 
 def below(

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from calprobe.measures.compare_results import Contrast, Corrected
-from calprobe.measures.number_text import short, short_signed
+from calprobe.measures.number_text import short_signed
+from calprobe.measures.p_value_text import short_p
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, Estimate, Metric
 from calprobe.show.compare_prose import CORRECTED, TOO_FEW, correction_notes
@@ -165,7 +166,7 @@ def _difference(contrasts: Sequence[Contrast], comparison: Corrected, pair: Side
         value = f"{short_signed(Estimate(_mean(c.difference.value for c in contrasts)), digits)} on average"
     p_values = [contrast.p_corrected for contrast in contrasts if not math.isnan(contrast.p_corrected)]
     least = "least " if len(contrasts) > 1 else ""
-    tested = f", {least}{CORRECTED[comparison.correction]} {short(min(p_values), 3)}" if p_values else ""
+    tested = f", {least}{CORRECTED[comparison.correction]} {short_p(min(p_values))}" if p_values else ""
     return f"{' - '.join(pair.letters)} {value}{tested}"
 
 

@@ -12,6 +12,11 @@ from calprobe.metrics import Difference, Estimate, Metric
 Cell = Estimate | Difference | float | int | str | None  # None: there is nothing to say; NaN: undefined
 Better = Literal["smaller", "larger"]
 
+
+class PValue(float):
+    """A cell that is a p-value, which is printed with as many digits as tell it from 0 and from .05."""
+
+
 FIRST = 10  # up to this priority, a page shows a column before all are asked for
 LAST = 100  # the priority of metrics that have none of their own
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from calprobe.metrics import Estimate
 from calprobe.show.tables.layout import Cells, Layout, cells, each, where
 from calprobe.show.tables.types import Cell, Row, Table
-from calprobe.studies.asked.cell_results import Accuracy, CellReport, KindReport
+from calprobe.studies.asked.cell_results import Accuracy, CellReport, KindReport, OffLabel
 from calprobe.studies.asked.results import Drop, Repair, SetReport, Spread
 
 ALL_KINDS = "all kinds"  # the row of a cell with questions of several
-LABELS = (
-    "An answer that could not be parsed is incorrect. Outside: mean probability, at the first position, of "
-    "anything but a label."
+UNPARSED = "An answer that could not be parsed is incorrect."
+OUTSIDE = "Outside: mean probability, at the first position, of anything but a label."
+OUTSIDE_SEEN = (
+    "Outside seen: mean probability, at the first position, of anything but the labels that were seen: at most that "
+    "is on no label. All seen: share of the rows in which every label was seen. Mass seen: share of the labels' mass "
+    "that is on those seen, or the least that it can be."
 )
 ABSTAINED = "Abstained: the reply says that the model does not know; such an answer is wrong."
 
@@ -24,7 +27,7 @@ class Answered:
     """A cell, or its questions of one kind."""
 
     report: CellReport | KindReport
-    off_label: Estimate | None
+    off_label: OffLabel | None
 
     @property
     def first(self) -> Accuracy | None:
@@ -64,13 +67,31 @@ def answers_table(report: SetReport) -> Table:
             lambda reader: {"reader": reader, "metric": "unread"},
             heading="unparsed",
         ),
-        cells("outside", "off_label", lambda answered: answered.off_label),
+        *mass_columns(answered for _, answered in rows),
         *where(lambda _: is_open, cells("abstained", "abstained", lambda answered: answered.abstained)),
-        notes=(LABELS,),
+        notes=(f"{UNPARSED} {OUTSIDE_SEEN if labels_missing(answered for _, answered in rows) else OUTSIDE}",),
         kind="answers",
     )
     warning = report.exact.warning if report.exact is not None else ""
     return layout.of_rows(rows, *[f"Warning: {warning}."] * bool(warning), *[ABSTAINED] * is_open)
+
+
+def mass_columns(rows: Iterable[Answered], outside: str = "outside") -> Iterator[Cells[Answered]]:
+    """The mass off the labels; where some labels were not seen, it is off those that were, with how much was seen."""
+
+    def of(value: Callable[[OffLabel], Cell]) -> Callable[[Answered], Cell]:
+        return lambda answered: None if answered.off_label is None else value(answered.off_label)
+
+    missing = labels_missing(rows)
+    yield cells(f"{outside} seen" if missing else outside, "off_label", of(lambda off: off.mean))
+    if missing:
+        yield cells("all seen", "all_labels_seen", of(lambda off: off.all_seen))
+        yield cells("mass seen", "mass_seen", of(lambda off: off.mass_seen))
+
+
+def labels_missing(rows: Iterable[Answered]) -> bool:
+    """Whether a row's window lacks a label."""
+    return any(answered.off_label is not None and answered.off_label.all_seen < 1 for answered in rows)
 
 
 def answered(report: SetReport) -> Iterator[tuple[Row, Answered]]:
@@ -81,13 +102,12 @@ def answered(report: SetReport) -> Iterator[tuple[Row, Answered]]:
 
 def _answered(cell: CellReport) -> Iterator[tuple[Row, Answered]]:
     """A row a cell; of questions of several kinds one for each kind, then one for all."""
-    off_label = None if cell.off_label is None else cell.off_label.mean
     keys = {"variant": cell.variant}
     for kind, report in cell.kinds.items():
-        of_labels = off_label if kind == "choice" else None  # options alone have labels
+        of_labels = cell.off_label if kind == "choice" else None  # options alone have labels
         yield Row(kind, group=cell.variant, keys={**keys, "kind": kind}), Answered(report, of_labels)
     head = Row(ALL_KINDS, group=cell.variant, keys=keys) if cell.kinds else Row(cell.variant, keys=keys)
-    yield head, Answered(cell, off_label)
+    yield head, Answered(cell, cell.off_label)
 
 
 @dataclass(frozen=True, slots=True)

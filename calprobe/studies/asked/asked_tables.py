@@ -130,7 +130,7 @@ def _confidence_table(set_report: SetReport, report: AskedReport, run: AskedRunR
     """The table of confidences, with the error that stands for those of the run and what chance makes of it."""
     if report.metrics_chosen:
         return confidence_table(set_report, report.metrics)
-    chance = chance_shown(set_report.questions, report.options.resampling)
+    chance = chance_shown(set_report.answered, report.options.resampling)
     metrics = columns_shown(report.metrics, few_values=run.few_values, chance=chance)
     return confidence_table(set_report, metrics, *error_notes(few_values=run.few_values, chance=chance))
 

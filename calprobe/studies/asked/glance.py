@@ -13,7 +13,7 @@ from calprobe.show.tables.shorter import ALIKE, FEW, at_a_glance, others_named
 from calprobe.show.tables.side_by_side import comparison_at_a_glance, lettered, sides_of_one
 from calprobe.show.tables.types import Row, Table
 from calprobe.show.verdict import decimals_of
-from calprobe.studies.asked.accuracy_layouts import Answered, answered
+from calprobe.studies.asked.accuracy_layouts import Answered, answered, mass_columns
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import ON_TERMINALS, heading
 from calprobe.studies.asked.compared import AskedComparison
@@ -74,7 +74,7 @@ def _of_study(report: AskedReport, tables: Sequence[Table]) -> list[Table]:
     for table in tables:
         if table.kind in kinds:
             first.setdefault((table.kind, table.keys.get("run", "")), table)
-    digits = decimals_of(max(of_set.questions for run in report.runs for of_set in run.sets.values()))
+    digits = decimals_of(max(of_set.answered for run in report.runs for of_set in run.sets.values()))
     shorter = [at_a_glance(_as_said(table), digits) for table in first.values()]
     few = sum(len(table.rows) for table in shorter) <= FEW
     return [replace(table, intervals=few) for table in shorter]
@@ -95,8 +95,9 @@ def _answers(report: AskedReport) -> Iterator[Table]:
         (run, name), *_ = sets
         of_set = run.sets[name]
         warning = of_set.exact.warning if of_set.exact is not None else ""
-        table = OF_VARIANTS.of_rows(answered(of_set), *[f"Warning: {warning}."] * bool(warning))
-        yield at_a_glance(table, decimals_of(of_set.questions))
+        variants = list(answered(of_set))
+        table = _of_variants(variants).of_rows(variants, *[f"Warning: {warning}."] * bool(warning))
+        yield at_a_glance(table, decimals_of(of_set.answered))
         return
     if len(sets) == len(report.runs) <= MANY_RUNS:
         return  # the verdict on each run has its accuracy
@@ -108,20 +109,21 @@ def _answers(report: AskedReport) -> Iterator[Table]:
     yield at_a_glance(OF_SETS.of_rows(rows), decimals_of(max((overall.questions for _, overall in rows), default=0)))
 
 
-OF_VARIANTS = Layout[Answered].given(
-    "Accuracy of what is read from replies, by variant",
-    "glance-answers",
-    "variant",
-    cells("n", "n", lambda variant: variant.report.rows),
-    cells("chance", "chance", lambda variant: variant.report.chance),
-    cells("accuracy", "accuracy", lambda variant: None if variant.first is None else variant.first.value),
-    cells("unparsed", "unread", lambda variant: None if variant.first is None else variant.first.unread),
-    *where(
-        lambda variant: variant.off_label is not None,
-        cells("mass outside labels", "off_label", lambda variant: variant.off_label),
-    ),
-    kind="answers",
-)
+def _of_variants(rows: Sequence[tuple[Row, Answered]]) -> Layout[Answered]:
+    with_mass = mass_columns([variant for _, variant in rows], "mass outside labels")
+    return Layout[Answered].given(
+        "Accuracy of what is read from replies, by variant",
+        "glance-answers",
+        "variant",
+        cells("n", "n", lambda variant: variant.report.rows),
+        cells("chance", "chance", lambda variant: variant.report.chance),
+        cells("accuracy", "accuracy", lambda variant: None if variant.first is None else variant.first.value),
+        cells("unparsed", "unread", lambda variant: None if variant.first is None else variant.first.unread),
+        *where(lambda variant: variant.off_label is not None, *with_mass),
+        kind="answers",
+    )
+
+
 OF_SETS = Layout[Overall].given(
     "Accuracy by set of questions, mean over variants",
     "glance-answers",

@@ -35,7 +35,7 @@ class Overall:
     of: str  # the estimator whose answers and confidences all numbers are of; without any, the reader of the answers
     rows: int  # with that confidence, over all sets and variants
     asked: int  # that could have it
-    questions: int  # the most that any set has
+    questions: int  # the most with replies that any set has
     cells: int  # sets and variants that the means are over
     left_out: tuple[str, ...]  # variants
     few_values: bool  # whether the error that is printed is ECE
@@ -107,7 +107,7 @@ def overall_by(run: AskedRunReport, estimator: str | None, of_set: str | None = 
     cells = read if estimator is None else list(map(_Cell.of, having))
     left_out = [variant for report in sets for variant in report.cells if variant not in report.usual]
     of = estimator or next((cell.reader for cell in usual if cell.accuracy), "")
-    questions = max((report.questions for report in sets), default=0)
+    questions = max((report.answered for report in sets), default=0)
     return _overall(of, cells, read, left_out, questions, few_values=run.few_values)
 
 
@@ -122,7 +122,7 @@ def overall_read(asked: Asked, options: ReportOptions = DEFAULT_OPTIONS, *, inte
     Without intervals, what chance makes of errors is there only where it is shown, see `chance_shown`.
     """
     read = list(read_sets(asked, options))
-    questions = max((read_set.questions for read_set in read), default=0)
+    questions = max((read_set.answered for read_set in read), default=0)
     if not intervals:
         options = replace(options, resampling=for_chance(questions, options.resampling))
     usual = {read_set.name: usual_variants(asked, read_set.cells) for read_set in read}

@@ -58,27 +58,42 @@ def _shown(report: SetReport, cells: Mapping[str, AskedCell], names: Sequence[st
 def pooled(cells: Sequence[AskedCell], name: str, together: Sequence[str] = ()) -> tuple[np.ndarray, ...]:
     """The confidences of several cells, their correctness and their questions, end to end.
 
-    Of the rows that could be read under each of the estimators `together`, too, that their cell has.
+    Of the rows that could be read under each of the estimators `together`, too, that their cell has. Where all samples
+    of a question share its label probabilities, one row stands for them.
     """
     pairs = [(cell.confidences[name], _kept(cell, name, together)) for cell in cells]
     confidence = np.concatenate([of_cell.confidence[kept] for of_cell, kept in pairs]) if pairs else np.empty(0)
     correct = np.concatenate([of_cell.correct[kept] for of_cell, kept in pairs]) if pairs else np.empty(0, np.bool_)
-    rows = (
-        cell.table.rows[place] for cell, (_, kept) in zip(cells, pairs, strict=True) for place in np.flatnonzero(kept)
-    )
-    return confidence, correct, np.array([row.question.root for row in rows], np.str_)
+    rows = [
+        (at, cell.table.rows[place])
+        for at, (cell, (_, kept)) in enumerate(zip(cells, pairs, strict=True))
+        for place in np.flatnonzero(kept)
+    ]
+    questions = np.array([row.question.root for _, row in rows], np.str_)
+    if name != NORMALISED:
+        return confidence, correct, questions
+    once = _once([(at, row.question.id, row.paraphrase) for at, row in rows], confidence, correct)
+    return confidence[once], correct[once], questions[once]
 
 
 def _kept(opened: AskedCell, name: str, together: Sequence[str]) -> np.ndarray:
-    """The rows with that confidence and the others; of label probabilities, which all samples share, the first one."""
+    """The rows with that confidence and the others."""
     kept = opened.confidences[name].read.copy()
     for estimator in together:
         if estimator in opened.confidences:
             kept &= opened.confidences[estimator].read
-    if name == NORMALISED:
-        seen: set[tuple[str, int]] = set()
-        for place in np.flatnonzero(kept):
-            row = opened.table.rows[place]
-            kept[place] = (row.question.id, row.paraphrase) not in seen
-            seen.add((row.question.id, row.paraphrase))
     return kept
+
+
+def _once(asked: Sequence[tuple[int, str, int]], confidence: np.ndarray, correct: np.ndarray) -> np.ndarray:
+    """The first sample of each question, where its samples are alike and no question has more of them; else all rows.
+
+    No number then depends on which rows are taken: imports may have other label probabilities in each sample.
+    """
+    first: dict[tuple[int, str, int], int] = {}
+    firsts = np.array([first.setdefault(key, place) for place, key in enumerate(asked)], np.int64)
+    alike = (confidence == confidence[firsts]) & (correct == correct[firsts])
+    samples = np.bincount(firsts)
+    if alike.all() and len(set(samples[samples > 0].tolist())) == 1:
+        return np.array(list(first.values()), np.int64)
+    return np.arange(len(asked))

@@ -95,7 +95,8 @@ class SetReport:
     """One set of questions under all variants."""
 
     name: str
-    questions: int
+    questions: int  # that the run asks
+    answered: int  # those of them with a reply under any variant, which all numbers are of
     claims: int  # about the options of these questions; 0: they are asked themselves
     cells: Mapping[str, CellReport]  # by variant
     format_changes: tuple[str, ...]  # variants that ask for another form of answer; spread leaves them out

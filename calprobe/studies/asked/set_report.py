@@ -39,6 +39,7 @@ def report_set(opened: OpenedSet, options: ReportOptions) -> SetReport:
     return SetReport(
         name=opened.read.name,
         questions=opened.read.questions,
+        answered=opened.read.answered,
         claims=opened.read.claims,
         cells=opened.reports,
         format_changes=opened.format_changes,

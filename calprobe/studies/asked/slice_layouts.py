@@ -21,6 +21,7 @@ from calprobe.studies.asked.results import SetReport
 
 OF_SCALE: dict[Scale, dict[str, str]] = {"probability": COVARIATE_METRICS, "uncertainty": {AUROC.name: AUROC.title}}
 AVERAGES = "macro: mean over the groups, each counting alike. micro: over all questions."
+LABELS_OWN = ": with label probabilities the most probable label, whatever is read"
 Record = TypeVar("Record")
 
 
@@ -74,7 +75,8 @@ def _slices(
         [(row if len(slices) > 1 else replace(row, group=""), slice_) for row, slice_ in rows],
         *_covariate_notes(first.covariate, list(sizes), groups, lacking),
         *[AVERAGES] * any(of_cell.averages for of_cell in slices.values()),
-        f"Accuracy: of what {', '.join(readers)} reads, the answers that confidences are in.",
+        f"Accuracy: of what {', '.join(readers)} reads. An estimator's numbers, of the rows that have it, are of the "
+        f"answers that it is a confidence in{LABELS_OWN if not options.by_paper else ''}.",
         *slice_ace_notes(options.slice_bins, sizes),
     )
 

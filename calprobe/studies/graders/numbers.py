@@ -188,17 +188,15 @@ def _readings(opened: AskedCell) -> tuple[str, ...]:
 
 def _pairs(opened: AskedCell, graders: Mapping[str, Regraded], options: ReportOptions) -> Iterator[GraderPair]:
     clusters = opened.units.clusters
-    orders = {
-        reading: grader_orders(
-            {name: _graded(grader, reading) for name, grader in graders.items()}, options.resampling, clusters
-        )
-        for reading in _readings(opened)
+    by_reading = {
+        reading: {name: _graded(grader, reading) for name, grader in graders.items()} for reading in _readings(opened)
     }
+    orders = {reading: grader_orders(graded, options.resampling, clusters) for reading, graded in by_reading.items()}
     for pair in combinations(graders, 2):
-        first, second = (graders[name].correct for name in pair)
-        both = ~np.isnan(first) & ~np.isnan(second)
-        agree = mean_estimate(first == second, both, options.resampling, clusters)
         for reading, of_pairs in orders.items():
+            first, second = (_right(graders[name], reading, by_reading[reading][name]) for name in pair)
+            both = ~np.isnan(first) & ~np.isnan(second)
+            agree = mean_estimate(first == second, both, options.resampling, clusters)
             yield GraderPair(*pair, reading, int(both.sum()), agree, of_pairs[pair])
 
 
@@ -210,6 +208,16 @@ def _graded(grader: Regraded, reading: str) -> dict[str, tuple[Floats, Floats]]:
         sure, right = np.full(len(read), np.nan), np.full(len(read), np.nan)
         sure[read], right[read] = cell.sample(name, read)
         found[name] = sure, right
+    return found
+
+
+def _right(grader: Regraded, reading: str, graded: Mapping[str, tuple[Floats, Floats]]) -> Floats:
+    """Whether the answers of a reading are right, at the rows of its estimators; NaN where the grader says nothing."""
+    if reading == "answers":
+        return grader.correct
+    found = np.full(len(grader.correct), np.nan)
+    for _, right in graded.values():  # of one answer, whichever of them has a confidence in it
+        found = np.where(np.isnan(found), right, found)
     return found
 
 

@@ -40,7 +40,7 @@ class GraderPair:
 
     @property
     def repeated(self) -> bool:
-        """Whether another reading of the same graders has said how far they agree."""
+        """Whether another reading of the same graders, that of each answer, comes first."""
         return self.reading != "answers"
 
     def to_json(self) -> dict[str, Any]:

@@ -262,7 +262,7 @@ def _asked_side(run: AskedRunReport, path: str, error: ErrorName) -> TaskRun:
         accuracy=metrics.get("accuracy", UNDEFINED),
         metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
         of="" if overall is None else overall.of,
-        questions=run.questions,
+        questions=sum(of_set.answered for of_set in run.sets.values()),
         judged=replace(judged(run, overall.of), error=error) if overall and _has_gap(metrics) else None,
         left_out=() if overall is None else overall.left_out,
         failed=sum(number for cell in run.reports() for number in cell.failures.values()),

@@ -8,7 +8,7 @@ from typing import Any
 
 from calprobe.cells.candidates import LABELS
 from calprobe.messages import counted
-from calprobe.metrics import MOST_STAKES, cost_of_error
+from calprobe.metrics import MOST_STAKES, Estimate, cost_of_error
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells, quantity
 from calprobe.show.tables.types import Cell, Row, Table
 from calprobe.studies.stakes.results import AtStakes, Decided, StakesReport, Told
@@ -103,15 +103,21 @@ def stakes_sentences(found: StakesReport) -> Iterator[str]:
         cost, given = f"{cost_of_error(stakes):.3g}", f"{_percent(at.answered)} of {counted(decided.units, 'answer')}"
         yield (
             f"{decided.cell}, {decided.score}: at stakes of {stakes:g}, where a wrong answer costs {cost}, it gives "
-            f"{given}, worth {at.utility.value:+z.2f} each; answering always is worth {at.always.value:+z.2f}, never 0."
+            f"{given}, worth {_mean(at.utility, decided.units)}; answering always is worth {at.always.value:+z.2f}, "
+            "never 0."
         )
     last = {told.cell: told for told in sorted(found.told, key=lambda told: told.stakes)}
     for cell, told in last.items():
         abstained, cost = f"{_percent(told.abstained.value)} of {told.units:,}", f"{cost_of_error(told.stakes):.3g}"
         yield (
             f"{cell}, told that a wrong answer costs {cost}: abstains in {abstained} replies, worth "
-            f"{told.utility.value:+z.2f} each."
+            f"{_mean(told.utility, told.units)}."
         )
+
+
+def _mean(utility: Estimate, units: int) -> str:
+    """Of all units: those without an answer are worth 0."""
+    return f"{utility.value:+z.2f} on average over all {units:,}"
 
 
 def _percent(share: float) -> str:

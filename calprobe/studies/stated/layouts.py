@@ -353,6 +353,7 @@ REVERSED = Layout[Reversal].given(
     "reversed",
     "prompt",
     cells("n", "n", lambda reversal: reversal.answers),
+    cells("compared", "compared", lambda reversal: reversal.compared),
     cells("same number", "same_number", lambda reversal: reversal.same_number),
     cells("turned", "turned", lambda reversal: reversal.turned),
     cells("not reversed", "nearer_to_same", lambda reversal: reversal.nearer, "smaller"),
@@ -360,7 +361,8 @@ REVERSED = Layout[Reversal].given(
     notes=(
         "Same number: the reply to the reversed prompt is the number that the other one got; turned: it is 1 minus "
         "that. Not reversed: it is nearer to the same number; above 0.5, metrics of that prompt are of the wrong "
-        "direction. Answers with 0.5 under the other prompt tell nothing and are left out; r: of both confidences.",
+        "direction. Answers with 0.5 under the other prompt tell nothing: these shares are of the others (compared). "
+        "r: of both confidences, of all n.",
     ),
     kind="reversed",
 )

@@ -20,13 +20,14 @@ HALF = 0.5  # turned round it is itself, and says nothing
 class Reversal:
     """A reversed prompt beside the one that asks on the same scale the other way round."""
 
-    JSON: ClassVar = "forward n=answers same_number turned nearer_to_same=nearer pearson ignored"
+    JSON: ClassVar = "forward n=answers compared same_number turned nearer_to_same=nearer pearson ignored"
 
     prompt: str
     forward: str
     answers: int  # with both confidences
-    same_number: Estimate  # share whose raw number is the forward prompt's, without answers that have 0.5 there
-    turned: Estimate  # share whose raw number is 1 minus that, likewise
+    compared: int  # those of them without 0.5 under the forward prompt, which the shares are of
+    same_number: Estimate  # share whose raw number is the forward prompt's
+    turned: Estimate  # share whose raw number is 1 minus that
     nearer: Estimate  # share whose raw number is nearer to the forward prompt's than 1 minus it is; halves of ties
     pearson: Estimate  # of both confidences; negative where the scale was not reversed
 
@@ -61,6 +62,7 @@ def _reversal(cell: StatedCell, name: str, forward: str, resampling: Resampling)
         name,
         forward,
         int(common.sum()),
+        int(tells.sum()),
         share(to_same < SAME),
         share(to_turned < SAME),
         share(nearer),
