@@ -18,7 +18,7 @@ SAME = 1e-6  # spread of resampled values that is rounding, also of confidences 
 class Numbers:
     """A record of numbers: two with the same are equal, also where both are undefined."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     # As generated, it would go by which NaN it is until Python 3.12, and call no two of them equal from 3.13 on.
     def __eq__(self, other: object) -> bool:

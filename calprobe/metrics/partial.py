@@ -81,8 +81,9 @@ class _Known:
 
     def trials(self, clusters: Clusters | None) -> int:
         """How many of the instances, or of the clusters that hold them, are drawn independently."""
-        independent = clusters is None or clusters.fixed
-        return len(self.kept) if independent else len(np.unique(clusters.of[self.kept]))
+        if clusters is None or clusters.fixed:
+            return len(self.kept)
+        return len(np.unique(clusters.of[self.kept]))
 
     def values(self) -> dict[str, float]:
         return {name: float(value[0]) for name, value in self._evaluate(self.instances.sample()).items()}
