@@ -164,11 +164,10 @@ class PairedDraws:
         if not len(values):
             return Difference(self.value)
         low_shift, high_shift = self._shifts
-        low, high = float("nan"), float("nan")
-        if any(self.beyond) or not agree(values):
-            low, high = percentiles(values)
-            low, high = low - low_shift, high - high_shift
-        if self.excess is not None:
+        unmoved = agree(values) and not any(self.beyond)
+        low, high = (float("nan"), float("nan")) if unmoved else percentiles(values)
+        low, high = low - low_shift, high - high_shift
+        if self.excess is not None and not unmoved:
             low, high = max(-self.most, min(low, self.value)), min(self.most, max(high, self.value))
         at_most_0, at_least_0 = np.sum(values - low_shift <= ROUNDING), np.sum(values - high_shift >= -ROUNDING)
         p_value = min(1.0, 2 * (1 + int(min(at_most_0, at_least_0))) / (1 + len(values)))

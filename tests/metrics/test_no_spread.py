@@ -110,6 +110,12 @@ def test_a_difference_that_no_resample_moves_has_no_interval() -> None:
     for name in ("accuracy", "mean_confidence", "confidence_gap"):
         assert math.isnan(found[name].low), name
     assert found["mean_confidence"].p_value < 0.05
+    samples = {"one": (np.full(40, 0.8), np.ones(40, bool)), "other": (np.full(40, 0.8), np.zeros(40, bool))}
+    found = paired_differences(standard_metrics(), samples, [("one", "other")], QUICK)["one", "other"]
+    for name in ("accuracy", "ace", "ece", "brier", "brier_reliability", "smooth_ece"):
+        assert math.isnan(found[name].low), name
+        assert math.isnan(found[name].high), name
+        assert found[name].p_value < 0.05, name
     assert math.isnan(mean_draws(0.5 + 1e-7 * np.arange(20) / 20, QUICK).difference().low)
 
 
