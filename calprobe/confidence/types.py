@@ -24,7 +24,18 @@ NOT_JUDGED = "not judged; run calprobe grade again"
 # What some confidences come with: the least and the largest that they can be, where a window lacks a reply; of what
 # could be stated, the most probable value and the standard deviation.
 LOW, HIGH, MODE, SPREAD = MORE = ("low", "high", "mode", "spread")
+DECIMALS = 12  # that confidences of replies keep
 Mask = npt.NDArray[np.bool_]
+
+
+def rounded(values: Floats) -> Floats:
+    """Confidences without the last digits of sums and quotients, which would tell equal ones apart.
+
+    >>> rounded(np.array([0.95, 0.9500000000000001, -0.0])).tolist()
+    [0.95, 0.95, 0.0]
+    """
+    kept: Floats = np.round(values, DECIMALS) + 0.0
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +122,11 @@ class Confidence:
     def sureness(self, scale: Scale) -> Floats:
         """Larger is surer, whatever the scale, [rows]."""
         return -self.confidence if scale == "uncertainty" else self.confidence
+
+    def rounded(self) -> Confidence:
+        """With confidences as `rounded` leaves them, so that those that are equal are ties."""
+        more = {name: rounded(column) for name, column in self.more.items()}
+        return replace(self, confidence=rounded(self.confidence), more=more)
 
     def at(self, places: Sequence[int] | Ints | Mask) -> Confidence:
         """Those of the rows at these places alone, or where a mask holds; without the distribution."""

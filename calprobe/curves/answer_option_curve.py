@@ -27,7 +27,7 @@ from calprobe.errors import UsageError
 from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.metrics import Estimate, Resampling, bootstrap_mean, standard_metrics
 from calprobe.metrics.bootstrap import draw_samples
-from calprobe.metrics.intervals import Draws, interval
+from calprobe.metrics.intervals import Draws, interval, least_beyond
 from calprobe.runs import ScoreTable
 
 if TYPE_CHECKING:
@@ -221,5 +221,6 @@ def _pooled(draws: Sequence[Draws]) -> Estimate:
             float(np.mean([draw.value for draw in draws])),
             np.concatenate([draw.resampled for draw in draws]),
             np.concatenate(chance) if chance else None,
+            beyond=least_beyond(draws),
         )
     )

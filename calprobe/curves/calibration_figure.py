@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from calprobe.curves.calibration_curve import Calibration, CalibrationLine
-from calprobe.measures.number_text import interval, number
+from calprobe.measures.number_text import interval, short
 from calprobe.messages import counted
 from calprobe.metrics import Estimate
 from calprobe.metrics.bins import width_edges
@@ -84,8 +83,7 @@ def _counts(line: CalibrationLine, of: str, whole: int) -> Histogram:
 def _spelled(line: CalibrationLine) -> str:
     """The error in three decimals, which a narrow panel has room for: ACE .055 (.021-.083)."""
     error = line.drawn.value
-    value = number(error.value) if math.isnan(error.value) else f"{error.value:.3f}".replace("0.", ".", 1)
-    named = f"{line.error.upper()} {value}"
+    named = f"{line.error.upper()} {short(error.value, 3)}"
     return f"{named} ({interval(error)})" if interval(error) else named
 
 

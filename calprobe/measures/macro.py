@@ -15,8 +15,8 @@ from calprobe.cells.cell import Cell
 from calprobe.confidence.types import Mask
 from calprobe.measures.meaningful import meaningful
 from calprobe.metrics import Estimate, Metric, ReferenceMetric, Resampling
-from calprobe.metrics.bootstrap import bootstrap_many, draw_mean, draw_samples
-from calprobe.metrics.intervals import Draws, interval, reference
+from calprobe.metrics.bootstrap import bootstrap_many, draw_samples, draw_share
+from calprobe.metrics.intervals import Draws, interval, mean_beyond, reference
 from calprobe.metrics.metric import is_resampled
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 
@@ -37,7 +37,7 @@ def macro_mean(
 ) -> Estimate:
     """The mean over cells of the mean of a quantity in [0, 1] over the units kept, likewise."""
     draws = [
-        draw_mean(of_cell[mask].astype(np.float64), _own(resampling, place), cell.units.clusters_of(mask))
+        draw_share(of_cell[mask].astype(np.float64), _own(resampling, place), cell.units.clusters_of(mask))
         for place, ((of_cell, cell), mask) in enumerate(zip(values, kept, strict=True))
         if mask.any()
     ]
@@ -64,6 +64,7 @@ def mean_of_draws(several: Sequence[Draws]) -> Draws:
         value,
         _mean([draws.resampled for draws in of_groups]),
         _mean(by_chance) if len(by_chance) == len(of_groups) else None,
+        beyond=mean_beyond(of_groups),
     )
 
 

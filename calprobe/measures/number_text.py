@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
 from calprobe.metrics import Difference, Estimate
@@ -36,7 +37,7 @@ def signed_interval(estimate: Estimate | Difference) -> str:
     """The interval of a difference, -.046 to +.009; empty where there is none."""
     if math.isnan(estimate.low):
         return ""
-    low, high = (f"{end:+z.3f}".replace("0.", ".", 1) for end in (estimate.low, estimate.high))
+    low, high = (without_zero(f"{end:+z.3f}") for end in (estimate.low, estimate.high))
     return f"{low} to {high}"
 
 
@@ -46,12 +47,20 @@ def signed_spelled(estimate: Estimate) -> str:
     return f"{signed(estimate.value)} ({text})" if text else signed(estimate.value)
 
 
+def without_zero(text: str) -> str:
+    """A number of size below 1 without the zero before its point, any other as it is.
+
+    >>> without_zero("-0.62"), without_zero("+10.62")
+    ('-.62', '+10.62')
+    """
+    return re.sub(r"^([+-]?)0\.", r"\1.", text)
+
+
 def short(value: float, decimals: int) -> str:
     """.62, 1.00, -.05; "undefined" for NaN."""
     if math.isnan(value):
         return "undefined"
-    text = f"{value:z.{decimals}f}"
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+    return without_zero(f"{value:z.{decimals}f}")
 
 
 def short_spelled(estimate: Estimate, decimals: int) -> str:
@@ -65,7 +74,7 @@ def short_spelled(estimate: Estimate, decimals: int) -> str:
 def short_signed(estimate: Estimate, decimals: int) -> str:
     """A difference with its sign, and behind it the interval where there is one: -.03 (-.09 to +.08)."""
     value, low, high = (
-        f"{number:+z.{decimals}f}".replace("0.", ".", 1) for number in (estimate.value, estimate.low, estimate.high)
+        without_zero(f"{number:+z.{decimals}f}") for number in (estimate.value, estimate.low, estimate.high)
     )
     return value if math.isnan(estimate.low) else f"{value} ({low} to {high})"
 
@@ -84,8 +93,7 @@ def ranges(numbers: Iterable[int]) -> str:
 def _short(value: float) -> str:
     """A number in four characters, rounded to as many decimals as they hold: .123, 1.00, -.12, 12.3."""
     for decimals in (3, 2, 1):
-        text = _rounded(value, decimals)
-        text = text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+        text = without_zero(_rounded(value, decimals))
         if len(text) <= len(".123"):
             return text
     return _rounded(value, 0)

@@ -14,9 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_confidence
-from calprobe.metrics.intervals import Draws, Estimate, interval, less_accuracy, reference
+from calprobe.metrics.intervals import Draws, Estimate, as_share, interval, reference, with_exact_ends
 from calprobe.metrics.metric import ClosedFormMetric, Metric, ReferenceMetric, evaluate, is_resampled
-from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters, of_blocks, too_few
+from calprobe.metrics.resamples import (
+    Block,
+    ClusterLabels,
+    Clusters,
+    Resampling,
+    check_clusters,
+    drawn_units,
+    of_blocks,
+    too_few,
+)
 from calprobe.metrics.sample import SortedInstances, row_sums, sort_instances
 
 Key = TypeVar("Key")
@@ -98,7 +107,6 @@ def bootstrap_many(
     """
     chosen = tuple(metrics)
     drawn = draw_samples(chosen, samples, resampling, clusters)
-    n_units = _units(len(np.asarray(next(iter(samples.values()))[0])) if samples else 0, clusters)
     estimates = {}
     for name, sample in samples.items():
         instances = sort_instances(*sample)
@@ -107,18 +115,16 @@ def bootstrap_many(
         estimates[name] = {
             metric.name: _closed_form(metric, instances, units, resampling)
             if isinstance(metric, ClosedFormMetric)
-            else _estimate(metric, drawn[name], n_units, instances)
+            else _estimate(metric, drawn[name])
             for metric in chosen
         }
     return estimates
 
 
-def _estimate(metric: Metric, drawn: Mapping[str, Draws], n_units: int, instances: SortedInstances) -> Estimate:
+def _estimate(metric: Metric, drawn: Mapping[str, Draws]) -> Estimate:
     if isinstance(metric, ReferenceMetric):
         return reference(drawn.get(metric.of), metric)
-    if metric.less_accuracy:
-        return less_accuracy(drawn[metric.name], float(instances.sample().accuracy[0]), n_units)
-    return interval(drawn[metric.name], metric, n_units if metric.proportion else 0)
+    return interval(drawn[metric.name], metric)
 
 
 def _closed_form(
@@ -150,13 +156,16 @@ def draw_samples(
             f"samples must be of the same instances; {first!r} has {n_instances} of them, {unlike!r} {sizes[unlike]}"
         )
     biased = any(metric.biased for metric in chosen)
-    drawn = check_clusters(clusters, n_instances)
+    trials, drawn = drawn_units(n_instances, clusters), check_clusters(clusters, n_instances)
     if drawn is not None and not drawn.fixed:  # samples of a question have few different confidences, or one
         instances = {name: rows.merged(drawn.of) for name, rows in instances.items()}
         n_instances = max((len(rows.order) for rows in instances.values()), default=0)
         drawn = Clusters(np.arange(drawn.number), drawn.number)
     subjects = {name: _TopLabel(chosen, rows) for name, rows in instances.items()}
-    return draw(subjects, n_instances, resampling, drawn, biased)
+    return {
+        name: with_exact_ends(draws, chosen, float(instances[name].sample().accuracy[0]), trials)
+        for name, draws in draw(subjects, n_instances, resampling, drawn, biased).items()
+    }
 
 
 def bootstrap_mean(
@@ -177,7 +186,12 @@ def bootstrap_mean(
     0.5
     """
     checked = check_confidence(values, name="values")
-    return interval(draw_mean(checked, resampling, clusters), trials=_units(len(checked), clusters))
+    return interval(draw_share(checked, resampling, clusters))
+
+
+def draw_share(values: Floats, resampling: Resampling, clusters: ClusterLabels | None) -> Draws:
+    """The draws of `draw_mean` of an accuracy or another share, of which 0 and 1 have an exact interval."""
+    return as_share(draw_mean(values, resampling, clusters), drawn_units(len(values), clusters))
 
 
 def draw_mean(values: Floats, resampling: Resampling, clusters: ClusterLabels | None) -> Draws:
@@ -216,12 +230,6 @@ def joint_draws(
     resampled = np.concatenate(drawn, axis=1) if drawn else np.empty((len(once), 0))
     few = too_few(n_instances, checked)
     return tuple(Draws(float(value[0]), row, few=few) for value, row in zip(once, resampled, strict=True))
-
-
-def _units(n_instances: int, clusters: ClusterLabels | None) -> int:
-    """How many instances or clusters are drawn independently."""
-    groups = check_clusters(clusters, n_instances)
-    return n_instances if groups is None or groups.fixed else groups.number
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,14 +12,29 @@ from calprobe.arrays import Floats
 from calprobe.metrics.metric import Metric, ReferenceMetric
 
 LEVEL = 0.95  # of every interval
-SAME = 1e-12  # spread of resampled values that is rounding
+SAME = 1e-6  # spread of resampled values that is rounding, also of confidences that a model gives in float32
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Numbers:
+    """A record of numbers: two with the same are equal, also where both are undefined."""
+
+    __slots__: tuple[str, ...] = ()
+
+    # As generated, it would go by which NaN it is until Python 3.12, and call no two of them equal from 3.13 on.
+    def __eq__(self, other: object) -> bool:
+        return self._numbers() == other._numbers() if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._numbers())
+
+    def _numbers(self) -> tuple[float | None, ...]:
+        numbers = (getattr(self, name) for name in self.__slots__)
+        return tuple(None if number != number else number for number in numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate(Numbers):
     """A metric's value with its 95 % interval. NaN where undefined; the interval also where no resampling was asked.
-
-    Two with the same numbers are equal, also where both are undefined:
 
     >>> Estimate(0.5) == Estimate(0.5, float("nan"), float("nan"))
     True
@@ -26,16 +43,6 @@ class Estimate:
     value: float
     low: float = float("nan")
     high: float = float("nan")
-
-    # As generated, it would go by which NaN it is until Python 3.12, and call no two of them equal from 3.13 on.
-    def __eq__(self, other: object) -> bool:
-        return self._numbers() == other._numbers() if isinstance(other, Estimate) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._numbers())
-
-    def _numbers(self) -> tuple[float | None, ...]:
-        return tuple(None if number != number else number for number in (self.value, self.low, self.high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,8 @@ class Draws:
     resampled: Floats  # [n_resamples]; none without instances
     by_chance: Floats | None = None  # of a biased metric: [n_resamples], what perfect calibration gives
     few: int = 0  # instances or clusters, where a difference needs more, see `too_few`
+    beyond: tuple[float, float] = (0.0, 0.0)  # how far the interval reaches below and above them, see `exact_reach`
+    trials: int = 0  # answers, or clusters of them, that the accuracy in it is of; 0: there is none in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +78,22 @@ class Excess:
         return cls(bias, max(bias, float(draws.by_chance.mean()) if overfit else 0.0))
 
 
-def interval(draws: Draws, metric: Metric | None = None, trials: int = 0) -> Estimate:
+def interval(draws: Draws, metric: Metric | None = None) -> Estimate:
     """The percentiles of the resampled values; of a biased metric shifted, see `bootstrap`.
 
     Those of an overfit metric are shifted likewise; one that is not biased has no values by chance to be held against.
-    Where all resamples agree there are none. A proportion of 0 or 1 of that many trials then has the exact interval of
-    Clopper and Pearson 1934, anything else no interval.
+    Where an accuracy is 0 or 1 the ends lie as far out as its exact interval. Where all resamples agree on any other
+    number, it has no interval.
     """
     values = defined(draws.resampled)
     if np.isnan(draws.value) or not len(values):
         return Estimate(draws.value)
-    if len(values) > 1 and np.ptp(values) < SAME:
-        return _without_spread(draws.value, trials)
+    if agree(values) and not any(draws.beyond):
+        return Estimate(draws.value)
     low, high = percentiles(values)
     overfit, most = (False, 1.0) if metric is None else (metric.overfit, metric.bounds[1])
     if draws.by_chance is None and not overfit:
-        return Estimate(draws.value, low, high)
+        return Estimate(draws.value, low - draws.beyond[0], high + draws.beyond[1])
     excess = Excess.of(draws, overfit)
     low, high = low - excess.bias - excess.own, high - excess.bias
     return Estimate(draws.value, max(0.0, min(low, draws.value)), min(most, max(high, draws.value)))
@@ -97,26 +106,68 @@ def reference(draws: Draws | None, metric: ReferenceMetric) -> Estimate:
     return Estimate(*metric.compute(draws.value, draws.by_chance))
 
 
-def less_accuracy(draws: Draws, accuracy: float, trials: int) -> Estimate:
-    """The interval of what an accuracy is taken away from.
+def agree(values: Floats) -> bool:
+    """Whether several resamples have the same value, but for rounding."""
+    return len(values) > 1 and bool(np.ptp(values) < SAME)
 
-    Where all answers are right, or all wrong, so are those of each resample: the accuracy seems to be known. It then
-    counts with the ends of its exact interval, that of so many trials.
+
+def exact_reach(share: float, trials: int) -> tuple[float, float]:
+    """How far the exact interval of Clopper and Pearson 1934 reaches below and above a share of 0 or 1.
+
+    Where all answers are right, or all wrong, so are those of each resample: the accuracy seems to be known, as does
+    what it is taken away from. 0 and 0 of any other share, whose resamples differ.
+
+    >>> exact_reach(1.0, 1)
+    (0.975, 0.0)
     """
-    found = interval(draws)
-    known = _without_spread(accuracy, trials)
-    if np.isnan(known.low) or len(defined(draws.resampled)) < 2:
-        return found
-    low, high = (found.value, found.value) if np.isnan(found.low) else (found.low, found.high)
-    return Estimate(found.value, low + accuracy - known.high, high + accuracy - known.low)
+    reach = _farthest([trials])
+    return (0.0, reach) if share == 0 else (reach, 0.0) if share == 1 else (0.0, 0.0)
 
 
-def _without_spread(value: float, trials: int) -> Estimate:
-    """The interval of a value that no resample moves."""
-    if not trials or value not in (0.0, 1.0):
-        return Estimate(value)
-    reach = 1 - ((1 - LEVEL) / 2) ** (1 / trials)
-    return Estimate(value, 0.0, reach) if value == 0 else Estimate(value, 1 - reach, 1.0)
+def as_share(draws: Draws, trials: int) -> Draws:
+    """The draws of a share of so many trials, of which 0 and 1 have an exact interval."""
+    return replace(draws, beyond=exact_reach(draws.value, trials), trials=trials)
+
+
+def with_exact_ends(
+    draws: Mapping[str, Draws], metrics: Iterable[Metric], accuracy: float, trials: int
+) -> dict[str, Draws]:
+    """A sample's draws by metric, where an accuracy of 0 or 1 of so many trials counts by its exact interval."""
+    below, above = exact_reach(accuracy, trials)
+    reach = {metric.name: (below, above) for metric in metrics if metric.proportion}
+    reach |= {metric.name: (above, below) for metric in metrics if metric.less_accuracy}
+    return {
+        name: replace(own, beyond=reach[name], trials=trials) if name in reach else own for name, own in draws.items()
+    }
+
+
+def mean_beyond(several: Sequence[Draws]) -> tuple[float, float]:
+    """How far the interval of a mean over independent groups reaches beyond its resamples.
+
+    Of the groups whose answers are all right, or all wrong, together: ten with three right answers each say more than
+    one with three.
+    """
+    below, above = (_farthest([draws.trials for draws in several if draws.beyond[side]]) for side in (0, 1))
+    return below / max(len(several), 1), above / max(len(several), 1)
+
+
+def least_beyond(several: Sequence[Draws]) -> tuple[float, float]:
+    """The same of a mean over confidences in the same answers: as far as that of the one that is known best."""
+    below, above = (min((draws.beyond[side] for draws in several), default=0.0) for side in (0, 1))
+    return below, above
+
+
+def _farthest(trials: Sequence[int]) -> float:
+    """The largest sum of 1 - p over groups that have only right answers in 2.5 % of samples, so many answers each.
+
+    The largest sum with the product of p^n at 0.025 has p in proportion to n, and 1 in groups too large for that.
+    """
+    n = np.sort([number for number in trials if number]).astype(np.float64)
+    if not len(n):
+        return 0.0
+    unit = np.exp((math.log((1 - LEVEL) / 2) - np.cumsum(n * np.log(n))) / np.cumsum(n))  # p / n of the first groups
+    used = int(np.flatnonzero(unit * n < 1)[-1])
+    return float((1 - unit[used] * n[: used + 1]).sum())
 
 
 def percentiles(values: Floats) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_numbers
-from calprobe.metrics.intervals import Draws
+from calprobe.metrics.intervals import Draws, mean_beyond
 from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters, of_blocks
 
 NOTHING = Draws(float("nan"), np.empty(0))
@@ -79,6 +79,8 @@ def mean_over_sets(several: Sequence[Draws], seed: int = 0) -> Draws:
     orders = [rng.permutation(len(draws.resampled)) for draws in several]
     resampled = np.mean([draws.resampled[order] for draws, order in zip(several, orders, strict=True)], axis=0)
     by_chance = [draws.by_chance for draws in several if draws.by_chance is not None]
+    beyond = mean_beyond(several)
     if len(by_chance) < len(several):
-        return Draws(value, resampled)
-    return Draws(value, resampled, np.mean([draws[rng.permutation(len(draws))] for draws in by_chance], axis=0))
+        return Draws(value, resampled, beyond=beyond)
+    reordered = [draws[rng.permutation(len(draws))] for draws in by_chance]
+    return Draws(value, resampled, np.mean(reordered, axis=0), beyond=beyond)

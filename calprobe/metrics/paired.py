@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_vector, refuse
 from calprobe.metrics.bootstrap import Predictions, draw_mean, draw_samples
-from calprobe.metrics.intervals import Draws, Excess, percentiles
+from calprobe.metrics.intervals import Draws, Excess, Numbers, agree, percentiles
 from calprobe.metrics.metric import Metric, is_resampled
 from calprobe.metrics.resamples import ClusterLabels, Resampling
 
@@ -19,8 +19,8 @@ Pair = tuple[str, str]
 ROUNDING = 1e-12  # metrics of two samples that are equal on paper may differ by what their sums were rounded by
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference(Numbers):
     """A metric of the first of a pair minus that of the second. NaN where undefined or without resampling."""
 
     value: float
@@ -61,8 +61,8 @@ def paired_differences(
         clusters: [instances], the label of each one's cluster, which are drawn complete; None draws single instances.
     Returns:
         By pair, a difference by metric name, of the metrics that are resampled. Resamples in which either is undefined
-        are left out. A sample and itself differ by 0, from 0 to 0, with p 1. With fewer than ten instances or
-        clusters there is neither interval nor p.
+        are left out. Where all resamples agree there is a p, but no interval: a sample and itself differ by 0,
+        with p 1. With fewer than ten instances or clusters there is neither.
     Raises:
         ValueError: as `bootstrap_many`, such as for different numbers of instances, and for a pair of unknown name.
 
@@ -71,7 +71,7 @@ def paired_differences(
     >>> samples = {"sure": ([0.9, 0.8, 0.9] * 4, right), "unsure": ([0.5, 0.5, 0.4] * 4, right)}
     >>> found = paired_differences(standard_metrics(), samples, [("sure", "unsure")])["sure", "unsure"]
     >>> found["accuracy"]
-    Difference(value=0.0, low=0.0, high=0.0, p_value=1.0)
+    Difference(value=0.0, low=nan, high=nan, p_value=1.0)
     >>> round(found["brier"].value, 3)
     0.267
     """
@@ -127,8 +127,7 @@ def mean_draws(
     """
     checked = check_vector("values", values)
     refuse("values", "must be finite", checked, ~np.isfinite(checked))
-    drawn = draw_mean(checked, resampling, clusters)
-    return PairedDraws(drawn.value, drawn.resampled, few=drawn.few)
+    return PairedDraws.from_0(draw_mean(checked, resampling, clusters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +140,12 @@ class PairedDraws:
     excess: tuple[float, float] | None = None
     most: float = float("inf")  # the largest difference that there can be
     few: int = 0  # instances or clusters, where a difference needs more, see `too_few`: it is then not tested
+    beyond: tuple[float, float] = (0.0, 0.0)  # how far its interval reaches below and above the d*, see `exact_reach`
+
+    @classmethod
+    def from_0(cls, draws: Draws) -> PairedDraws:
+        """The draws of a number that is not biased, as those of its difference from 0."""
+        return cls(draws.value, draws.resampled, few=draws.few, beyond=draws.beyond)
 
     @classmethod
     def of(cls, first: Draws, second: Draws, metric: Metric) -> PairedDraws:
@@ -159,10 +164,11 @@ class PairedDraws:
         if not len(values):
             return Difference(self.value)
         low_shift, high_shift = self._shifts
-        low, high = percentiles(values)
-        if self.excess is not None:
-            low, high = min(low - low_shift, self.value), max(high - high_shift, self.value)
-            low, high = max(-self.most, low), min(self.most, high)
+        unmoved = agree(values) and not any(self.beyond)
+        low, high = (float("nan"), float("nan")) if unmoved else percentiles(values)
+        low, high = low - low_shift, high - high_shift
+        if self.excess is not None and not unmoved:
+            low, high = max(-self.most, min(low, self.value)), min(self.most, max(high, self.value))
         at_most_0, at_least_0 = np.sum(values - low_shift <= ROUNDING), np.sum(values - high_shift >= -ROUNDING)
         p_value = min(1.0, 2 * (1 + int(min(at_most_0, at_least_0))) / (1 + len(values)))
         return Difference(self.value, low, high, p_value)
@@ -215,8 +221,8 @@ class PairedDraws:
 
     @property
     def _shifts(self) -> tuple[float, float]:
-        """How far the lower and the upper end of a biased error's interval are shifted down; 0 for any other metric."""
+        """How far the lower and the upper end of the interval are shifted down: of a biased error, or beyond the d*."""
         if self.excess is None:
-            return 0.0, 0.0
+            return self.beyond[0], -self.beyond[1]
         bias = float(self._defined.mean()) - self.value
         return bias + self.excess[0], bias - self.excess[1]

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_vector
 from calprobe.metrics.bootstrap import Predictions, draw
-from calprobe.metrics.intervals import Draws
+from calprobe.metrics.intervals import Draws, with_exact_ends
 from calprobe.metrics.metric import Metric, evaluate, is_resampled
-from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters
+from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters
 from calprobe.metrics.sample import Sample, SortedInstances, sort_instances
 
 Key = TypeVar("Key")
@@ -53,7 +53,11 @@ def draw_known(
     n_instances = max(sizes, default=0)
     subjects = {name: _Known.of(chosen, sample) for name, sample in samples.items()}
     biased = any(metric.biased for metric in chosen)
-    return draw(subjects, n_instances, resampling, check_clusters(clusters, n_instances), biased)
+    groups = check_clusters(clusters, n_instances)
+    return {
+        name: with_exact_ends(draws, chosen, subjects[name].accuracy, subjects[name].trials(groups))
+        for name, draws in draw(subjects, n_instances, resampling, groups, biased).items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,17 @@ class _Known:
         confidence = check_vector("confidence", sample[0])
         kept = np.flatnonzero(~np.isnan(confidence))
         return cls(metrics, sort_instances(confidence[kept], np.asarray(sample[1])[kept]), kept)
+
+    @property
+    def accuracy(self) -> float:
+        """NaN without instances."""
+        return float(self.instances.sample().accuracy[0])
+
+    def trials(self, clusters: Clusters | None) -> int:
+        """How many of the instances, or of the clusters that hold them, are drawn independently."""
+        if clusters is None or clusters.fixed:
+            return len(self.kept)
+        return len(np.unique(clusters.of[self.kept]))
 
     def values(self) -> dict[str, float]:
         return {name: float(value[0]) for name, value in self._evaluate(self.instances.sample()).items()}

@@ -100,6 +100,12 @@ def too_few(n_instances: int, clusters: Clusters | None = None) -> int:
     return n_units if n_units < LEAST_CLUSTERS else 0
 
 
+def drawn_units(n_instances: int, clusters: ClusterLabels | None) -> int:
+    """How many instances or clusters are drawn independently."""
+    groups = check_clusters(clusters, n_instances)
+    return n_instances if groups is None or groups.fixed else groups.number
+
+
 def check_clusters(clusters: ClusterLabels | None, n_instances: int) -> Clusters | None:
     """The clusters of labels [instances], numbers or strings; None for None, and ValueError for what fits no instances.
 

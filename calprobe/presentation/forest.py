@@ -75,7 +75,7 @@ def _row(frame: svg.Frame, height: float, entry: _Entry, better: Mapping[str, st
         return svg.element("text", escape(entry.name), x=0, y=place, class_="note")
     value, low, high = entry.difference.value, entry.difference.low, entry.difference.high
     tip = f"{entry.name}: {signed(value)} ({signed_interval(entry.difference)})" if math.isfinite(low) else entry.name
-    favoured = _favoured(entry.difference, better.get(entry.metric))
+    favoured = _favoured(entry.difference, better.get(entry.metric), significant=entry.significant)
     drawn = (
         svg.spread(frame, height, low, high),
         svg.mark(frame, (value, height), tip, shape=favoured if favoured != FAVOURS_NONE else 0),
@@ -84,11 +84,12 @@ def _row(frame: svg.Frame, height: float, entry: _Entry, better: Mapping[str, st
     return svg.element("g", *drawn, class_=f"{series_class(favoured)}{sure}")
 
 
-def _favoured(difference: Difference, better: str | None) -> int:
-    """The side with the better number, where the interval does not hold 0."""
-    if better is None or not (difference.low > 0 or difference.high < 0):
+def _favoured(difference: Difference, better: str | None, *, significant: bool) -> int:
+    """The side with the better number, where the interval does not hold 0, or without one the p-value is small."""
+    proven = significant if math.isnan(difference.low) else difference.low > 0 or difference.high < 0
+    if better is None or not proven:
         return FAVOURS_NONE
-    return FAVOURS_A if (difference.low > 0) == (better == "larger") else FAVOURS_B
+    return FAVOURS_A if (difference.value > 0) == (better == "larger") else FAVOURS_B
 
 
 def _caption(table: Table) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from calprobe.measures.number_text import short, short_signed, short_spelled
 from calprobe.metrics import Estimate
 from calprobe.metrics.error_shown import ErrorName, with_chance
+from calprobe.metrics.intervals import SAME
 
 OVER, UNDER, NEITHER, APART, BALANCED, UNKNOWN = (
     "overconfident",
@@ -30,7 +31,7 @@ class Judged:
 
     name: str
     metrics: Mapping[str, Estimate]  # of one cell with intervals; of several the means, without
-    n: int  # rows with the confidence, in a cell
+    n: int  # questions with the confidence, the most of a cell: they say how many digits numbers bear
     error: ErrorName
     cells: Sequence[Mapping[str, Estimate]] = ()  # each cell's, where the metrics are means
     of: str = "variants"  # what the cells are
@@ -62,11 +63,15 @@ class Judged:
 def _word(metrics: Mapping[str, Estimate], error: ErrorName) -> str:
     """By the interval of the gap, and where that has 0 in it by how often a calibrated model shows such an error.
 
-    With 0 in the interval no direction is shown; that there is none, is not shown either.
+    With 0 in the interval no direction is shown; that there is none, is not shown either. A gap that no resample moves
+    has no interval: its sign is the direction of an error that calibrated models seldom show.
     """
     gap, p = metrics.get("confidence_gap", UNDEFINED), metrics.get(with_chance(error)[2], UNDEFINED)
-    if math.isnan(gap.low):
+    unmoved = math.isnan(gap.low)
+    if unmoved and math.isnan(p.value):
         return UNKNOWN
+    if unmoved and p.value < SIGNIFICANT and abs(gap.value) > SAME:
+        return OVER if gap.value > 0 else UNDER
     if gap.low > 0 or gap.high < 0:
         return OVER if gap.low > 0 else UNDER
     if math.isnan(p.value):  # no draws of a calibrated model to compare with
@@ -112,7 +117,7 @@ def _defined(metrics: Mapping[str, Estimate], name: str) -> bool:
 
 
 def decimals_of(n: int) -> int:
-    """Decimals that n rows bear: the last is about the standard error of a share of them.
+    """Decimals that n questions bear: the last is about the standard error of a share of them.
 
     >>> [decimals_of(n) for n in (20, 583, 14_042, 70_210)]
     [2, 3, 3, 4]

@@ -10,7 +10,7 @@ from calprobe.confidence import Estimator
 from calprobe.measures.contrasts import Drawn, Sides, agreement_of, contrasts_of
 from calprobe.metrics import ACCURACY, Resampling, bootstrap_many, paired_differences, standard_metrics
 from calprobe.metrics.ranking import AUROC
-from calprobe.metrics.scoring_rules import BRIER
+from calprobe.metrics.scoring_rules import BRIER, CONFIDENCE_GAP
 
 RNG = np.random.default_rng(5)
 N = 40
@@ -35,6 +35,18 @@ def test_values_are_those_of_each_side_and_differences_are_paired() -> None:
         assert contrast.difference == expected[contrast.metric]
         assert contrast.first == alone["first"][contrast.metric]
         assert contrast.second == alone["second"][contrast.metric]
+
+
+@pytest.mark.parametrize("clusters", [None, np.repeat(np.arange(20), 2).astype(str)])
+def test_sides_that_are_all_right_or_all_wrong_have_the_intervals_of_each_alone(clusters: np.ndarray | None) -> None:
+    metrics = [ACCURACY, CONFIDENCE_GAP]
+    samples = {"first": (SURE, np.ones(N, bool)), "second": (UNSURE, np.zeros(N, bool))}
+    alone = bootstrap_many(metrics, samples, RESAMPLING, clusters)
+    for contrast in contrasts_of({"own": Sides(*samples.values())}, metrics, Drawn(RESAMPLING, clusters)):
+        assert contrast.first == alone["first"][contrast.metric]
+        assert contrast.second == alone["second"][contrast.metric]
+        assert contrast.first.low < contrast.first.high
+        assert np.isnan(contrast.difference.low) == (contrast.metric == "accuracy")
 
 
 def test_several_pairs_of_sides_have_the_numbers_of_each_alone() -> None:

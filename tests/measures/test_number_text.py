@@ -10,6 +10,8 @@ from calprobe.measures.number_text import (
     interval,
     number,
     ranges,
+    short,
+    short_signed,
     signed,
     signed_interval,
     signed_spelled,
@@ -64,3 +66,15 @@ def test_ranges() -> None:
 )
 def test_differences_have_a_sign(value: float, low: float, high: float, shown: tuple[str, str]) -> None:
     assert (signed(value), signed_interval(Estimate(value, low, high))) == shown
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("size", [0.0, 0.046, 0.9996, 1.0, 10.046, 20.05, 100.5])
+def test_only_a_zero_alone_before_the_point_is_left_out(size: float, sign: int) -> None:
+    value = sign * size
+    estimate = Estimate(value, value, value)
+    low, high = signed_interval(estimate).split(" to ")
+    shown, inside = short_signed(estimate, 3).rstrip(")").split(" (")
+    for text in (low, high, shown, *inside.split(" to "), short(value, 3)):
+        assert float(text) == pytest.approx(value, abs=0.0005)
+        assert not text.lstrip("+-").startswith("0")

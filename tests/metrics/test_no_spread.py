@@ -8,7 +8,19 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from calprobe.metrics import Resampling, bootstrap, bootstrap_mean, standard_metrics
+from calprobe.metrics import (
+    PairedDraws,
+    Resampling,
+    bootstrap,
+    bootstrap_mean,
+    mean_draws,
+    paired_differences,
+    standard_metrics,
+)
+from calprobe.metrics.bootstrap import draw_samples, draw_share
+from calprobe.metrics.intervals import interval, mean_beyond
+from calprobe.metrics.partial import draw_known
+from calprobe.metrics.scoring_rules import ACCURACY, CONFIDENCE_GAP
 
 QUICK = Resampling(50)
 
@@ -61,3 +73,59 @@ def test_the_gap_of_one_confidence_and_many_wrong_answers() -> None:
     assert (gap.low, gap.high) == pytest.approx((0.4 - exact.high, 0.4))
     without = bootstrap(standard_metrics(), [0.4, 0.4], [False, False], Resampling(0))["confidence_gap"]
     assert math.isnan(without.low)
+
+
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize("clusters", [None, np.repeat(np.arange(12), 3)])
+def test_some_of_all_answers_have_the_intervals_of_these_alone(right: bool, clusters: np.ndarray | None) -> None:
+    """Of 36 answers, those of the first ten clusters have a confidence."""
+    confidence = np.where(np.arange(36) < 30, 0.7, np.nan)
+    correct = np.full(36, right)
+    draws = draw_known([ACCURACY, CONFIDENCE_GAP], {"": (confidence, correct)}, QUICK, clusters)[""]
+    alone = None if clusters is None else clusters[:30]
+    expected = bootstrap([ACCURACY, CONFIDENCE_GAP], confidence[:30], correct[:30], QUICK, alone)
+    for name, estimate in expected.items():
+        found = interval(draws[name])
+        assert (found.value, found.low, found.high) == pytest.approx((estimate.value, estimate.low, estimate.high))
+        assert found.low < found.high
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_gap_is_told_from_0_where_its_interval_leaves_it_out(right: bool) -> None:
+    for n, confidence in ((12, 0.9), (12, 0.1), (36, 0.5)):
+        sample = {"": (np.full(n, confidence), np.full(n, right))}
+        draws = draw_samples([CONFIDENCE_GAP], sample, QUICK, None)[""]["confidence_gap"]
+        difference = PairedDraws.from_0(draws).difference()
+        estimate = interval(draws)
+        assert (difference.value, difference.low, difference.high) == (estimate.value, estimate.low, estimate.high)
+        assert (difference.p_value < 0.05) == (not difference.low <= 0 <= difference.high)
+
+
+def test_a_difference_that_no_resample_moves_has_no_interval() -> None:
+    """Also where rounding moves it: differences of tenths are .18 but for their last digits."""
+    right = np.arange(40) % 2 == 0
+    samples = {"one": (np.tile([0.3, 0.98], 20), right), "other": (np.tile([0.12, 0.8], 20), right)}
+    found = paired_differences(standard_metrics(), samples, [("one", "other")], QUICK)["one", "other"]
+    assert found["mean_confidence"].value == pytest.approx(0.18)
+    for name in ("accuracy", "mean_confidence", "confidence_gap"):
+        assert math.isnan(found[name].low), name
+    assert found["mean_confidence"].p_value < 0.05
+    samples = {"one": (np.full(40, 0.8), np.ones(40, bool)), "other": (np.full(40, 0.8), np.zeros(40, bool))}
+    found = paired_differences(standard_metrics(), samples, [("one", "other")], QUICK)["one", "other"]
+    for name in ("accuracy", "ace", "ece", "brier", "brier_reliability", "smooth_ece"):
+        assert math.isnan(found[name].low), name
+        assert math.isnan(found[name].high), name
+        assert found[name].p_value < 0.05, name
+    assert math.isnan(mean_draws(0.5 + 1e-7 * np.arange(20) / 20, QUICK).difference().low)
+
+
+@pytest.mark.parametrize("trials", [[4], [3] * 20, [1, 2, 50]])
+def test_a_mean_over_groups_has_the_least_accuracy_that_could_give_right_answers_alone(trials: list[int]) -> None:
+    draws = [draw_share(np.ones(n), QUICK, None) for n in trials]
+    below, above = mean_beyond(draws)
+    shares = np.random.default_rng(1).dirichlet(np.full(len(trials), 0.3), 4000)
+    means = (0.025 ** (shares / trials)).mean(axis=1)  # all of them give only right answers in 2.5 % of samples
+    assert above == 0
+    assert -1e-12 < means.min() - (1 - below) < 0.05
+    if len(set(trials)) == 1:  # then as if all were of one group
+        assert 1 - below == pytest.approx(binomtest(sum(trials), sum(trials)).proportion_ci(0.95, "exact").low)

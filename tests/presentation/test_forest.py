@@ -20,13 +20,19 @@ CELLS = {
     "brier": Difference(-0.05, -0.06, -0.04, 0.01),
     "nll": Difference(2.0, 1.0, 3.0, 0.01),
     "auroc": Difference(0.0, 0.0, 0.0, 1.0),
+    "aurc": Difference(-0.5, p_value=0.01),  # no resample moves it
+    "prr": Difference(0.1, p_value=0.6),
 }
 
 
 def table(cells: dict[str, Difference] = CELLS) -> Table:
     rows = tuple(
         Row(
-            f"margin {name}", (Estimate(0.5), cell), "all relations", keys={"metric": name}, significant=name == "brier"
+            f"margin {name}",
+            (Estimate(0.5), cell),
+            "all relations",
+            keys={"metric": name},
+            significant=name in ("brier", "aurc"),
         )
         for name, cell in cells.items()
     )
@@ -67,6 +73,8 @@ def test_colours_say_which_run_is_better_and_filled_marks_what_is_significant() 
         "margin ece": f"s{FAVOURS_B}",  # smaller is better
         "margin brier": f"s{FAVOURS_A} sure",
         "margin auroc": f"s{FAVOURS_NONE}",
+        "margin aurc": f"s{FAVOURS_A} sure",
+        "margin prr": f"s{FAVOURS_NONE}",
     }
 
 

@@ -22,7 +22,11 @@ def numbers(gap: Estimate, p: float = 0.5) -> dict[str, Estimate]:
         (Estimate(0.1, -0.01, 0.21), 0.05, NEITHER),
         (Estimate(0.1, -0.01, 0.21), 0.04, APART),
         (Estimate(0.1, -0.01, 0.21), math.nan, BALANCED),
-        (Estimate(0.1), 0.5, UNKNOWN),
+        (Estimate(0.1), math.nan, UNKNOWN),
+        (Estimate(0.1), 0.5, NEITHER),
+        (Estimate(0.1), 0.04, OVER),
+        (Estimate(-0.1), 0.04, UNDER),
+        (Estimate(1e-17), 0.04, APART),
     ],
 )
 def test_the_interval_of_the_gap_decides_and_then_p(gap: Estimate, p: float, word: str) -> None:
@@ -44,11 +48,12 @@ def test_several_cells_are_counted_by_word() -> None:
     assert Judged("label", numbers(Estimate(0.1)), 60, "ece", cells[:1] * 4).verdict == (
         "overconfident under each of 4 variants"
     )
-    assert Judged("label", numbers(Estimate(0.1)), 60, "ece", [numbers(Estimate(0.1))] * 4).verdict == UNKNOWN
+    without = numbers(Estimate(0.1), math.nan)
+    assert Judged("label", without, 60, "ece", [without] * 4).verdict == UNKNOWN
 
 
 @pytest.mark.parametrize(("n", "gap"), [(20, "+.12"), (7_731, "+.123"), (70_210, "+.1235")])
-def test_digits_follow_from_the_number_of_rows(n: int, gap: str) -> None:
+def test_digits_follow_from_the_number_of_questions(n: int, gap: str) -> None:
     judged = Judged("base", {"confidence_gap": Estimate(0.12346, 0.1, 0.2)}, n, "ace")
     assert f"accuracy {gap} (" in sentence_on(judged, 0.5)
 

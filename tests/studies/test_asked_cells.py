@@ -77,6 +77,36 @@ def test_signed_overconfidence_by_hand() -> None:
     assert found.accuracy_unread.value == 1.0
 
 
+@pytest.mark.parametrize("letter", ["A", "B"])
+def test_answers_that_are_all_right_or_all_wrong_have_one_gap_in_all_tables(letter: str) -> None:
+    questions, replies = made.answered({"plain": [letter] * 12}, [0] * 12, {"plain": ["0.9"] * 12})
+    cell = report(made.asked(questions, replies)).sets["quiz"].cells["plain"]
+    over, gap = (
+        cell.overconfidence["stated_decimal"].accuracy,
+        cell.estimators["stated_decimal"].metrics["confidence_gap"],
+    )
+    assert (over.value, over.low, over.high) == (gap.value, gap.low, gap.high)
+    assert over.low < over.high
+    assert (over.p_value < 0.1) == (letter == "B")  # of 20 resamples
+
+
+def test_confidences_that_are_equal_but_for_rounding_are_ties() -> None:
+    """.95 of the mass of all labels, by masses whose quotients differ in their last digit."""
+    questions = [made.choice(f"q{at}") for at in range(9)]
+    masses = [[0.95 * total, *[total * 0.05 / 3] * 3] for total in np.linspace(0.9, 0.999, 9)]
+    quotients = {own[0] / sum(own) for own in masses}
+    assert len(quotients) > 1
+    replies = [
+        made.reply(question.id, "AB"[at % 2], label_scores=made.scores(own))
+        for at, (question, own) in enumerate(zip(questions, masses, strict=True))
+    ]
+    replies += [made.reply(question.id, "99.9%", stage="stated:percent") for question in questions]
+    questions = [replace(question, answer=at % 2) for at, question in enumerate(questions)]
+    cell = report(made.asked(questions, replies)).sets["quiz"].cells["plain"]
+    assert cell.estimators["label"].metrics["auroc"].value == 0.5
+    assert cell.overconfidence["stated_percent"].mode == 0.999
+
+
 def test_stated_confidence_and_label_may_be_of_different_answers_where_the_reply_reasons_first() -> None:
     letters = {"plain": ["A", "B"], "reasoned": ["The answer is A.", "So B"]}
     stated = {"plain": ["0.9", "0.5"], "reasoned": ["0.8", "0.7"]}

@@ -46,6 +46,27 @@ def run(n: int = N, samples: int = 1, prefix: str = "q") -> Asked:
     return made.asked(questions, replies)
 
 
+def test_a_mean_over_groups_that_are_all_right_is_no_more_sure_than_its_groups() -> None:
+    questions = [replace(made.choice(f"q{at}"), group=("physics", "law")[at % 2]) for at in range(24)]
+    replies = [made.reply(own.id, "A", label_scores=made.scores([0.7, 0.1, 0.1, 0.1])) for own in questions]
+    options = replace(QUICK, slices=SliceOptions(QUESTION_GROUP))
+    (report,) = report_asked([made.asked(questions, replies)], options).runs
+    slices = report.sets["quiz"].cells["plain"].slices
+    assert slices is not None
+    macro, micro = slices.averages["macro"], slices.averages["micro"]
+    for one, other in (
+        (macro.accuracy, micro.accuracy),
+        *(
+            (macro.estimators["label"][name], micro.estimators["label"][name])
+            for name in ("accuracy", "confidence_gap")
+        ),
+    ):
+        assert one is not None
+        assert other is not None
+        assert (one.low, one.high) == pytest.approx((other.low, other.high))
+        assert one.low < one.high
+
+
 def test_groups_of_questions_are_slices_without_a_file() -> None:
     asked = run()
     grouped = tuple(

@@ -5,9 +5,11 @@ leave out of means.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import asked_replies as made
 import pytest
 from asked_samples import stated_run
 from coarse_smoothing import coarse_smoothing
@@ -136,6 +138,20 @@ def test_a_run_that_is_not_finished_speaks_of_the_questions_that_have_replies() 
         (table.columns, table.decimals) for table in of_finished
     ]
     assert "1,212 questions" in head.heading[0]  # what was asked of the model stays
+
+
+def test_digits_are_those_of_the_questions_however_many_answers_each_has() -> None:
+    questions = [made.choice(f"q{at}") for at in range(25)]
+    replies = [
+        made.reply(own.id, "AB"[(at + sample) % 3 == 0], sample=sample, label_scores=made.scores([0.7, 0.1, 0.1, 0.1]))
+        for at, own in enumerate(questions)
+        for sample in range(10)
+    ]
+    replies = [replace(own, key=f"{own.key}{at}") for at, own in enumerate(replies)]
+    sentences = verdict(report_asked([made.asked(questions, replies)], OPTIONS).runs[0])
+    shown = re.findall(r"[+-]?\.\d+", " ".join(re.sub(r"p \.\d+", "", own) for own in sentences))
+    assert len(sentences) > 1
+    assert {len(number.lstrip("+-.")) for number in shown} == {2}
 
 
 def test_a_verdict_says_whose_accuracy_it_is_where_replies_say_another(report: AskedReport) -> None:

@@ -220,6 +220,20 @@ def test_macro_is_the_mean_of_sets_and_pooled_their_union() -> None:
     assert macro.values == {}
 
 
+@pytest.mark.parametrize("right", [True, False])
+def test_answers_that_are_all_right_or_all_wrong_leave_the_accuracy_open(right: bool) -> None:
+    """So do the mean over prompts, which are of the same answers, and that over sets, which know more together."""
+    plan = [(0.9, right)] * 15
+    run = study(scripted_run({name: Scripted(plan, constant) for name in "ab"}), DRAWN)
+    reach = {n: 1 - 0.025 ** (1 / n) for n in (15, 30)}
+    for scope, n in ((run.scopes[0], 15), (only(run, "macro"), 30), (only(run, "pooled"), 30)):
+        for name in ("probability_10", "mean"):
+            accuracy, gap = (scope.reliability[name].metrics[metric] for metric in ("accuracy", "confidence_gap"))
+            ends = (1 - reach[n], 1) if right else (0, reach[n])
+            assert (accuracy.low, accuracy.high) == CLOSE(ends)
+            assert (gap.low, gap.high) == CLOSE((0.9 - ends[1], 0.9 - ends[0]))
+
+
 def test_what_could_not_be_read_leaves_its_own_numbers_alone() -> None:
     asked = scripted_run(
         {"facts": Scripted(CALIBRATED, calibrated)}, change=saying("no idea", "stated:probability_1", ["q0", "q1"])

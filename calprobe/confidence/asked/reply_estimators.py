@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -67,7 +68,11 @@ def asked_estimators(read: Read, wanted: Collection[str] = ()) -> dict[str, Esti
         if entry.estimator.needs <= evidence and _is_wanted(entry.estimator, wanted)
         for estimator in entry.bind(entry, read)
     ]
-    return {estimator.name: estimator for estimator in allowed}
+    return {estimator.name: replace(estimator, compute=partial(_rounded, estimator.compute)) for estimator in allowed}
+
+
+def _rounded(compute: Callable[[Read], Confidence], read: Read) -> Confidence:
+    return compute(read).rounded()
 
 
 def _is_wanted(estimator: Estimator, names: Collection[str]) -> bool:

@@ -25,7 +25,7 @@ from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.readings import greedy_answer
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY, GREEDY_FINAL, Row
 from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob, sum_logprob
-from calprobe.confidence.asked.token_estimators import DECIMALS, of_rows
+from calprobe.confidence.asked.token_estimators import of_rows
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimator import Entry, Estimator
 from calprobe.confidence.samples import frequencies
@@ -64,8 +64,7 @@ def pooled(measure: Callable[[SampledQuestion], float]) -> Compute:
     def compute(read: Read) -> Confidence:
         values, status = np.full(len(read.table), np.nan), [OK] * len(read.table)
         for question in read.samples:
-            # Equal up to rounding is a tie: eigenvalues of c perfect clusters add up to c, and to its neighbours.
-            values[question.rows] = value = round(measure(question), DECIMALS) + 0.0 if question.read else np.nan
+            values[question.rows] = value = measure(question) if question.read else np.nan
             for place in question.rows.tolist() if np.isnan(value) else ():
                 status[place] = NOT_JUDGED if question.read else NO_ANSWER
         return of_rows(read, values, status)
@@ -98,7 +97,7 @@ def of_greedy_answers(measure: OfAnswer) -> Compute:
                     answer = greedy_answer(row, read.answers.reader)
                     logprobs = mean_logprob(row, GREEDY)[0], sum_logprob(row, GREEDY)[0]
                     value, why = measure(question.beside(answer, place, logprobs), len(question.rows), row, GREEDY)
-                    rows.values[place], rows.correct[place] = round(value, DECIMALS) + 0.0, right
+                    rows.values[place], rows.correct[place] = value, right
                     rows.status[place] = why
                 elif any(stage in row.failed for stage in (GREEDY, GREEDY_FINAL)):
                     rows.status[place] = REQUEST

@@ -15,8 +15,6 @@ from calprobe.confidence.samples import ClaimProbability
 from calprobe.confidence.types import NOT_ASKED, OK, REQUEST, Confidence
 
 OF_ONE_REPLY = ("perplexity", "token_entropy")  # uncertainties that are no measures of a question's samples
-# Of what is computed from samples or tokens: values that are equal but for their rounding are ties.
-DECIMALS = 12
 Known = tuple[Sequence[float], Sequence[str]]  # of each row, and why it is not known
 
 
@@ -51,7 +49,7 @@ def ccp_mean(read: Read) -> Confidence:
 def of_rows(read: Read, values: Sequence[float] | Floats, status: Sequence[str]) -> Confidence:
     """A number for each row with the correctness of its answer."""
     answers = read.answers
-    numbers: Floats = np.asarray(np.round(np.asarray(values, np.float64), DECIMALS) + 0.0)
+    numbers: Floats = np.asarray(values, np.float64)
     return answers.of_asked(Confidence(answers.prediction, numbers, answers.correct, why=np.array(status, np.str_)))
 
 

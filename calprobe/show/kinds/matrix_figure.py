@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from calprobe.measures.number_text import short
 from calprobe.show.marks import Cells
 
 PEARSON = "Pearson's correlation of the confidences under each two prompts"
@@ -55,4 +56,4 @@ def signed(value: float) -> str:
     """
     if math.isnan(value):
         return "–"
-    return f"{value:z.2f}".replace("0.", ".", 1).replace("-", "−").replace("1.00", "1.0")
+    return short(value, 2).replace("-", "−").replace("1.00", "1.0")

@@ -26,7 +26,9 @@ from calprobe.metrics import (
     paired_draws,
     standard_metrics,
 )
+from calprobe.metrics.bootstrap import draw_samples
 from calprobe.metrics.faithfulness import Faithfulness, faithfulness
+from calprobe.metrics.scoring_rules import CONFIDENCE_GAP
 from calprobe.studies.asked.cell_results import (
     Accuracy,
     CellEstimator,
@@ -255,7 +257,7 @@ def _overconfidence(opened: AskedCell, name: str, options: ReportOptions) -> Ove
     values, counts = np.unique(stated.confidence[read], return_counts=True)
     return Overconfidence(
         rows=int(common.sum()),
-        accuracy=_mean_difference(opened, stated.confidence, stated.correct.astype(np.float64), common, options),
+        accuracy=_over_accuracy(opened, stated, common, options),
         label=None if label is None else _mean_difference(opened, stated.confidence, label.confidence, common, options),
         ece_gap=None if label is None else _paired(opened, "ece", name, NORMALISED, options),
         ece_gap_all=None if label is None else _gap_of_all(stated, label),
@@ -264,6 +266,15 @@ def _overconfidence(opened: AskedCell, name: str, options: ReportOptions) -> Ove
         mode_share=float(counts.max() / counts.sum()) if len(values) else float("nan"),
         accuracy_unread=mean_over(opened, stated.correct, stated.asked & ~read, options),
     )
+
+
+def _over_accuracy(opened: AskedCell, stated: Confidence, kept: Kept, options: ReportOptions) -> Difference:
+    """Mean confidence minus the accuracy of the same rows."""
+    if not kept.any():
+        return Difference(float("nan"))
+    sample = {"": sample_of(stated, kept)}
+    draws = draw_samples([CONFIDENCE_GAP], sample, options.resampling, opened.units.clusters_of(kept))
+    return PairedDraws.from_0(draws[""][CONFIDENCE_GAP.name]).difference()
 
 
 def _mean_difference(

@@ -69,5 +69,5 @@ def judged(run: AskedRunReport, name: str) -> Judged:
     assert overall is not None  # as it is one of the run's
     estimators = [cell.estimators[name] for cell in usual_cells(run) if name in cell.estimators]
     each = [estimator.metrics for estimator in estimators]
-    rows = max(estimator.rows for estimator in estimators)
-    return Judged(name, overall.metrics, rows, overall.error, each, _parts(run), (overall.rows, overall.asked))
+    questions = min(overall.questions, max(estimator.rows for estimator in estimators))
+    return Judged(name, overall.metrics, questions, overall.error, each, _parts(run), (overall.rows, overall.asked))

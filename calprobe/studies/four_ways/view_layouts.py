@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from calprobe.measures.number_text import without_zero
 from calprobe.metrics import Estimate
 from calprobe.show.compare_prose import correction_notes, direction_notes
 from calprobe.show.prose import error_notes
@@ -178,4 +179,4 @@ def _rho(comparison: FourWays, first: View, second: View, *, brief: bool) -> Cel
     rho = comparison.rho(first, second)
     if not brief:
         return rho
-    return None if math.isnan(rho.value) else f"{rho.value:+z.2f}".replace("0.", ".", 1)
+    return None if math.isnan(rho.value) else without_zero(f"{rho.value:+z.2f}")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from calprobe.arrays import Floats, Ints
 from calprobe.cells.asked import AskedCell
 from calprobe.confidence.asked.reply_table import Row
+from calprobe.confidence.types import rounded
 from calprobe.runs.replies import LabelScores
 
 TOP = 20  # the window in which the study looked for labels
@@ -60,9 +61,13 @@ class DesignMasses:
         """The question of each row where some have several rows, else None."""
         return self.names if len(np.unique(self.names)) < len(self.names) else None
 
+    def confidence(self, way: str) -> Floats:
+        """Confidence in each label, [rows, labels]: raw, or normalised."""
+        return rounded(self.mass if way == "raw" else self.share)
+
     def chosen(self, way: str) -> Floats:
         """Confidence in the most probable label, [rows]: raw, or normalised."""
-        values = self.mass if way == "raw" else self.share
+        values = self.confidence(way)
         return np.clip(values[np.arange(len(values)), self.largest], 0.0, 1.0)
 
     def by_option(self) -> Floats:

@@ -102,7 +102,7 @@ def metrics_of(
 def _of_all_labels(masses: DesignMasses, way: str, options: ReportOptions) -> Metrics:
     """All labels of all questions, each with whether it is the right one: the four pairs of a question together."""
     places, labels = np.nonzero(masses.there)
-    confidence = (masses.mass if way == RAW else masses.share)[places, labels]
+    confidence = masses.confidence(way)[places, labels]
     correct = masses.gold[places] == labels
     return metrics_of(confidence, correct, OF_LABELS, options, masses.names[places])
 

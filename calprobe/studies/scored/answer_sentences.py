@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from calprobe.confidence import Headline, headline
-from calprobe.measures.number_text import number, ranges
+from calprobe.measures.number_text import number, ranges, without_zero
 from calprobe.messages import counted
 from calprobe.show.prose import sentence
 from calprobe.studies.scored.answers import CONFIDENT, Answer, Shown, TemplateAnswer
@@ -109,7 +109,7 @@ def short(text: str) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1)
+    return without_zero(f"{value:.3f}")
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> list[str]:

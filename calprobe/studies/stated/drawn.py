@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calprobe.metrics import Estimate, Metric
-from calprobe.metrics.intervals import Draws, interval, reference
+from calprobe.metrics.intervals import Draws, interval, least_beyond, reference
 from calprobe.metrics.known_means import mean_over_sets
 from calprobe.metrics.metric import ReferenceMetric
 
@@ -20,7 +20,6 @@ class Drawn:
     draws: Draws
     answers: int  # that it is of
     metric: Metric | None = None  # None: the plain percentiles; a reference: the draws are its error's
-    trials: int = 0  # of a share: how many are drawn independently; 0: no share
     prompts: int = 1  # that it is a mean over
 
     @property
@@ -28,7 +27,7 @@ class Drawn:
         """The value with its 95 % interval; of a reference what chance makes of the error that was drawn."""
         if isinstance(self.metric, ReferenceMetric):
             return reference(self.draws, self.metric)
-        return interval(self.draws, self.metric, self.trials)
+        return interval(self.draws, self.metric)
 
 
 def macro(several: Sequence[Drawn], seed: int) -> Drawn:
@@ -47,5 +46,7 @@ def over_prompts(several: Sequence[Drawn]) -> Drawn:
         float(np.mean([statistic.value for statistic in draws])),
         np.mean([statistic.resampled for statistic in draws], axis=0) if equal else np.empty(0),
         np.mean(by_chance, axis=0) if equal and len(by_chance) == len(draws) else None,
+        beyond=least_beyond(draws),
+        trials=max((statistic.trials for statistic in draws), default=0),
     )
     return Drawn(mean, min(statistic.answers for statistic in several), several[0].metric, prompts=len(several))

@@ -9,7 +9,9 @@ import numpy as np
 
 from calprobe.arrays import Floats
 from calprobe.metrics import Resampling
+from calprobe.metrics.intervals import as_share
 from calprobe.metrics.known_means import known_mean
+from calprobe.metrics.resamples import drawn_units
 from calprobe.runs.stages import COUNTERFACTUAL
 from calprobe.studies.stated.drawn import Drawn
 from calprobe.studies.stated.stated_cells import StatedCell
@@ -54,9 +56,12 @@ def _rows(cell: StatedCell, names: list[str]) -> list[int]:
 
 
 def _share(cell: StatedCell, values: Floats, resampling: Resampling) -> Drawn:
-    answers = int((~np.isnan(values)).sum(axis=1).min())
-    trials = answers if len(values) == 1 and cell.clusters is None else 0
-    return Drawn(known_mean(values, resampling, cell.clusters), answers, trials=trials, prompts=len(values))
+    compared = ~np.isnan(values)
+    trials = min(
+        drawn_units(int(kept.sum()), None if cell.clusters is None else cell.clusters[kept]) for kept in compared
+    )
+    draws = as_share(known_mean(values, resampling, cell.clusters), trials)
+    return Drawn(draws, int(compared.sum(axis=1).min()), prompts=len(values))
 
 
 def condition_means(cell: StatedCell, resampling: Resampling) -> dict[str, dict[str, dict[str, Drawn]]]:

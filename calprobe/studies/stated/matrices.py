@@ -13,6 +13,7 @@ from calprobe.cells.asked import AskedCell
 from calprobe.confidence.asked import ReplyTable
 from calprobe.confidence.asked.closed_confidence import closed_readings
 from calprobe.confidence.asked.way_to_read import Reading
+from calprobe.confidence.types import rounded
 from calprobe.prompts.types import PromptSet, Stated
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply
@@ -105,7 +106,7 @@ def _matrix(opened: AskedCell, prompts: Sequence[StatedPrompt], condition: str, 
                 reading = _leniently(reply, scales[prompt.name])
             if reading.value is not None:
                 confidence[place, at] = float(reading.value)
-    return Matrix(confidence, lenient)
+    return Matrix(rounded(confidence), lenient)
 
 
 def _leniently(reply: Reply, stated: Stated) -> Reading:
@@ -145,4 +146,6 @@ def _expected(
     """The means over the closed sets of replies and their mass, [prompts, answers]; None where no prompt has one."""
     readings = [closed_readings(opened.table, prompt.name, opened.read.way, condition) for prompt in prompts]
     values = np.array([reading.expected for reading in readings]).reshape(len(prompts), len(opened.table))
-    return (None, None) if np.isnan(values).all() else (values, np.array([reading.mass for reading in readings]))
+    return (
+        (None, None) if np.isnan(values).all() else (rounded(values), np.array([reading.mass for reading in readings]))
+    )

@@ -52,14 +52,12 @@ def reliability(cell: StatedCell, metrics: Sequence[Metric], resampling: Resampl
     plain = [by_name[name] for name in WITHOUT_INTERVAL if name in by_name]
     drawn = draw_known([metric for metric in metrics if metric not in plain], samples, resampling, cell.clusters)
     values_alone = draw_known(plain, samples, Resampling(0), cell.clusters)
-    units = 0 if cell.clusters is not None else 1
     by_prompt = {
         name: {
             metric.name: Drawn(
                 (drawn[name] | values_alone[name])[metric.of if isinstance(metric, ReferenceMetric) else metric.name],
-                answers := int((~np.isnan(confidences[name])).sum()),
+                int((~np.isnan(confidences[name])).sum()),
                 metric,
-                answers * units if metric.proportion else 0,
             )
             for metric in metrics
         }
