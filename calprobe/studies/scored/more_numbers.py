@@ -99,7 +99,12 @@ def recalibration_table(run: RunReport, name: TableName) -> Table | None:
 
 
 def _map_notes(recalibration: CellRecalibration) -> Iterator[str]:
-    """Where the maps come from."""
+    """Where the maps come from, and which estimators have none."""
+    if recalibration.without:
+        yield (
+            f"Undefined: {recalibration.method} takes logarithms, and a share of a few votes is often exactly 1, "
+            "whose logit is as large as one clips it; --recalibrate isotonic takes none."
+        )
     if recalibration.given is None:
         yield "Maps are fitted in five folds of complete relations; a failed prediction keeps confidence 0."
         return
