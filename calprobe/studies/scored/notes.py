@@ -61,10 +61,17 @@ def calibration_sentences(run: RunReport, estimators: Container[str] = (BASE,)) 
     accuracy = math.nan if run.accuracy is None else run.accuracy.value
     needed = {"confidence_gap", "ace"}
     return tuple(
-        sentence_on(Judged(estimator.name, estimator.metrics, run.instances, "ace"), accuracy)
+        sentence_on(judged_estimator(estimator), accuracy)
         for estimator in run.estimators
         if run.instances and estimator.name in estimators and needed <= estimator.metrics.keys()
     )
+
+
+def judged_estimator(estimator: EstimatorReport) -> Judged:
+    """What a verdict rests on: what it answers alone, since a failure counts as perfectly calibrated in all others."""
+    answered = estimator.instances - estimator.failed
+    metrics = estimator.answered if estimator.failed else estimator.metrics
+    return Judged(estimator.name, metrics, answered, "ace", answered=(answered, estimator.instances))
 
 
 def remarks(run: RunReport) -> Iterable[str]:
