@@ -20,7 +20,7 @@ from calprobe.confidence.types import Mask
 from calprobe.measures.compare_results import Agreement, Contrast, Corrected, Equivalence
 from calprobe.measures.meaningful import is_meaningful
 from calprobe.measures.options import CompareOptions
-from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling, holm, max_t, mcnemar
+from calprobe.metrics import ACCURACY, Estimate, Metric, PairedDraws, Resampling, holm, max_t, mcnemar
 from calprobe.metrics.bootstrap import Predictions, draw_samples
 from calprobe.metrics.error_shown import ERRORS, ByChance, chance_shown
 from calprobe.metrics.intervals import Draws, interval
@@ -92,6 +92,7 @@ class Sides:
     second: Predictions
     estimators: tuple[Estimator, ...] = ()  # of either side: a metric must have a meaning for all
     ties: Mask | None = None  # [units] that both answer alike, see `tied_instances`; None: none
+    failed: tuple[int, int] = (0, 0)  # units without an answer: incorrect with confidence 0
 
     @property
     def samples(self) -> dict[str, Predictions]:
@@ -129,7 +130,9 @@ def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], d
             estimates = interval(errors[0], metric), interval(errors[1], metric)
             difference = PairedDraws.of(errors[0], compared[metric.name], metric)
             contrast = drawn.contrast(name, metric.name, estimates, difference)
-            yield replace(contrast, by_chance=drawn.by_chance(metric.name, errors, len(np.asarray(pair.first[1]))))
+            by_chance = drawn.by_chance(metric.name, errors, len(np.asarray(pair.first[1])))
+            failed = (0, 0) if metric.name == ACCURACY.name else pair.failed
+            yield replace(contrast, by_chance=by_chance, failed=failed)
 
 
 def agreement_of(
