@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.metric import Metric, ReferenceMetric
 
 LEVEL = 0.95  # of every interval
@@ -115,8 +115,19 @@ def _without_spread(value: float, trials: int) -> Estimate:
     """The interval of a value that no resample moves."""
     if not trials or value not in (0.0, 1.0):
         return Estimate(value)
-    reach = 1 - ((1 - LEVEL) / 2) ** (1 / trials)
-    return Estimate(value, 0.0, reach) if value == 0 else Estimate(value, 1 - reach, 1.0)
+    low, high = without_spread(np.array([value]), np.array([trials]), LEVEL)
+    return Estimate(value, float(low[0]), float(high[0]))
+
+
+def without_spread(values: Floats, trials: Ints, level: float) -> tuple[Floats, Floats]:
+    """Clopper and Pearson's exact intervals of accuracies of 0 or 1, up to rounding, of so many trials, one at least.
+
+    >>> [ends.round(3).tolist() for ends in without_spread(np.array([1.0, 0.0]), np.array([42, 1]), 0.95)]
+    [[0.916, 0.0], [1.0, 0.975]]
+    """
+    reach = 1 - ((1 - level) / 2) ** (1 / trials)
+    right = values > 0.5
+    return np.where(right, 1 - reach, 0.0), np.where(right, 1.0, reach)
 
 
 def percentiles(values: Floats) -> tuple[float, float]:
