@@ -49,6 +49,7 @@ class Contrast:
     by_chance: tuple[ByChance, ByChance] | None = None
     few: int = 0  # facts or questions, or relations where these are drawn, if they are too few for a test
     failed: tuple[int, int] = (0, 0)  # facts without an answer, of a metric that they make look good
+    repeated: bool = False  # whether another one before it is the same test, and is counted by the correction
 
     @property
     def p_corrected(self) -> float:
@@ -230,8 +231,8 @@ class Corrected(InNotebook, ABC):
 
     @property
     def tests(self) -> int:
-        """Number of p-values, all of which the correction counts."""
-        return sum(not math.isnan(contrast.p_holm) for contrast in self.contrasts)
+        """Number of p-values that the correction counts: those of different tests."""
+        return sum(not math.isnan(contrast.p_holm) and not contrast.repeated for contrast in self.contrasts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Ints
 from calprobe.cells.cell import Labels
 from calprobe.confidence import Estimator
 from calprobe.confidence.types import Mask
@@ -27,6 +27,7 @@ from calprobe.metrics.intervals import Draws, interval
 from calprobe.words import ClusterKind, Correction
 
 C = TypeVar("C", bound=Corrected)
+ROUNDED = 9  # decimals in which means that are added up in another order are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,20 +162,48 @@ def agreement_of(
 
 
 def corrected(comparison: C) -> C:
-    """The comparison with every p-value corrected for all of them, those of equivalence among themselves."""
+    """The comparison with every p-value corrected for all of them, those of equivalence among themselves.
+
+    A test that stands there several times, as that of the accuracy of estimators with the same answers, counts once.
+    """
     tested = list(comparison.contrasts)
+    firsts = _firsts(tested)
     p_values = np.array([contrast.difference.p_value for contrast in tested])
-    by_holm = iter(holm(p_values).tolist())
+    margins = [contrast.equivalence.p_value if contrast.equivalence else np.nan for contrast in tested]
+    by_holm = iter(_holm_once(p_values, firsts).tolist())
     by_max_t = iter(_by_max_t(tested, p_values).tolist())
-    margins = [contrast.equivalence for contrast in tested if contrast.equivalence is not None]
-    within = iter(holm([equivalence.p_value for equivalence in margins]).tolist())
+    within = iter(_holm_once(np.array(margins), firsts).tolist())
+    repeats = iter((firsts != np.arange(len(tested))).tolist())
 
     def change(contrast: Contrast) -> Contrast:
-        equivalence = contrast.equivalence and replace(contrast.equivalence, p_holm=next(within))
-        p_holm, p_max_t = next(by_holm), next(by_max_t)
-        return replace(contrast, p_holm=p_holm, p_max_t=p_max_t, equivalence=equivalence, draws=None)
+        p_holm, p_max_t, p_within, repeated = next(by_holm), next(by_max_t), next(within), next(repeats)
+        equivalence = contrast.equivalence and replace(contrast.equivalence, p_holm=p_within)
+        corrections = {"p_holm": p_holm, "p_max_t": p_max_t, "equivalence": equivalence}
+        return replace(contrast, **corrections, repeated=repeated, draws=None)
 
     return comparison.replaced(change)
+
+
+def _firsts(tested: Sequence[Contrast]) -> Ints:
+    """[tests], the place of the first one of accuracies that differ alike on every resample: of the same answers."""
+    places: dict[bytes, int] = {}
+    firsts = np.arange(len(tested))
+    for at, contrast in enumerate(tested):
+        # Without any difference, answers that differ cannot be told from those that do not.
+        if (
+            contrast.metric == ACCURACY.name
+            and contrast.draws is not None
+            and np.nan_to_num(contrast.draws.resampled).any()
+        ):
+            firsts[at] = places.setdefault(np.round(contrast.draws.resampled, ROUNDED).tobytes(), at)
+    return firsts
+
+
+def _holm_once(p_values: Floats, firsts: Ints) -> Floats:
+    """Holm's p-values, [tests], of which those that stand there again do not count and have that of the first."""
+    counted = np.where(firsts == np.arange(len(firsts)), p_values, np.nan)
+    adjusted: Floats = holm(counted)[firsts]
+    return adjusted
 
 
 def _by_max_t(tested: list[Contrast], p_values: Floats) -> Floats:

@@ -182,7 +182,8 @@ def test_what_stands_below_an_estimator(run: RunReport) -> None:
     assert list(scored_notes.estimator_notes(base)) == []
     fitted = replace(base, failed=1234, fitted=(1.551, 1.7149, 1.6))
     assert list(scored_notes.estimator_notes(fitted)) == ["1,234 failed", "T 1.55-1.71"]
-    assert list(scored_notes.estimator_notes(replace(base, fitted=(1000.0, 1000.0)))) == ["T 1000"]
+    assert list(scored_notes.estimator_notes(replace(base, fitted=(1000.0, 1000.0)))) == ["T 1000 (limit)"]
+    assert list(scored_notes.estimator_notes(replace(base, fitted=(0.0012, 1.5)))) == ["T 0.0012-1.5 (limit)"]
 
 
 def test_groups_say_what_they_read(run: RunReport) -> None:

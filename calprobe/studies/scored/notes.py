@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from itertools import pairwise
 
 from calprobe.confidence import BASE, Headline, headline
+from calprobe.confidence.temperature import is_at_limit
 from calprobe.measures.number_text import interval, number, signed_interval, spelled
 from calprobe.messages import counted
 from calprobe.show.prose import score_notes, templates_named, unfinished
@@ -94,6 +95,11 @@ def report_notes(report: Report) -> Iterable[str]:
             "which looks perfectly calibrated. So a row with less coverage than others has no mark; the row below it "
             "is of the answered instances alone."
         )
+    if any(is_at_limit(value) for run in report.runs for estimator in run.estimators for value in estimator.fitted):
+        yield (
+            "Limit: no temperature between 0.001 and 1,000 is best on the other folds, as where all of their "
+            "predictions are right, or none is, so the end of the search was taken."
+        )
     if any(run.ties is not None and run.ties.instances for run in report.runs):
         chosen = "the first" if report.options.ties == "first" else "drawn (--ties first takes the first)"
         yield (
@@ -147,4 +153,5 @@ def estimator_notes(estimator: EstimatorReport) -> Iterable[str]:
         low, high = (
             f"{end:.0f}" if end >= 100 else f"{end:.3g}" for end in (min(estimator.fitted), max(estimator.fitted))
         )
-        yield f"T {low}" if low == high else f"T {low}-{high}"
+        limit = " (limit)" if any(map(is_at_limit, estimator.fitted)) else ""
+        yield f"T {low}{limit}" if low == high else f"T {low}-{high}{limit}"
