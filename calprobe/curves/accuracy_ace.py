@@ -137,8 +137,11 @@ def accuracy_ace(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> A
             chosen_estimators(run, CurveOptions(estimators=(BASE,)), ())
         names = [estimator.name for estimator in chosen]
         if options.among is not None and (few := among_options(run, options.among, names, options.scores)) is not None:
-            cut = {"options": options.among, "instances": few.instances, "relations": few.relations}
-            points += [replace(_point(run, estimator, few.values, "own"), **cut) for estimator in chosen]
+            whole = [_point(run, estimator, few.values, "own") for estimator in chosen]
+            points += [
+                replace(point, options=options.among, instances=few.instances, relations=few.relations)
+                for point in whole
+            ]
             continue
         needed = [BASE, *names] if options.accuracy == "base" else names
         samples = predictions(run.confidences(list(dict.fromkeys(needed))))

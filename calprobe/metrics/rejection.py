@@ -223,7 +223,8 @@ class AccuracyCurve(Protocol):
 def _trials(kept: npt.NDArray[np.bool_], clusters: Clusters | None) -> Ints:
     """[points], of those kept at each, [points, instances]."""
     if clusters is None or clusters.fixed:
-        return kept.sum(axis=1)
+        number: Ints = kept.sum(axis=1)
+        return number
     return np.array([len(np.unique(clusters.of[inside])) for inside in kept], np.int64)
 
 
