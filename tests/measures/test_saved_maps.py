@@ -67,6 +67,8 @@ def test_one_and_the_same_run_is_not_held_out(runs: tuple[str, str], file: Path)
     text = " ".join(printed(report_sections(found), 120).split())
     assert "Maps of isotonic.json, fitted on tiny on made-up, 72 instances in 12 relations" in text
     assert "NOT HELD OUT" in text
+    assert "of of" not in text
+    assert "in the file" in text
     with pytest.raises(ValueError, match="in one already"):
         saved_maps(found.runs[0].recalibrated, "x.json")  # type: ignore[arg-type]
 
