@@ -166,6 +166,6 @@ def model_name(model: ModelRecord) -> str:
 
 def _cost_json(spent: Progress) -> dict[str, Any]:
     """What scoring has cost: statements, scored tokens, seconds. None for what an import does not know."""
-    if not spent.statements:
+    if not spent.counted:
         return dict.fromkeys(("statements", "tokens", "seconds"))
     return {"statements": spent.statements, "tokens": spent.tokens, "seconds": round(spent.wall_s or spent.score_s, 3)}

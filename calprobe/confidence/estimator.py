@@ -38,7 +38,7 @@ class Estimator:
     source: str = ""  # where it is defined; empty for calprobe's own
     scale: Scale = "probability"  # calibration has a meaning for probabilities alone
     needs: frozenset[str] = frozenset()  # what there must be beyond the evidence itself, such as embeddings
-    lacks: frozenset[str] = frozenset()  # names of metrics that have no meaning for it
+    lacks: frozenset[str] = frozenset()  # names of metrics, and of maps that recalibrate, that have no meaning for it
     on_request: bool = False  # whether it is computed only where it is asked for by name
     headline: Headline | None = None  # how early it is shown; None: where all are
     templates: tuple[int, ...] = ()  # numbers of the templates it reads

@@ -43,8 +43,8 @@ BASE = "base"  # its predictions and accuracy are the run's
 PAPER = "Kissling et al. 2026"
 
 
-# A share of T votes is often 1. Its NLL would be set by how far the metric clips a probability of 1 that was wrong.
-OF_SHARES = frozenset({"nll"})
+# A share of T votes is often 1. Whatever takes its logarithm or logit would be set by how far a 1 is clipped.
+OF_SHARES = frozenset({"nll", "nll_mcb", "cox_intercept", "cox_slope", "platt", "beta", "temperature"})
 # What an estimator may need of the candidates: that instances share them, so that each has a mean over subjects.
 SHARED = "shared candidates"
 

@@ -25,6 +25,15 @@ LEAST_PROBABILITY = 1e-12  # of right and of wrong; `metrics` has the same for N
 Fit = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], float]  # scores, offsets, answer_idx -> temperature
 
 
+def is_at_limit(temperature: float) -> bool:
+    """Whether a fitted temperature is at an end of the search, within a step of its grid: the best one is beyond it.
+
+    >>> [is_at_limit(temperature) for temperature in (0.0012, 1.3, 1000.0)]
+    [True, False, True]
+    """
+    return abs(math.log(temperature)) > LIMIT - 2 * LIMIT / (GRID - 1)
+
+
 def temperature_confidence(
     distributions: Distributions, row: int = 0, n_folds: int = FOLDS, seed: int = SEED
 ) -> Confidence:

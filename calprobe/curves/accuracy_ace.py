@@ -58,6 +58,8 @@ class AccuracyAcePoint(Line):
     model_kind: str | None  # causal or masked; None where the run does not say
     probe: str = ""
     options: int | None = None  # answer options that the run's larger answer spaces were cut to; None: its own
+    instances: int = 0  # that the numbers are of: with `options` those of relations with enough candidates
+    relations: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class AccuracyAce(Curves):
     COLUMNS = (
         *(*LEAD, "accuracy", "accuracy_low", "accuracy_high", "ace", "ace_low", "ace_high"),
         *("spearman", "spearman_low", "spearman_high", "model_kind", "accuracy_of", "probe", "options"),
+        *("instances", "relations"),
     )
 
     points: tuple[AccuracyAcePoint, ...]
@@ -96,6 +99,8 @@ class AccuracyAce(Curves):
                 **estimate_columns("spearman", rho[point.estimator, point.probe]),
                 **of,
                 "options": options,
+                "instances": point.instances,
+                "relations": point.relations,
             }
 
 
@@ -132,7 +137,11 @@ def accuracy_ace(runs: Runs, options: CurveOptions = DEFAULT_CURVE_OPTIONS) -> A
             chosen_estimators(run, CurveOptions(estimators=(BASE,)), ())
         names = [estimator.name for estimator in chosen]
         if options.among is not None and (few := among_options(run, options.among, names, options.scores)) is not None:
-            points += [replace(_point(run, estimator, few, "own"), options=options.among) for estimator in chosen]
+            whole = [_point(run, estimator, few.values, "own") for estimator in chosen]
+            points += [
+                replace(point, options=options.among, instances=few.instances, relations=few.relations)
+                for point in whole
+            ]
             continue
         needed = [BASE, *names] if options.accuracy == "base" else names
         samples = predictions(run.confidences(list(dict.fromkeys(needed))))
@@ -150,6 +159,8 @@ def _point(run: ScoredRun, estimator: Estimator, values: Values, accuracy: Accur
         values[estimator.name]["ace"],
         model_kind=kind,
         probe="" if run.recorded is None else run.manifest.probe.name,
+        instances=len(run.instances),
+        relations=len(run.relations),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from calprobe.arrays import check_count
 from calprobe.cells.scored import ScoredRun
@@ -14,14 +15,23 @@ from calprobe.measures.options import ReportOptions
 from calprobe.messages import no_estimator
 
 
-def among_options(run: ScoredRun, count: int, estimators: Sequence[str], options: ReportOptions) -> Values | None:
+@dataclass(frozen=True, slots=True)
+class AmongOptions:
+    """The numbers of a run among fewer options, and of how much of it they are."""
+
+    values: Values  # by estimator, then by metric
+    instances: int
+    relations: int
+
+
+def among_options(run: ScoredRun, count: int, estimators: Sequence[str], options: ReportOptions) -> AmongOptions | None:
     """Accuracy and ACE of base and margin among `count` options: the right one and others at random, thirty times.
 
     The instances are those of the kind `options`: of every relation with enough candidates for its largest count, on
     BEAR the 14 relations of 60. Kissling et al. 2026, Figure 12, sets five options of these beside FACTOR's four.
 
     Returns:
-        By estimator, then by metric; None for a run in which no answer space is larger, whose own numbers hold.
+        None for a run in which no answer space is larger, whose own numbers hold.
     Raises:
         UsageError: another estimator than base and margin, fewer than two options, or a run without a template for
             base.
@@ -33,7 +43,8 @@ def among_options(run: ScoredRun, count: int, estimators: Sequence[str], options
     curve = answer_option_curve(run.table, counts, options=options)
     at = counts.index(count)
     accuracy = curve.estimates["accuracy"][at]
-    return {name: {"accuracy": accuracy, "ace": curve.estimates[columns_of(name)[2]][at]} for name in estimators}
+    values = {name: {"accuracy": accuracy, "ace": curve.estimates[columns_of(name)[2]][at]} for name in estimators}
+    return AmongOptions(values, curve.instances, len(curve.relations))
 
 
 def check_options(count: int, estimators: Sequence[str]) -> None:

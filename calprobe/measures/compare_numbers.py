@@ -34,7 +34,10 @@ def drawn_of(relation: npt.NDArray[np.str_], options: CompareOptions) -> Drawn:
 
 def sides_of(first: Confidence, second: Confidence, estimators: Sequence[Estimator], ties: Mask | None = None) -> Sides:
     """Two confidences in the same instances, of probabilities or of order."""
-    return Sides((first.confidence, first.correct), (second.confidence, second.correct), tuple(estimators), ties)
+    failed = int(first.failed.sum()), int(second.failed.sum())
+    return Sides(
+        (first.confidence, first.correct), (second.confidence, second.correct), tuple(estimators), ties, failed
+    )
 
 
 def agreement_of_base(first: Confidence, second: Confidence, drawn: Drawn, ties: Mask | None = None) -> Agreement:

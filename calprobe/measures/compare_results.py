@@ -48,11 +48,18 @@ class Contrast:
     # What chance makes of both sides' calibration error, of fewer than 1,000 questions; None of other metrics.
     by_chance: tuple[ByChance, ByChance] | None = None
     few: int = 0  # facts or questions, or relations where these are drawn, if they are too few for a test
+    failed: tuple[int, int] = (0, 0)  # facts without an answer, of a metric that they make look good
+    repeated: bool = False  # whether another one before it is the same test, and is counted by the correction
 
     @property
     def p_corrected(self) -> float:
         """The p-value under the correction that was chosen."""
         return self.p_holm if self.corrected_by == "holm" else self.p_max_t
+
+    @property
+    def alike(self) -> bool:
+        """Whether both sides answer as many facts, without which neither is better: who answers fewer errs less."""
+        return self.failed[0] == self.failed[1]
 
     @property
     def significant(self) -> bool:
@@ -224,8 +231,8 @@ class Corrected(InNotebook, ABC):
 
     @property
     def tests(self) -> int:
-        """Number of p-values, all of which the correction counts."""
-        return sum(not math.isnan(contrast.p_holm) for contrast in self.contrasts)
+        """Number of p-values that the correction counts: those of different tests."""
+        return sum(not math.isnan(contrast.p_holm) and not contrast.repeated for contrast in self.contrasts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,20 +13,21 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Ints
 from calprobe.cells.cell import Labels
 from calprobe.confidence import Estimator
 from calprobe.confidence.types import Mask
 from calprobe.measures.compare_results import Agreement, Contrast, Corrected, Equivalence
 from calprobe.measures.meaningful import is_meaningful
 from calprobe.measures.options import CompareOptions
-from calprobe.metrics import Estimate, Metric, PairedDraws, Resampling, holm, max_t, mcnemar
+from calprobe.metrics import ACCURACY, Estimate, Metric, PairedDraws, Resampling, holm, max_t, mcnemar
 from calprobe.metrics.bootstrap import Predictions, draw_samples
 from calprobe.metrics.error_shown import ERRORS, ByChance, chance_shown
 from calprobe.metrics.intervals import Draws, interval
 from calprobe.words import ClusterKind, Correction
 
 C = TypeVar("C", bound=Corrected)
+ROUNDED = 9  # decimals in which means that are added up in another order are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ class Sides:
     second: Predictions
     estimators: tuple[Estimator, ...] = ()  # of either side: a metric must have a meaning for all
     ties: Mask | None = None  # [units] that both answer alike, see `tied_instances`; None: none
+    failed: tuple[int, int] = (0, 0)  # units without an answer: incorrect with confidence 0
 
     @property
     def samples(self) -> dict[str, Predictions]:
@@ -129,7 +131,9 @@ def contrasts_of(sides: Mapping[str | None, Sides], metrics: Sequence[Metric], d
             estimates = interval(errors[0], metric), interval(errors[1], metric)
             difference = PairedDraws.of(errors[0], compared[metric.name], metric)
             contrast = drawn.contrast(name, metric.name, estimates, difference)
-            yield replace(contrast, by_chance=drawn.by_chance(metric.name, errors, len(np.asarray(pair.first[1]))))
+            by_chance = drawn.by_chance(metric.name, errors, len(np.asarray(pair.first[1])))
+            failed = (0, 0) if metric.name == ACCURACY.name else pair.failed
+            yield replace(contrast, by_chance=by_chance, failed=failed)
 
 
 def agreement_of(
@@ -158,20 +162,48 @@ def agreement_of(
 
 
 def corrected(comparison: C) -> C:
-    """The comparison with every p-value corrected for all of them, those of equivalence among themselves."""
+    """The comparison with every p-value corrected for all of them, those of equivalence among themselves.
+
+    A test that stands there several times, as that of the accuracy of estimators with the same answers, counts once.
+    """
     tested = list(comparison.contrasts)
+    firsts = _firsts(tested)
     p_values = np.array([contrast.difference.p_value for contrast in tested])
-    by_holm = iter(holm(p_values).tolist())
+    margins = [contrast.equivalence.p_value if contrast.equivalence else np.nan for contrast in tested]
+    by_holm = iter(_holm_once(p_values, firsts).tolist())
     by_max_t = iter(_by_max_t(tested, p_values).tolist())
-    margins = [contrast.equivalence for contrast in tested if contrast.equivalence is not None]
-    within = iter(holm([equivalence.p_value for equivalence in margins]).tolist())
+    within = iter(_holm_once(np.array(margins), firsts).tolist())
+    repeats = iter((firsts != np.arange(len(tested))).tolist())
 
     def change(contrast: Contrast) -> Contrast:
-        equivalence = contrast.equivalence and replace(contrast.equivalence, p_holm=next(within))
-        p_holm, p_max_t = next(by_holm), next(by_max_t)
-        return replace(contrast, p_holm=p_holm, p_max_t=p_max_t, equivalence=equivalence, draws=None)
+        p_holm, p_max_t, p_within, repeated = next(by_holm), next(by_max_t), next(within), next(repeats)
+        equivalence = contrast.equivalence and replace(contrast.equivalence, p_holm=p_within)
+        corrections = {"p_holm": p_holm, "p_max_t": p_max_t, "equivalence": equivalence}
+        return replace(contrast, **corrections, repeated=repeated, draws=None)
 
     return comparison.replaced(change)
+
+
+def _firsts(tested: Sequence[Contrast]) -> Ints:
+    """[tests], the place of the first one of accuracies that differ alike on every resample: of the same answers."""
+    places: dict[bytes, int] = {}
+    firsts = np.arange(len(tested))
+    for at, contrast in enumerate(tested):
+        # Without any difference, answers that differ cannot be told from those that do not.
+        if (
+            contrast.metric == ACCURACY.name
+            and contrast.draws is not None
+            and np.nan_to_num(contrast.draws.resampled).any()
+        ):
+            firsts[at] = places.setdefault(np.round(contrast.draws.resampled, ROUNDED).tobytes(), at)
+    return firsts
+
+
+def _holm_once(p_values: Floats, firsts: Ints) -> Floats:
+    """Holm's p-values, [tests], of which those that stand there again do not count and have that of the first."""
+    counted = np.where(firsts == np.arange(len(firsts)), p_values, np.nan)
+    adjusted: Floats = holm(counted)[firsts]
+    return adjusted
 
 
 def _by_max_t(tested: list[Contrast], p_values: Floats) -> Floats:

@@ -5,7 +5,7 @@ Maps are fitted on other relations of a run, or other questions, or come from a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
@@ -45,10 +45,11 @@ class CellRecalibration:
     """The metrics of recalibrated confidences. Predictions, and so accuracies, stay as they were."""
 
     method: Recalibration
-    estimators: Mapping[str, Mapping[str, Estimate]]  # of probabilities, by METRICS
+    estimators: Mapping[str, Mapping[str, Estimate]]  # of probabilities, by METRICS; NaN of those in `without`
     maps: Mapping[str, EstimatorMaps] = field(default_factory=dict)  # by estimator
     fitted_on: FittedOn | None = None  # this run of scores
     given: CalibrationFile | None = None  # where maps are of a file
+    without: tuple[str, ...] = ()  # estimators that a map of this method has no meaning for
 
     @property
     def held_out(self) -> bool:
@@ -59,7 +60,9 @@ class CellRecalibration:
 
     def only(self, choice: Choice) -> CellRecalibration:
         """Of some estimators alone."""
-        return replace(self, estimators=choice.by_estimator(self.estimators), maps=choice.by_estimator(self.maps))
+        kept = choice.by_estimator(self.estimators)
+        without = tuple(name for name in self.without if name in kept)
+        return replace(self, estimators=kept, maps=choice.by_estimator(self.maps), without=without)
 
     def to_json(self) -> dict[str, Any]:
         """What `calprobe report --recalibrate .. --json` says under `recalibrated`."""
@@ -87,7 +90,8 @@ def recalibrate_run(run: ScoredRun, options: ReportOptions) -> CellRecalibration
         check_same_scores(recalibration.fitted_on, on, recalibration.file)
         maps, mapped = _given(run.cell, recalibration)
         numbers = _numbers(run.cell, mapped, options.ace_bins, options.resampling)
-        return CellRecalibration(recalibration.method, numbers, maps, on, recalibration)
+        found = CellRecalibration(recalibration.method, numbers, maps, on, recalibration)
+        return _with_undefined(found, run.cell, recalibration.maps)
     if len(run.relations) < 2:
         raise UsageError(f"--recalibrate fits on other relations: {run.label} has {len(run.relations)}, it needs two")
     return replace(recalibrate_cell(run.cell, recalibration, options.ace_bins, options.resampling), fitted_on=on)
@@ -99,7 +103,7 @@ def recalibrate_cell(
     """Each estimator's confidences as a map makes them that was fitted on the other folds of groups of units.
 
     What failed keeps its confidence of 0, and no map is fitted on it. An estimator that answers in one group alone has
-    no other to fit on, and is left out.
+    no other to fit on, and is left out. One that a map has no meaning for (logits of shares of votes) has NaN.
 
     Args:
         cell: whose groups, relations or questions, are in one fold each.
@@ -112,7 +116,7 @@ def recalibrate_cell(
     if isinstance(method, CalibrationFile):
         raise UsageError(f"{method.file}: maps of a file are of scores; give {', '.join(get_args(Recalibration))}")
     maps, mapped = {}, {}
-    for name, confidence in _probabilities(cell).items():
+    for name, confidence in _probabilities(cell, method).items():
         kept = confidence.read & ~confidence.failed
         group, inputs, correct = cell.units.group[kept], confidence.confidence[kept], confidence.correct[kept]
         if len(np.unique(group)) < 2:
@@ -121,11 +125,27 @@ def recalibrate_cell(
         values[kept], folds = fit_folds(inputs, correct, group, method)
         maps[name] = EstimatorMaps(fit_map(inputs, correct.astype(np.float64), method), folds)
         mapped[name] = values
-    return CellRecalibration(method, _numbers(cell, mapped, ace_bins, resampling), maps)
+    found = CellRecalibration(method, _numbers(cell, mapped, ace_bins, resampling), maps)
+    return _with_undefined(found, cell, cell.estimators)
 
 
-def _probabilities(cell: Cell) -> dict[str, Confidence]:
-    return {name: cell.confidences[name] for name, e in cell.estimators.items() if e.scale == "probability"}
+def _probabilities(cell: Cell, method: Recalibration) -> dict[str, Confidence]:
+    """The confidences that a map of this method has a meaning for."""
+    return {
+        name: cell.confidences[name]
+        for name, estimator in cell.estimators.items()
+        if estimator.scale == "probability" and method not in estimator.lacks
+    }
+
+
+def _with_undefined(found: CellRecalibration, cell: Cell, names: Container[str]) -> CellRecalibration:
+    """With NaN for those of the named estimators that a map of this method has no meaning for, in the cell's order."""
+    without = tuple(
+        name for name, estimator in cell.estimators.items() if name in names and found.method in estimator.lacks
+    )
+    undefined = dict.fromkeys(METRICS, Estimate(float("nan")))
+    rows = {**found.estimators, **dict.fromkeys(without, undefined)}
+    return replace(found, estimators={name: rows[name] for name in cell.estimators if name in rows}, without=without)
 
 
 def _numbers(
@@ -152,12 +172,12 @@ def saved_maps(found: CellRecalibration, file: str) -> CalibrationFile:
 
 
 def _given(cell: Cell, file: CalibrationFile) -> tuple[dict[str, EstimatorMaps], dict[str, Floats]]:
-    confidences = _probabilities(cell)
-    maps = {name: EstimatorMaps(file.maps[name]) for name in confidences if name in file.maps}
-    if not maps:
+    confidences = _probabilities(cell, file.method)
+    if not any(name in file.maps for name in cell.estimators):
         raise UsageError(
             f"{file.file} has maps of {', '.join(file.maps) or 'no estimator'}, of none that {cell.run} has"
         )
+    maps = {name: EstimatorMaps(file.maps[name]) for name in confidences if name in file.maps}
     mapped = {}
     for name, estimator_maps in maps.items():
         mapped[name] = np.where(confidences[name].failed, 0.0, estimator_maps.all(confidences[name].confidence))

@@ -110,7 +110,7 @@ def conformal_threshold(scores: npt.ArrayLike, coverage: float, clusters: npt.Ar
         coverage: the promise, within 0 and 1.
         clusters: [units], the label of each one's cluster; None: units are exchangeable.
     Returns:
-        The threshold; infinite where there are too few units, so that sets have all candidates.
+        The threshold; infinite where too few units have a score, so that sets have all candidates.
     Raises:
         ValueError: a coverage out of range, or clusters that fit no units.
 
@@ -257,7 +257,7 @@ def answer_sets(
     """The sets of all candidates whose score is at most the threshold.
 
     Args:
-        scores: [candidates], see `set_scores`.
+        scores: [candidates], see `set_scores`; those that are infinite are in no set.
         offsets: [units + 1].
         answer_idx: [units], place of the right candidate within the unit's own.
         threshold: one, or [units], such as those of the units' groups.
@@ -271,7 +271,8 @@ def answer_sets(
     bounds = check_offsets(offsets, len(values))
     widths, answers = np.diff(bounds), check_answers(answer_idx, bounds)
     limits = np.broadcast_to(np.asarray(threshold, np.float64), widths.shape)
-    member = values <= np.repeat(limits, widths)
+    # Under an infinite threshold a case has all its candidates, but none where it has no probabilities.
+    member = (values <= np.repeat(limits, widths)) & np.isfinite(values)
     sizes = np.add.reduceat(member.astype(np.int64), bounds[:-1]) if len(widths) else np.zeros(0, np.int64)
     groups = check_clusters(clusters, len(widths))
     covered = member[bounds[:-1] + answers]

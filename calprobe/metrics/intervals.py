@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Ints
 from calprobe.metrics.metric import Metric, ReferenceMetric
 
 LEVEL = 0.95  # of every interval
@@ -168,6 +168,17 @@ def _farthest(trials: Sequence[int]) -> float:
     unit = np.exp((math.log((1 - LEVEL) / 2) - np.cumsum(n * np.log(n))) / np.cumsum(n))  # p / n of the first groups
     used = int(np.flatnonzero(unit * n < 1)[-1])
     return float((1 - unit[used] * n[: used + 1]).sum())
+
+
+def without_spread(values: Floats, trials: Ints, level: float) -> tuple[Floats, Floats]:
+    """Clopper and Pearson's exact intervals of accuracies of 0 or 1, up to rounding, of so many trials, one at least.
+
+    >>> [ends.round(3).tolist() for ends in without_spread(np.array([1.0, 0.0]), np.array([42, 1]), 0.95)]
+    [[0.916, 0.0], [1.0, 0.975]]
+    """
+    reach = 1 - ((1 - level) / 2) ** (1 / trials)
+    right = values > 0.5
+    return np.where(right, 1 - reach, 0.0), np.where(right, 1.0, reach)
 
 
 def percentiles(values: Floats) -> tuple[float, float]:

@@ -15,15 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_confidence
-from calprobe.metrics.intervals import LEVEL
+from calprobe.metrics.intervals import LEVEL, SAME, without_spread
 from calprobe.metrics.ranks import tied_starts
-from calprobe.metrics.resamples import Block, ClusterLabels, Resampling, check_clusters, of_blocks
+from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters, of_blocks
 from calprobe.metrics.sample import Sample, SortedInstances, sort_instances
 from calprobe.metrics.simultaneous import simultaneous_band
 
 # The paper's. As k / 10 they are the floats that 0.1, 0.2, .. mean; steps of 0.1 would reach 0.30000000000000004, and
 # reject confidences of 0.3.
 THRESHOLDS = tuple(k / 10 for k in range(11))
+ROUNDING = 1e-9  # of a share times a count
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,7 @@ def accuracy_at_coverage(sample: Sample, coverage: npt.ArrayLike) -> Floats:
     sizes = shares * kept[:, -1:]
     expected = np.interp((begins + sizes).ravel(), (begins + kept).ravel(), correct.ravel()).reshape(sizes.shape)
     with np.errstate(invalid="ignore"):
-        accuracy: Floats = expected / sizes
+        accuracy: Floats = np.clip(expected / sizes, 0, 1)  # rounding can leave it above 1
     return accuracy
 
 
@@ -215,6 +216,17 @@ class AccuracyCurve(Protocol):
     def __call__(self, counts: Ints) -> Floats:
         """From counts [resamples, instances], in the caller's order, to accuracies [resamples, points]."""
 
+    def trials(self, clusters: Clusters | None) -> Ints:
+        """How many independent instances, or clusters of them, are kept at each point: [points]."""
+
+
+def _trials(kept: npt.NDArray[np.bool_], clusters: Clusters | None) -> Ints:
+    """[points], of those kept at each, [points, instances]."""
+    if clusters is None or clusters.fixed:
+        number: Ints = kept.sum(axis=1)
+        return number
+    return np.array([len(np.unique(clusters.of[inside])) for inside in kept], np.int64)
+
 
 @dataclass(frozen=True, slots=True)
 class AtThresholds:
@@ -227,6 +239,10 @@ class AtThresholds:
         """Accuracy of resamples with these counts [resamples, instances]: [resamples, points]."""
         return curve_of_thresholds(self.instances.resampled(counts), self.thresholds).accuracy
 
+    def trials(self, clusters: Clusters | None) -> Ints:
+        """See `AccuracyCurve`."""
+        return _trials(_kept(self.instances, self.thresholds), clusters)
+
 
 @dataclass(frozen=True, slots=True)
 class AtCoverage:
@@ -238,6 +254,14 @@ class AtCoverage:
     def __call__(self, counts: Ints) -> Floats:
         """Accuracy of resamples with these counts [resamples, instances]: [resamples, points]."""
         return accuracy_at_coverage(self.instances.resampled(counts), self.coverage)
+
+    def trials(self, clusters: Clusters | None) -> Ints:
+        """See `AccuracyCurve`. No more than the share has instances, and one at least: it may cut through a tie."""
+        number = len(self.instances.confidence)
+        if not number:
+            return np.zeros(len(self.coverage), np.int64)
+        sizes = np.maximum(np.floor(self.coverage * number + ROUNDING).astype(np.int64), 1)
+        return np.minimum(sizes, _trials(_kept(self.instances, self.instances.confidence[-sizes]), clusters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +276,17 @@ class AtVotes:
         """Accuracy of resamples with these counts [resamples, instances]: [resamples, points]."""
         return curve_of_votes(counts, self.votes, self.failed, self.correct).accuracy
 
+    def trials(self, clusters: Clusters | None) -> Ints:
+        """See `AccuracyCurve`."""
+        return _trials(~self.failed, clusters)
+
+
+def _kept(instances: SortedInstances, thresholds: Floats) -> npt.NDArray[np.bool_]:
+    """[points, instances in the caller's order], those of at least the point's confidence."""
+    kept = np.empty((len(thresholds), len(instances.order)), np.bool_)
+    kept[:, instances.order] = instances.confidence >= thresholds[:, None]
+    return kept
+
 
 def accuracy_bands(
     curves: Mapping[str, AccuracyCurve],
@@ -261,8 +296,9 @@ def accuracy_bands(
 ) -> dict[str, AccuracyBand]:
     """Each curve's points with their 95 % percentile bootstrap intervals.
 
-    The intervals hold point by point; the band beside them holds for all points at once. Where hardly anything is
-    kept both are too narrow: of one instance kept, every resample that holds it says the same.
+    The intervals hold point by point; the band beside them holds for all points at once. Where all that is kept is
+    right, or all wrong, resamples agree: such a point has the exact interval of Clopper and Pearson 1934 over what is
+    kept, and in the band that of Sidak's level for as many points.
 
     Args:
         curves: by name, of the same instances each.
@@ -278,8 +314,8 @@ def accuracy_bands(
     >>> from calprobe.metrics.sample import sort_instances
     >>> instances = sort_instances([0.9, 0.8, 0.3, 0.6], [True, True, False, False])
     >>> band = accuracy_bands({"": AtThresholds(instances, np.array([0.0, 0.7, 1.0]))}, 4)[""]
-    >>> band.accuracy.tolist(), band.low.tolist(), band.high.tolist()
-    ([0.5, 1.0, nan], [0.0, 1.0, nan], [1.0, 1.0, nan])
+    >>> band.accuracy.tolist(), band.low.round(3).tolist(), band.high.tolist()
+    ([0.5, 1.0, nan], [0.0, 0.158, nan], [1.0, 1.0, nan])
     """
     groups = check_clusters(clusters, n_instances)
     complete = np.ones((1, n_instances), dtype=np.int64)
@@ -292,8 +328,26 @@ def accuracy_bands(
     bands = {}
     for place, (name, accuracy) in enumerate(values.items()):
         resampled = np.concatenate([np.empty((0, len(accuracy))), *(block[place] for block in drawn)])
-        bands[name] = AccuracyBand(accuracy, *_ends(accuracy, resampled), *simultaneous_band(accuracy, resampled))
+        ends, band = _ends(accuracy, resampled), simultaneous_band(accuracy, resampled)
+        exact = _agreeing(accuracy, resampled)
+        if exact.any():
+            trials = curves[name].trials(groups)[exact]
+            levels = LEVEL, LEVEL ** (1 / len(accuracy))
+            for (low, high), level in zip((ends, band), levels, strict=True):
+                low[exact], high[exact] = without_spread(accuracy[exact], trials, level)
+        bands[name] = AccuracyBand(accuracy, *ends, *band)
     return bands
+
+
+def _agreeing(accuracy: Floats, resampled: Floats) -> npt.NDArray[np.bool_]:
+    """[points], whether all resamples, of which there are two at least, agree on an accuracy of 0 or 1."""
+    if len(resampled) < 2:
+        return np.zeros(len(accuracy), np.bool_)
+    known = ~np.isnan(resampled)
+    same = np.where(known, np.abs(resampled - accuracy), 0).max(axis=0, initial=0) < SAME
+    certain = np.minimum(accuracy, 1 - accuracy) < SAME
+    agreeing: npt.NDArray[np.bool_] = same & certain & (known.sum(axis=0) > 1)
+    return agreeing
 
 
 def _ends(accuracy: Floats, resampled: Floats) -> tuple[Floats, Floats]:

@@ -30,6 +30,7 @@ class _Entry:
     metric: str = ""
     difference: Difference | None = None  # None: the name of a group
     significant: bool = False
+    favours: bool = True  # whether one side of it can be better
 
 
 def forest(table: Table, metrics: Sequence[Metric]) -> FigureView | None:
@@ -59,7 +60,7 @@ def forest(table: Table, metrics: Sequence[Metric]) -> FigureView | None:
 def _entries(table: Table) -> Iterator[_Entry]:
     for group, rows in table.groups():
         entries = [
-            _Entry(row.label, row.keys.get("metric", ""), cell, row.significant)
+            _Entry(row.label, row.keys.get("metric", ""), cell, row.significant, row.ranked)
             for _, row in rows
             for cell in row.cells
             if isinstance(cell, Difference) and row.keys.get("metric") not in ELSEWHERE
@@ -75,7 +76,8 @@ def _row(frame: svg.Frame, height: float, entry: _Entry, better: Mapping[str, st
         return svg.element("text", escape(entry.name), x=0, y=place, class_="note")
     value, low, high = entry.difference.value, entry.difference.low, entry.difference.high
     tip = f"{entry.name}: {signed(value)} ({signed_interval(entry.difference)})" if math.isfinite(low) else entry.name
-    favoured = _favoured(entry.difference, better.get(entry.metric), significant=entry.significant)
+    wanted = better.get(entry.metric) if entry.favours else None
+    favoured = _favoured(entry.difference, wanted, significant=entry.significant)
     drawn = (
         svg.spread(frame, height, low, high),
         svg.mark(frame, (value, height), tip, shape=favoured if favoured != FAVOURS_NONE else 0),

@@ -59,6 +59,11 @@ class Progress:
             later_by_torch=tuple(sorted({*self.later_by_torch, *other.later_by_torch})),
         )
 
+    @property
+    def counted(self) -> bool:
+        """Whether its work was done and counted here: an import has statements, and neither tokens nor seconds."""
+        return self.tokens > 0
+
     def since(self, began_with: int | None) -> Progress:
         """The same of a run that began with that batch budget: fills in which budget is in force, and the first one."""
         budget = _of_known(min, self.batch_tokens, began_with)

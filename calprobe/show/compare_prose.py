@@ -142,10 +142,8 @@ def correction_notes(comparison: Corrected) -> Iterator[str]:
     least = 2 * tests / (1 + options.scores.resampling.n_resamples)
     if by_holm and least >= SIGNIFICANT:
         enough = math.ceil(2 * tests / SIGNIFICANT / 1000) * 1000
-        yield (
-            f"{TOO_FEW} no corrected p-value is below {min(least, 1):.2f}: use --bootstrap {enough} or "
-            "--correction max-t."
-        )
+        floor = math.floor(min(least, 1) * 1000) / 1000  # down: no p-value of a table is below what is said
+        yield (f"{TOO_FEW} no corrected p-value is below {floor:.3f}: use --bootstrap {enough} or --correction max-t.")
 
 
 def within_name(margin: float) -> str:

@@ -216,9 +216,12 @@ def test_among_fewer_options_the_points_are_those_of_the_curve_of_options(folder
         assert line.options[0] == point.options == 5
         numbers = (line.means.accuracy[0], line.means.ace[0], line.high.accuracy[0], line.low.ace[0])
         assert (point.accuracy.value, point.ace.value, point.accuracy.high, point.ace.low) == numbers
+        assert (point.instances, point.relations) == (line.instances, len(line.relations))
     own = {e.name: e.metrics for e in report(other, QUICK).runs[0].estimators}
     for point in found.points[-2:]:
         assert (point.probe, point.options, point.ace) == ("factor", None, own[point.estimator]["ace"])
+        assert (point.instances, point.relations) == (6, 1)
+    assert found.frame()["instances"].tolist() == [point.instances for point in found.points]
     assert [(own.estimator, own.probe, own.runs) for own in found.correlations] == [
         *(("base", "made-up", 4), ("margin", "made-up", 4), ("base", "factor", 1), ("margin", "factor", 1))
     ]

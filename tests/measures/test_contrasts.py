@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 import scipy.stats
 
 from calprobe.confidence import Estimator
-from calprobe.measures.contrasts import Drawn, Sides, agreement_of, contrasts_of
-from calprobe.metrics import ACCURACY, Resampling, bootstrap_many, paired_differences, standard_metrics
+from calprobe.measures.compare_results import Contrast, Corrected
+from calprobe.measures.contrasts import Drawn, Sides, agreement_of, contrasts_of, corrected
+from calprobe.measures.options import DEFAULT_COMPARISON, CompareOptions
+from calprobe.metrics import ACCURACY, Metric, Resampling, bootstrap_many, holm, paired_differences, standard_metrics
 from calprobe.metrics.ranking import AUROC
 from calprobe.metrics.scoring_rules import BRIER, CONFIDENCE_GAP
 
@@ -84,6 +89,41 @@ def test_margin_and_chance_follow_what_is_drawn() -> None:
     half = Drawn(RESAMPLING, clusters).at(np.arange(N) < 10)
     assert half.clusters is not None
     assert len(half.clusters) == 10
+
+
+@dataclass(frozen=True)
+class Listed(Corrected):
+    """A comparison of contrasts alone."""
+
+    given: tuple[Contrast, ...]
+    metrics: tuple[Metric, ...] = (ACCURACY, BRIER)
+    options: CompareOptions = DEFAULT_COMPARISON
+
+    @property
+    def contrasts(self) -> Iterator[Contrast]:
+        yield from self.given
+
+    def replaced(self, change: Callable[[Contrast], Contrast]) -> Listed:
+        return replace(self, given=tuple(map(change, self.given)))
+
+
+def test_a_test_that_stands_there_again_is_counted_once() -> None:
+    other = RNG.random(N) < 0.3
+    sides = {
+        "one": Sides((SURE, CORRECT), (UNSURE, other)),
+        "same answers": Sides((UNSURE, CORRECT), (SURE, other)),
+        "others": Sides((UNSURE, ~CORRECT), (SURE, other)),
+    }
+    contrasts = tuple(contrasts_of(sides, [ACCURACY, BRIER], Drawn(RESAMPLING, margin=0.4)))
+    found = corrected(Listed(contrasts))
+    assert [c.repeated for c in found.given] == [False, False, True, False, False, False]
+    assert found.tests == 5
+    once = [c for c in found.given if not c.repeated]
+    assert [c.p_holm for c in once] == holm([c.difference.p_value for c in once]).tolist()
+    within = [c.equivalence for c in once if c.equivalence]
+    assert [e.p_holm for e in within] == holm([e.p_value for e in within]).tolist()
+    first, again = found.given[0], found.given[2]
+    assert (again.p_holm, again.p_max_t, again.equivalence) == (first.p_holm, first.p_max_t, first.equivalence)
 
 
 def test_agreement_by_hand() -> None:

@@ -22,7 +22,7 @@ from calprobe.analysis import (
 from calprobe.confidence import available_estimators
 from calprobe.errors import UsageError
 from calprobe.measures.meaningful import is_meaningful
-from calprobe.metrics import Resampling, standard_metrics
+from calprobe.metrics import Resampling, calibration_tests, scoring_rules, standard_metrics
 from calprobe.runs import open_run
 
 QUICK = ReportOptions(ace_bins=4, resampling=Resampling(6))
@@ -75,7 +75,31 @@ def test_a_report_a_comparison_and_slices_agree_on_it(runs: list[str]) -> None:
         assert {"brier", "ace", "smooth_ece"} <= defined["margin"]
 
 
-@pytest.mark.parametrize(("estimator", "metric"), [("chance", "brier"), ("consistency_vote_2", "nll")])
+def test_no_number_of_shares_of_votes_depends_on_how_a_1_is_clipped(
+    runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def numbers() -> dict[str, dict[str, float]]:
+        (run,) = report(runs[0], ReportOptions(ace_bins=4, resampling=Resampling(0), recalibrate="platt")).runs
+        assert run.recalibrated is not None
+        return {
+            own.name: {name: found.value for name, found in own.metrics.items()}
+            | {f"{name} by platt": found.value for name, found in run.recalibrated.estimators[own.name].items()}
+            for own in run.estimators
+            if own.name.startswith(("consistency_", "fixed_agreement"))
+        }
+
+    strict = numbers()
+    for module in (scoring_rules, calibration_tests):
+        monkeypatch.setattr(module, "LEAST_PROBABILITY", 0.05)
+    assert strict
+    for name, found in numbers().items():
+        assert found == pytest.approx(strict[name], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "metric"),
+    [("chance", "brier"), ("consistency_vote_2", "nll"), ("fixed_agreement", "nll_mcb")],
+)
 def test_what_was_asked_for_and_has_no_meaning_is_refused(runs: list[str], estimator: str, metric: str) -> None:
     options = CompareOptions(scores=QUICK, estimators=("base", estimator), metrics=(metric,))
     with pytest.raises(UsageError, match=f"{estimator}: {metric} ha"):

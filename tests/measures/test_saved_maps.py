@@ -19,6 +19,7 @@ from calprobe.errors import CalprobeError, DataMissingError, ProbeFormatError, U
 from calprobe.measures.calibration_file import CalibrationFile, read_calibration
 from calprobe.measures.recalibrated import saved_maps
 from calprobe.metrics import Resampling, ace, brier
+from calprobe.metrics.calibration_map import CalibrationMap
 from calprobe.runs import open_run
 from calprobe.studies.scored.report_tables import report_sections
 
@@ -66,6 +67,8 @@ def test_one_and_the_same_run_is_not_held_out(runs: tuple[str, str], file: Path)
     text = " ".join(printed(report_sections(found), 120).split())
     assert "Maps of isotonic.json, fitted on tiny on made-up, 72 instances in 12 relations" in text
     assert "NOT HELD OUT" in text
+    assert "of of" not in text
+    assert "in the file" in text
     with pytest.raises(ValueError, match="in one already"):
         saved_maps(found.runs[0].recalibrated, "x.json")  # type: ignore[arg-type]
 
@@ -135,3 +138,14 @@ def test_the_options(runs: tuple[str, str], tmp_path: Path) -> None:
         refused = calprobe("report", runs[0], *arguments)
         assert refused.returncode != 0
         assert said in refused.stderr
+
+
+def test_maps_of_shares_of_votes_in_an_older_file_are_not_used(runs: tuple[str, str], tmp_path: Path) -> None:
+    (run,) = report(runs[0], replace(QUICK, recalibrate="platt")).runs
+    assert run.recalibrated is not None
+    saved = saved_maps(run.recalibrated, "platt.json")
+    older = replace(saved, maps={"fixed_agreement": CalibrationMap("platt", {"a": 0.2, "b": 0.1})})
+    (used,) = report(runs[1], replace(QUICK, recalibrate=older)).runs
+    assert used.recalibrated is not None
+    assert used.recalibrated.without == ("fixed_agreement",)
+    assert used.recalibrated.to_json()["estimators"]["fixed_agreement"]["ace"] == {"value": None, "ci95": None}

@@ -65,16 +65,22 @@ def test_order_of_candidates_and_other_units_change_no_bit(rule: SetRule) -> Non
         assert (alone == whole[start:end][moved]).all()
 
 
-def test_what_is_not_known_is_in_no_set_but_that_of_everything() -> None:
+def test_what_is_not_known_is_in_no_set() -> None:
     scores = set_scores([math.nan, math.nan, 0.5, 0.5], [0, 2, 4], "aps")
     assert np.isinf(scores[:2]).all()
     assert answer_sets(scores, [0, 2, 4], [0, 0], 1.0).sizes.tolist() == [0, 2]
-    assert answer_sets(scores, [0, 2, 4], [0, 0], math.inf).covered.all()
+    everything = answer_sets(scores, [0, 2, 4], [0, 0], math.inf)
+    assert (everything.sizes.tolist(), everything.covered.tolist()) == ([0, 2], [False, True])
     assert answer_sets([], [0], [], 0.5).units == 0
     with pytest.raises(ValueError, match="uniform must be given"):
         set_scores([1.0], [0, 1], "aps_random")
     with pytest.raises(ValueError, match="rule must be one of lac"):
         set_scores([1.0], [0, 1], "best")  # type: ignore[arg-type]
+
+
+def test_aps_is_empty_where_the_largest_probability_exceeds_the_threshold() -> None:
+    scores = set_scores([0.95, 0.05, 0.6, 0.4], [0, 2, 4], "aps")
+    assert answer_sets(scores, [0, 2, 4], [0, 0], 0.9).sizes.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calprobe.metrics import Resampling, reject_by_rank, reject_by_threshold, reject_by_vote
+from calprobe.metrics import Resampling, covered_share, reject_by_rank, reject_by_threshold, reject_by_vote
 from calprobe.metrics.rejection import THRESHOLDS, AccuracyCurve, AtCoverage, AtThresholds, AtVotes, accuracy_bands
 from calprobe.metrics.resamples import check_clusters, resample_counts
 from calprobe.metrics.sample import sort_instances
@@ -49,6 +49,9 @@ def test_a_band_is_that_of_a_plain_loop(name: str, clusters: np.ndarray | None) 
         values = resampled[~np.isnan(resampled[:, at]), at]
         if np.isnan(band.accuracy[at]):
             assert np.isnan([band.low[at], band.high[at]]).all()
+            continue
+        if np.ptp(values) < 1e-12 and values[0] in (0, 1):
+            assert band.high[at] - band.low[at] > 0.1
             continue
         assert band.low[at] == pytest.approx(np.quantile(values, 0.025), abs=1e-12)
         assert band.high[at] == pytest.approx(np.quantile(values, 0.975), abs=1e-12)
@@ -96,6 +99,43 @@ def test_the_band_holds_the_true_accuracy_at_about_its_rate() -> None:
         band = accuracy_bands({"": AtThresholds(instances, np.array([0.5]))}, 200, Resampling(200, trial))[""]
         held += band.low[0] <= 0.75 <= band.high[0]
     assert 0.89 <= held / 200 <= 0.99
+
+
+def all_right_above(share: float, number: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    """Confidences that are right from this share up, and half the time below; ties among them."""
+    confidence = np.round(np.linspace(0, 0.99, number), 2)
+    return confidence, (confidence >= share) | (np.arange(number) % 4 < 2)
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(200) // 5])
+def test_where_all_that_is_kept_is_right_the_interval_is_exact(clusters: np.ndarray | None) -> None:
+    confidence, correct = all_right_above(0.4)
+    instances = sort_instances(confidence, correct)
+    failed = confidence < [[0.0], [0.85], [0.95]]
+    points = {
+        "threshold": AtThresholds(instances, np.array([0.0, 0.85, 0.95])),
+        "coverage": AtCoverage(instances, np.array([1.0, 0.15, 0.05])),
+        "votes": AtVotes((2, 3, 4), failed, correct & ~failed),
+    }
+    for name, band in accuracy_bands(points, 200, Resampling(100), clusters).items():
+        trials = [30, 10] if clusters is None else [6, 2]
+        assert band.accuracy[1:].tolist() == [1, 1], name
+        assert band.low[1:] == pytest.approx([covered_share([True] * n).low for n in trials])
+        assert (band.band_low[1:] < band.low[1:]).all()
+        assert band.high[1:].tolist() == band.band_high[1:].tolist() == [1, 1]
+
+
+def test_no_end_leaves_the_unit_interval() -> None:
+    rng = np.random.default_rng(0)
+    for trial in range(20):
+        confidence = rng.random(97)
+        instances = sort_instances(confidence, rng.random(97) < confidence**0.3)
+        curve = AtCoverage(instances, np.arange(1, 101) / 100)
+        band = accuracy_bands({"": curve}, 97, Resampling(50, trial))[""]
+        for ends in (band.accuracy, band.low, band.high, band.band_low, band.band_high):
+            assert ends.min() >= 0
+            assert ends.max() <= 1
+        assert (band.high > band.low).all()
 
 
 def test_the_band_of_a_complete_curve_is_wider_than_its_points_intervals() -> None:

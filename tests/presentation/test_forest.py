@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -91,3 +92,12 @@ def test_names_above_a_figure_do_not_overlap() -> None:
     assert len(places) == 5
     assert min(b - a for a, b in pairwise(places)) >= svg.FLAG - 0.11
     assert max(places) <= frame.width - svg.RIGHT
+
+
+def test_no_side_is_better_in_a_row_that_is_not_ranked() -> None:
+    rows = tuple(replace(row, ranked=row.label != "margin ece") for row in table().rows)
+    view = forest(replace(table(), rows=rows), standard_metrics())
+    assert view is not None
+    classes = {name: own for name, (_, own) in marks(view.svg).items()}
+    assert classes["margin ece"] == f"s{FAVOURS_NONE}"
+    assert classes["margin accuracy"] == f"s{FAVOURS_A}"

@@ -61,7 +61,8 @@ def test_notes_on_a_comparison(comparison: Comparison) -> None:
     assert notes[0] == "Templates: 0-2."
     assert any(note.endswith("Holm p: corrected for 21 p-values, * below 0.05.") for note in notes)
     assert (
-        "With so few resamples no corrected p-value is below 0.82: use --bootstrap 1000 or --correction max-t." in notes
+        "With so few resamples no corrected p-value is below 0.823: use --bootstrap 1000 or --correction max-t."
+        in notes
     )
     enough = replace(comparison, options=CompareOptions(scores=ReportOptions(resampling=Resampling(1000))))
     assert not any("So few" in note for note in prose.comparison_notes(enough))

@@ -66,6 +66,17 @@ def test_a_difference_is_said_with_interval_and_p_value() -> None:
     )
 
 
+@pytest.mark.parametrize("p", [0.01, 0.5])
+@pytest.mark.parametrize("metric", ["ece", "brier", "auroc"])
+def test_who_answers_fewer_facts_is_not_compared(metric: str, p: float) -> None:
+    one = replace(contrast(metric, 0.4, 0.1, p), failed=(0, 74))
+    (sentence,) = verdict_on(Sides("a", "b", [[one]], 200), Compared([one]))
+    assert "neither is better, since 0 (A) and 74 (B) facts have no answer" in sentence
+    both = replace(one, failed=(74, 74))
+    (sentence,) = verdict_on(Sides("a", "b", [[both]], 200), Compared([both]))
+    assert "neither" not in sentence
+
+
 def test_too_few_facts_have_no_winner() -> None:
     one = replace(contrast("ece", 0.1, 0.4, math.nan), few=3)
     assert verdict_on(Sides("a", "b", [[one]], 3, compared="facts in common"), Compared([one])) == (

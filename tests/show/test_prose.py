@@ -14,6 +14,7 @@ from calprobe.analysis import Report, ReportOptions, RunReport, SliceOptions, co
 from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import StartToken
+from calprobe.runs.run_progress import Progress
 from calprobe.show import prose
 from calprobe.show.tables.labels import TableName
 from calprobe.studies.scored import notes as scored_notes
@@ -181,7 +182,8 @@ def test_what_stands_below_an_estimator(run: RunReport) -> None:
     assert list(scored_notes.estimator_notes(base)) == []
     fitted = replace(base, failed=1234, fitted=(1.551, 1.7149, 1.6))
     assert list(scored_notes.estimator_notes(fitted)) == ["1,234 failed", "T 1.55-1.71"]
-    assert list(scored_notes.estimator_notes(replace(base, fitted=(1000.0, 1000.0)))) == ["T 1000"]
+    assert list(scored_notes.estimator_notes(replace(base, fitted=(1000.0, 1000.0)))) == ["T 1000 (limit)"]
+    assert list(scored_notes.estimator_notes(replace(base, fitted=(0.0012, 1.5)))) == ["T 0.0012-1.5 (limit)"]
 
 
 def test_groups_say_what_they_read(run: RunReport) -> None:
@@ -195,9 +197,9 @@ def test_the_cost_of_scoring(facts: RunFacts) -> None:
     known = replace(facts, recorded=replace(facts.recorded, progress=spent))
     assert list(prose.cost(known)) == ["34,567 tokens of 1,200 statements scored in 8 s"]
     assert known.to_json()["cost"] == {"statements": 1200, "tokens": 34567, "seconds": 8.4}
-    nothing = replace(facts, recorded=replace(facts.recorded, progress=replace(spent, statements=0)))
-    assert list(prose.cost(nothing)) == []
-    assert nothing.to_json()["cost"] == {"statements": None, "tokens": None, "seconds": None}
+    imported = replace(facts, recorded=replace(facts.recorded, progress=Progress(pieces=4, statements=1200)))
+    assert list(prose.cost(imported)) == []
+    assert imported.to_json()["cost"] == {"statements": None, "tokens": None, "seconds": None}
 
 
 def test_templates_that_estimators_read(run: RunReport) -> None:

@@ -10,13 +10,17 @@ import pytest
 
 import calprobe
 from calprobe.analysis import SetOptions, answer_sets
-from calprobe.cells.candidates import run_cells
+from calprobe.cells.candidates import Candidates, GroupedCell, run_cells
 from calprobe.cells.opening import open_runs
+from calprobe.cells.table import table_cell
 from calprobe.errors import UsageError
+from calprobe.interop.score_tables import ScoredAnswers
+from calprobe.measures.halves import half_of
 from calprobe.measures.options import DEFAULT_OPTIONS
 from calprobe.metrics import conformal_threshold, covered_law
 from calprobe.studies.sets.layouts import set_sentences, set_tables
-from calprobe.studies.sets.numbers import expected_coverage, unit_draws
+from calprobe.studies.sets.numbers import cells_answer_sets, expected_coverage, unit_draws
+from calprobe.studies.sets.results import USUAL_RULES
 
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
 OPTIONS = SetOptions(coverage=0.8)
@@ -51,6 +55,39 @@ def test_sets_of_a_run_of_scores_are_those_of_loops() -> None:
     law = covered_law(int(half.sum()), len(rest), 0.8)
     assert lac.expected is not None
     assert lac.expected.p_low == pytest.approx(law[: sum(covered) + 1].sum())
+
+
+def candidates_with_failures(failed: int, units: int = 200) -> GroupedCell:
+    """Eight candidates each, the first of which is right; the last units have no probabilities."""
+    shares = np.random.default_rng(0).dirichlet(np.ones(8), units)
+    shares[units - failed :] = np.nan
+    answers = ScoredAnswers({"probability": np.nan_to_num(shares[:, 0])}, np.ones(units, np.int64))
+    found = Candidates(np.arange(units), shares.ravel(), np.arange(units + 1) * 8, np.zeros(units, np.int64))
+    return GroupedCell(table_cell(answers, "table"), "", np.full(units, ""), found)
+
+
+@pytest.mark.parametrize("failed", [0, 10, 60, 199, 200])
+@pytest.mark.parametrize("coverage", [0.6, 0.9])
+def test_no_case_without_probabilities_is_covered(failed: int, coverage: float) -> None:
+    cell = candidates_with_failures(failed)
+    answered = ~np.isnan(cell.source.probabilities[::8])  # type: ignore[union-attr]
+    checked = ~half_of(cell.cell.units, 0)
+    found = cells_answer_sets([cell], None, SetOptions(coverage, USUAL_RULES))
+    unscored = int((~answered & ~checked).sum())
+    for rule in found.sets[0].rules:
+        assert rule.sets.coverage.value <= answered[checked].mean()
+        assert rule.unscored == unscored
+        assert math.isinf(rule.threshold) == (unscored > 100 - math.ceil(101 * coverage))
+        assert (rule.expected is None) == math.isinf(rule.threshold)
+    (said,) = set_sentences(found)
+    assert "that takes" not in said
+    assert (f"{unscored} of the 100 cases to fix it on have no probabilities" in said) == (rule.expected is None)
+
+
+def test_too_few_cases_are_told_as_that() -> None:
+    found = cells_answer_sets([candidates_with_failures(0, units=10)], None, SetOptions(0.9))
+    assert next(set_sentences(found)).endswith("that takes 9 cases or more to fix a threshold on, here are 5 cases.")
+    assert found.sets[0].rules[0].expected is not None
 
 
 def test_relations_have_thresholds_of_their_own() -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from compared_runs import run_of
+from compared_runs import SHAPES, run_of
 
-from calprobe.analysis import Report, ReportOptions, report
+from calprobe.analysis import CompareOptions, Report, ReportOptions, compare, report
 from calprobe.metrics import Estimate, Resampling, auroc, bootstrap_mean, standard_metrics
+from calprobe.runs import PieceScores
 from calprobe.show.tables import best_cells, tidy_csv
+from calprobe.show.tables.comparison import comparison_tables, pair_tables
+from calprobe.studies.scored.notes import calibration_sentences
 from calprobe.studies.scored.report_tables import report_tables
 
 QUICK = ReportOptions(resampling=Resampling(6))
@@ -92,3 +96,39 @@ def test_without_failures_there_is_no_coverage(tmp_path: Path) -> None:
     (table,) = report_tables(one)
     assert "coverage" not in [column.title for column in table.columns]
     assert "coverage" not in tidy_csv([table])
+
+
+def without_scores(folder: Path, relations: set[str]) -> str:
+    """A run in which these relations have no scores."""
+
+    def edit(piece: PieceScores) -> PieceScores:
+        return replace(piece, sum=np.full(len(piece.sum), np.nan)) if piece.relation in relations else piece
+
+    return run_of(folder, edit=edit)
+
+
+def test_a_verdict_is_of_the_answered_instances_and_says_how_many_they_are(tmp_path: Path) -> None:
+    (run,) = report(without_scores(tmp_path / "some", {"P30"}), QUICK).runs
+    (said,) = calibration_sentences(run)
+    base = next(estimator for estimator in run.estimators if estimator.name == "base")
+    assert "Of 18 of 30 answers, confidence - accuracy " in said
+    assert f"{base.answered['confidence_gap'].value:+.2f}".replace("0.", ".") in said
+    (run,) = report(without_scores(tmp_path / "none", {name for name, *_ in SHAPES}), QUICK).runs
+    assert calibration_sentences(run) == ("base: none of 30 answers has one.",)
+
+
+def test_a_comparison_marks_neither_side_where_one_answers_less(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / "all", 1), without_scores(tmp_path / "some", {"P30"})]
+    options = CompareOptions(scores=QUICK, estimators=("base",), metrics=("accuracy", "brier", "auroc"))
+    comparison = compare(runs, options)
+    contrasts = {c.metric: c for c in comparison.pairs[0].everything.contrasts if c.estimator}
+    assert {metric: c.failed for metric, c in contrasts.items()} == {
+        "accuracy": (0, 0),
+        "brier": (0, 12),
+        "auroc": (0, 12),
+    }
+    table = comparison_tables(comparison)[0]
+    marked = {table.columns[column].title for _, column in best_cells(table)}
+    assert not marked & {"Brier", "AUROC"}
+    rows = {row.label: row.ranked for row in pair_tables(comparison)[0].rows if row.group.startswith("all")}
+    assert [label for label, ranked in rows.items() if not ranked] == ["base Brier", "base AUROC"]

@@ -11,7 +11,7 @@ from compared_runs import NUMBERS, SHAPES, run_of, with_model
 
 from calprobe.analysis import Report, ReportOptions, averages, compare_reductions, reduction_averages, report
 from calprobe.metrics import Resampling
-from calprobe.runs import PieceScores, open_scores
+from calprobe.runs import PieceScores, RunFolder, open_scores
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.show.tables import tidy_csv
 from calprobe.studies.scored.reductions_table import reductions_tables
@@ -99,3 +99,8 @@ def test_an_import_does_not_know_its_cost(tmp_path: Path) -> None:
     bare = run_of(tmp_path / "bare", edit=lambda piece: replace(piece, n_tokens=None, n_answer=None))
     (run,) = report(bare, QUICK).runs
     assert set(run.to_json()["estimator_cost"].values()) == {None}
+    opened = open_scores(bare)
+    whole = RunFolder.write_whole(tmp_path / "whole", opened.manifest, opened.pieces)  # as every import does
+    assert whole.progress().statements
+    (imported,) = report(whole.path, QUICK).runs
+    assert set(imported.to_json()["cost"].values()) == {None}

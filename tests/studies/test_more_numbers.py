@@ -96,6 +96,21 @@ def test_recalibrated_numbers_are_those_of_confidences_fitted_on_other_relations
     assert f"{method}" in printed(report_sections(found), 120)
 
 
+@pytest.mark.parametrize("method", ["isotonic", "platt", "beta", "temperature"])
+def test_shares_of_votes_have_isotonic_maps_alone(many: str, method: str) -> None:
+    found = report(many, replace(QUICK, recalibrate=method))  # type: ignore[arg-type]
+    (run,) = found.runs
+    assert run.recalibrated is not None
+    assert list(run.recalibrated.estimators) == [e.name for e in run.estimators if e.name != "chance"]
+    of_votes = {name for name in run.recalibrated.estimators if name.startswith(("consistency_", "fixed_agreement"))}
+    undefined = {name for name, of in run.recalibrated.estimators.items() if np.isnan(of["ace"].value)}
+    assert undefined == set(run.recalibrated.without) == (set() if method == "isotonic" else of_votes)
+    assert set(run.recalibrated.maps) == set(run.recalibrated.estimators) - undefined
+    for estimators in (["base"], ["fixed_agreement"]):
+        text = printed(report_sections(choose(found, estimators, None)), 120)
+        assert ("share of a few votes is often exactly 1" in text) == bool(undefined & {*estimators})
+
+
 def test_one_relation_cannot_be_recalibrated(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"fits on other relations: .* has 1, it needs two"):
         report(run_of(tmp_path / "one", shapes=SHAPES[:1]), replace(QUICK, recalibrate="isotonic"))

@@ -41,12 +41,13 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def meant(estimator: EstimatorReport) -> list[Metric]:
-    """The metrics that have a meaning for an estimator: of order for chance, no NLL for shares of votes."""
+    """The metrics that have a meaning for an estimator: of order for chance, without logarithms for shares of votes."""
     of_order = ("accuracy", "auroc", "aurc", "e_aurc", "augrc", "prr", "prr_50")
     if estimator.name == "chance":
         return [metric for metric in standard_metrics(5) if metric.name in of_order]
     of_shares = estimator.name.startswith("consistency") or estimator.name == "fixed_agreement"
-    return [metric for metric in standard_metrics(5) if metric.name != "nll" or not of_shares]
+    of_logarithms = ("nll", "nll_mcb", "cox_intercept", "cox_slope")
+    return [metric for metric in standard_metrics(5) if metric.name not in of_logarithms or not of_shares]
 
 
 def test_numbers_are_those_of_confidences_and_metrics(run_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from calprobe.measures.compare_results import (
@@ -76,7 +76,7 @@ def quantities(contrast: Contrast) -> dict[str, Cell]:
 
 def numbers_of(head: Row, contrast: Contrast) -> Iterator[Numbers]:
     """The row of a number and, of a calibration error of few questions, what chance makes of it on both sides."""
-    yield Numbers(replace(head, significant=contrast.significant), quantities(contrast))
+    yield Numbers(replace(head, significant=contrast.significant, ranked=contrast.alike), quantities(contrast))
     if contrast.by_chance is None:
         return
     first, second = contrast.by_chance
@@ -236,7 +236,7 @@ def _table(comparison: Comparison, scopes: list[tuple[PairComparison, Scope]], c
     )
     names = last_names([run.label for run in comparison.runs])
     return layout.table(
-        (row for pair, scope in scopes for row in _rows(pair, scope, names, comparison)),
+        (row for pair, scope in scopes for row in _rows(pair, scope, names, comparison, ordered)),
         heading=tuple(line for run in comparison.runs for line in heading(run)),
     )
 
@@ -258,10 +258,24 @@ def _contrast_column(contrast: Contrast, comparison: Comparison) -> Cells[Number
     return Cells(column, lambda row: row.cells.get(key))
 
 
-def _rows(pair: PairComparison, scope: Scope, names: dict[str, str], comparison: Comparison) -> Iterator[Numbers]:
+def _rows(
+    pair: PairComparison,
+    scope: Scope,
+    names: dict[str, str],
+    comparison: Comparison,
+    columns: Sequence[Contrast],
+) -> Iterator[Numbers]:
     first, second = names[pair.first], names[pair.second]
     labels = {"first": first, "second": second, "difference": "difference"}
     labels |= p_value_names(comparison.options) if _have_p(scope.contrasts) else {}
+    by_key = {_key(contrast): contrast for contrast in scope.contrasts}
+    answered = {
+        side: tuple(
+            1 - by_key[key].failed[place] / scope.instances if (key := _key(column)) in by_key else 1.0
+            for column in columns
+        )
+        for place, side in enumerate(("first", "second") if scope.instances else ())
+    }
     for name, label in labels.items():
         head = Row(
             label,
@@ -269,6 +283,7 @@ def _rows(pair: PairComparison, scope: Scope, names: dict[str, str], comparison:
             keys={"first": pair.first, "second": pair.second, "domain": scope.domain or "", "quantity": name},
             about=_about(pair, comparison),
             ranked=name in ("first", "second"),
+            coverage=answered.get(name, ()),
         )
         yield Numbers(head, {_key(contrast): quantities(contrast)[name] for contrast in scope.contrasts})
 

@@ -147,6 +147,9 @@ def _better(contrast: Contrast, metric: Metric | None, pair: Sides) -> str:
     if contrast.few:
         drawn = pair.compared if contrast.metric == "accuracy" else pair.confident or pair.compared
         return f"too few {drawn} to compare ({contrast.few}; {LEAST_CLUSTERS} are needed)"
+    if not contrast.alike:
+        first, second = contrast.failed
+        return f"neither is better, since {first:,} ({letters[0]}) and {second:,} ({letters[1]}) facts have no answer"
     if math.isnan(contrast.p_corrected):
         return "not tested"
     if not contrast.significant:

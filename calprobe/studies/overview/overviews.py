@@ -33,6 +33,7 @@ from calprobe.studies.asked.overall import overall_of
 from calprobe.studies.asked.report_asked import report_asked_run
 from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.asked.run_verdict import judged
+from calprobe.studies.scored.notes import judged_estimator
 from calprobe.studies.scored.report_runs import report
 from calprobe.studies.scored.results import Report, RunReport
 from calprobe.words import RunKind
@@ -236,6 +237,7 @@ def _scored_side(run: RunReport, path: str) -> TaskRun:
         (estimator for estimator in run.estimators if estimator.name == BASE), next(iter(run.estimators), None)
     )
     metrics = {} if headline is None else headline.metrics
+    verdict = None if headline is None else judged_estimator(headline)
     return TaskRun(
         label=run.label,
         model=run.facts.model,
@@ -246,7 +248,7 @@ def _scored_side(run: RunReport, path: str) -> TaskRun:
         metrics={name: metrics.get(name, UNDEFINED) for name in METRICS},
         of="" if headline is None else headline.name,
         questions=run.instances,
-        judged=Judged(headline.name, metrics, run.instances, "ace") if headline and _has_gap(metrics) else None,
+        judged=verdict if verdict and _has_gap(verdict.metrics) else None,
     )
 
 

@@ -25,6 +25,7 @@ INTERVALS: dict[DrawnBy, str] = {
 }
 TITLES = {"accuracy": "accuracy", "confidence_gap": "conf - acc", "ace": "ACE", "brier": "Brier"}
 SIGNED = "confidence_gap"
+OF_FILE = "in the file"
 OF_FOLDS = {"least fold": min, "largest fold": max}
 
 FORMULAS: dict[Recalibration, str] = {
@@ -99,7 +100,12 @@ def recalibration_table(run: RunReport, name: TableName) -> Table | None:
 
 
 def _map_notes(recalibration: CellRecalibration) -> Iterator[str]:
-    """Where the maps come from."""
+    """Where the maps come from, and which estimators have none."""
+    if recalibration.without:
+        yield (
+            f"Undefined: {recalibration.method} takes logarithms, and a share of a few votes is often exactly 1, "
+            "whose logit is as large as one clips it; --recalibrate isotonic takes none."
+        )
     if recalibration.given is None:
         yield "Maps are fitted in five folds of complete relations; a failed prediction keeps confidence 0."
         return
@@ -117,7 +123,7 @@ def maps_table(run: RunReport, name: TableName) -> Table | None:
     if recalibration is None or not recalibration.maps:
         return None
     folds = any(maps.folds for maps in recalibration.maps.values())
-    titles = ("all facts", "least fold", "largest fold") if folds else ("of the file",)
+    titles = ("all facts", "least fold", "largest fold") if folds else (OF_FILE,)
     parameters = PARAMETERS[recalibration.method] or ("steps",)
     return Layout[str](
         f"Maps of the confidences of {name.of} on {run.manifest.probe.name} ({recalibration.method}).",
@@ -143,4 +149,5 @@ def _parameter(parameter: str, title: str, maps: Mapping[str, EstimatorMaps]) ->
         values = [defined for fold in maps[estimator].folds if (defined := value(fold)) is not None]
         return OF_FOLDS[title](values) if values else None
 
-    return cells(title, f"map_{parameter}_{title.replace(' ', '_')}", cell, heading=parameter)
+    name = "of the file" if title == OF_FILE else title
+    return cells(title, f"map_{parameter}_{name.replace(' ', '_')}", cell, heading=parameter)

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from itertools import pairwise
 
 from calprobe.confidence import BASE, Headline, headline
+from calprobe.confidence.temperature import is_at_limit
 from calprobe.measures.number_text import interval, number, signed_interval, spelled
 from calprobe.messages import counted
 from calprobe.show.prose import score_notes, templates_named, unfinished
@@ -61,10 +62,17 @@ def calibration_sentences(run: RunReport, estimators: Container[str] = (BASE,)) 
     accuracy = math.nan if run.accuracy is None else run.accuracy.value
     needed = {"confidence_gap", "ace"}
     return tuple(
-        sentence_on(Judged(estimator.name, estimator.metrics, run.instances, "ace"), accuracy)
+        sentence_on(judged_estimator(estimator), accuracy)
         for estimator in run.estimators
         if run.instances and estimator.name in estimators and needed <= estimator.metrics.keys()
     )
+
+
+def judged_estimator(estimator: EstimatorReport) -> Judged:
+    """What a verdict rests on: what it answers alone, since a failure counts as perfectly calibrated in all others."""
+    answered = estimator.instances - estimator.failed
+    metrics = estimator.answered if estimator.failed else estimator.metrics
+    return Judged(estimator.name, metrics, answered, "ace", answered=(answered, estimator.instances))
 
 
 def remarks(run: RunReport) -> Iterable[str]:
@@ -86,6 +94,11 @@ def report_notes(report: Report) -> Iterable[str]:
             "Failed: no prediction (a tied or failed vote, or no scores); counted as incorrect with confidence 0, "
             "which looks perfectly calibrated. So a row with less coverage than others has no mark; the row below it "
             "is of the answered instances alone."
+        )
+    if any(is_at_limit(value) for run in report.runs for estimator in run.estimators for value in estimator.fitted):
+        yield (
+            "Limit: no temperature between 0.001 and 1,000 is best on the other folds, as where all of their "
+            "predictions are right, or none is, so the end of the search was taken."
         )
     if any(run.ties is not None and run.ties.instances for run in report.runs):
         chosen = "the first" if report.options.ties == "first" else "drawn (--ties first takes the first)"
@@ -140,4 +153,5 @@ def estimator_notes(estimator: EstimatorReport) -> Iterable[str]:
         low, high = (
             f"{end:.0f}" if end >= 100 else f"{end:.3g}" for end in (min(estimator.fitted), max(estimator.fitted))
         )
-        yield f"T {low}" if low == high else f"T {low}-{high}"
+        limit = " (limit)" if any(map(is_at_limit, estimator.fitted)) else ""
+        yield f"T {low}{limit}" if low == high else f"T {low}-{high}{limit}"

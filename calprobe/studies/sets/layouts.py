@@ -133,6 +133,13 @@ def _of_sets(found: CellSets, coverage: float) -> str:
     sets = rule.sets
     if not sets.units:
         return "nothing to check sets on."
+    if math.isinf(rule.threshold) and not rule.too_few:
+        return (
+            f"no threshold keeps the promise of {_percent(coverage)}: {rule.unscored:,} of the "
+            f"{counted(rule.calibrated, 'case')} to fix it on have no probabilities. Sets have all candidates, none "
+            f"where probabilities are missing, and hold the right one in {_percent(sets.coverage.value)} of "
+            f"{counted(sets.units, 'case')} (checked on {found.on})."
+        )
     if math.isinf(rule.threshold):
         unit = "questions or relations" if found.clustered else "cases"
         return (

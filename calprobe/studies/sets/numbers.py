@@ -157,14 +157,16 @@ class _CellPair:
     def _by_rule(self, rule: SetRule, by: str) -> RuleSets:
         seed, coverage = self.options.seed, self.options.coverage
         scores = [_scores(side, rule, seed) for side in (self.first, self.second)]
-        of_right = scores[0][self.first.candidates.offsets[:-1] + self.first.candidates.answer_idx]
+        of_right = [_of_right(side, strange) for side, strange in zip((self.first, self.second), scores, strict=True)]
+        unscored = [np.isinf(strange) for strange in of_right]
 
-        def threshold(where: Mask) -> float:
+        def threshold(where: Mask, strangeness: Floats = of_right[0]) -> float:
             if rule == "naive":  # below the coverage itself
                 return math.nextafter(coverage, 0)
-            return conformal_threshold(of_right[where], coverage, self.first.names(where))
+            return conformal_threshold(strangeness[where], coverage, self.first.names(where))
 
-        names = np.unique(self.second.groups).tolist()
+        names = np.unique(self.second.groups).tolist() if self.options.by else []
+        inside = {name: self.checking & (self.second.groups == name) for name in names}
         fixing = {name: self.fixing & (self.first.groups == name) for name in names} if by else {}
         limits = {name: threshold(where) for name, where in fixing.items()}
         alone = math.nan if by else threshold(self.fixing)
@@ -172,17 +174,37 @@ class _CellPair:
         checked = self.second.candidates
         every = answer_sets(scores[1], checked.offsets, checked.answer_idx, per_unit, self.second.clusters)
         sets = every.at(self.checking)
-        groups = {}
-        for name in names if self.options.by else ():
-            where = self.checking & (self.second.groups == name)
-            calibrated = int(fixing[name].sum()) if by else int(self.fixing.sum())
-            groups[name] = GroupSets(calibrated, limits.get(name, alone), every.at(where))
+        groups = {
+            name: GroupSets(int(fixing.get(name, self.fixing).sum()), limits.get(name, alone), every.at(where))
+            for name, where in inside.items()
+        }
         expected = None
         if rule != "naive" and self.first.clusters is None and self.second.clusters is None:
-            pairs = [(int(w.sum()), groups[n].sets.units) for n, w in fixing.items()] if by else []
-            expected = expected_coverage(pairs or [(int(self.fixing.sum()), sets.units)], sets.covered, coverage)
-        calibrated = 0 if rule == "naive" else int(self.fixing.sum())
-        return RuleSets(rule, by, calibrated, alone, sets, expected, groups)
+            parts = [(fixing[name], inside[name]) for name in fixing] or [(self.fixing, self.checking)]
+            if not any(np.isinf(per_unit[on]).any() and _any_at(unscored, (of, on)) for of, on in parts):
+                pairs = [(int(of.sum()), int(on.sum())) for of, on in parts]
+                expected = expected_coverage(pairs, sets.covered, coverage)
+        return RuleSets(
+            rule,
+            by,
+            0 if rule == "naive" else int(self.fixing.sum()),
+            alone,
+            sets,
+            expected,
+            groups,
+            unscored=0 if rule == "naive" else int(unscored[0][self.fixing].sum()),
+            too_few=math.isinf(threshold(self.fixing, np.zeros(len(of_right[0])))),
+        )
+
+
+def _of_right(side: _Side, scores: Floats) -> Floats:
+    """[units], how strange the right candidate is; infinite where a unit has no probabilities."""
+    right: Floats = scores[side.candidates.offsets[:-1] + side.candidates.answer_idx]
+    return right
+
+
+def _any_at(flags: Sequence[Mask], where: Sequence[Mask]) -> bool:
+    return any(bool(flag[at].any()) for flag, at in zip(flags, where, strict=True))
 
 
 def _side(cell: GroupedCell, name: str, options: SetOptions) -> _Side:

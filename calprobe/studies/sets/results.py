@@ -55,7 +55,7 @@ class GroupSets:
     """The sets of one relation or group."""
 
     calibrated: int  # units that its threshold was fixed on
-    threshold: float  # infinite: too few units, so that sets have all candidates
+    threshold: float  # infinite: too few units, or too few with probabilities; sets then have all candidates
     sets: AnswerSets
 
     def to_json(self) -> dict[str, Any]:
@@ -70,10 +70,14 @@ class RuleSets:
     rule: SetRule
     by: str  # what has thresholds of its own; empty: one for all
     calibrated: int
-    threshold: float  # NaN of several; infinite: too few units
+    threshold: float  # NaN of several; infinite: too few units, or too few with probabilities
     sets: AnswerSets
-    expected: Expected | None  # None: of clusters, or of a rule that promises nothing
+    expected: (
+        Expected | None
+    )  # None: of clusters, and of what promises nothing (`naive`, or too many without probabilities)
     groups: Mapping[str, GroupSets] = field(default_factory=dict)
+    unscored: int = 0  # of the calibrated units, those without probabilities
+    too_few: bool = False  # whether so few units fix no threshold, even where all have probabilities
 
     @property
     def title(self) -> str:
@@ -86,6 +90,7 @@ class RuleSets:
             "rule": self.rule,
             "by": self.by or None,
             "calibrated": self.calibrated,
+            "unscored": self.unscored,
             "threshold": _finite(self.threshold),
             **sets_json(self.sets),
             "strata": [
