@@ -91,10 +91,16 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def _short(value: float) -> str:
-    """A number in four characters, rounded to as many decimals as they hold: .123, 1.00, -.12, 12.3."""
+    """A number in four characters, rounded to as many decimals as they hold: .123, 1.00, -.12, 12.3.
+
+    A negative one keeps its sign: -.002 takes five, rather than be 0.
+
+    >>> _short(-0.1234), _short(-0.0017), _short(-0.0003)
+    ('-.12', '-.002', '.000')
+    """
     for decimals in (3, 2, 1):
         text = without_zero(_rounded(value, decimals))
-        if len(text) <= len(".123"):
+        if len(text) <= len(".123") or (text[0] == "-" and _rounded(value, decimals - 1)[0] != "-"):
             return text
     return _rounded(value, 0)
 
