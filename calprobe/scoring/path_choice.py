@@ -99,6 +99,14 @@ def tolerance_of_moves(most: Tolerance, own: npt.NDArray[np.float32], moved: npt
     return Tolerance(most.largest, min(most.mean, max(FLOORS["float32"].mean, noise)))
 
 
+def tolerance_of_few(of_all: Tolerance, noise: npt.NDArray[np.float64]) -> Tolerance:
+    """The tolerance for some of the tokens that `of_all` is for, which were off by `noise` [tokens], >= 0, before.
+
+    Statements with a common beginning round alike, so that a mean over few is off by more than one over many.
+    """
+    return Tolerance(of_all.largest, max(of_all.mean, _TIMES_NOISE_OF_SHAPES * float(noise.mean())))
+
+
 def choose_path(
     model: LoadedModel,
     batch_tokens: int,
@@ -302,28 +310,33 @@ def _why_not_over_tree(executor: TreeExecutor, truth: _Truth, seen: AttentionSee
         if not is_shallow.any():
             return "none of the statements it was to be checked with is short enough for flat attention"
         parts = [truth.of(which) for which in (is_shallow, ~is_shallow) if which.any()]
-    for part in parts:
-        if reason := _why_not_in_short_rows(executor, part):
+    in_short_rows = [_in_short_rows(executor, part.sample) for part in parts]
+    for part, scores in zip(parts, in_short_rows, strict=True):
+        if reason := disagreement(part.own, scores, part.tolerance):
             return reason
-    for part in parts:
-        if reason := _why_not_in_full_rows(executor, part, seen):
+    for part, scores in zip(parts, in_short_rows, strict=True):
+        if reason := _why_not_in_full_rows(executor, part, scores, seen):
             return reason
     return None
 
 
-def _why_not_in_short_rows(executor: TreeExecutor, truth: _Truth) -> str | None:
-    # So short that the sample fills several, which also checks packing, padding and repeated prefixes.
-    length = int(truth.sample.lengths.max(initial=0)) + 8
+def _in_short_rows(executor: TreeExecutor, sample: TokenRows) -> npt.NDArray[np.float32]:
+    """Scores [tokens] in rows so short that the sample fills several: packing, padding, prefixes that are repeated."""
+    length = int(sample.lengths.max(initial=0)) + 8
     short = replace(executor, batch_tokens=length) if executor.flat else replace(executor, row_length=length)
-    return disagreement(truth.own, score_rows(short, truth.sample), truth.tolerance)
+    return score_rows(short, sample)
 
 
-def _why_not_in_full_rows(executor: TreeExecutor, truth: _Truth, seen: AttentionSeen) -> str | None:
+def _why_not_in_full_rows(
+    executor: TreeExecutor, truth: _Truth, in_short_rows: npt.NDArray[np.float32], seen: AttentionSeen
+) -> str | None:
     # As long as the run's, where other kernels may be chosen. As many of the statements as fit take half a row, others
     # the rest of it.
     width = min(executor.width(truth.sample), executor.batch_tokens)
     n_fit = int(np.searchsorted(truth.sample.offsets, width // 2))
     truth = truth.of(np.arange(len(truth.sample.lengths)) < max(1, n_fit))
+    noise = np.abs(in_short_rows[: len(truth.own)].astype(np.float64) - truth.own)
+    tolerance = tolerance_of_few(truth.tolerance, noise)
     width = max(width, int(truth.sample.lengths.max(initial=0)) + 1 + width // 2)  # room for others in any case
     plan = FilledPlan(replace(executor, batch_tokens=width, row_length=width).plan(truth.sample), width)
     with seen:
@@ -333,7 +346,7 @@ def _why_not_in_full_rows(executor: TreeExecutor, truth: _Truth, seen: Attention
     most = truth.tolerance if has_experts(executor.model.network) else MOVED[executor.model.dtype]
     of_moves = tolerance_of_moves(most, truth.own, moved)
     reason = (
-        disagreement(truth.own, of_tokens, truth.tolerance)
+        disagreement(truth.own, of_tokens, tolerance)
         or disagreement(moved, of_tokens, of_moves, "those at other places of the row")
         or why_leaking(executor, plan, scores.logprobs.cpu().numpy())
     )

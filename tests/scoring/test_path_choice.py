@@ -18,6 +18,7 @@ from tolerances import TINY_SCORE, tiny_score
 
 from calprobe.errors import CalprobeError
 from calprobe.kernels import linear_logprob, rms_norm
+from calprobe.planning.filled_rows import FilledPlan
 from calprobe.scoring.executor import EdgeScores, score_rows
 from calprobe.scoring.options import Path
 from calprobe.scoring.path_choice import Tolerance, checked_path, choose_path, disagreement, executor_of, paths_of
@@ -117,6 +118,28 @@ def test_a_kernel_that_fails_only_in_rows_as_long_as_the_run_s_is_found(
     assert choose_path(model, 400, sample, on_pass=lambda path, reason: reasons.append(reason)) == "padded"
     expected = "RuntimeError: no kernel image is available" if raises else "in rows of 160 its token scores differ"
     assert reasons[0].startswith(expected)
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_what_rounds_badly_in_any_rows_is_no_fault_of_full_ones(
+    everywhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Full rows hold only the first statements, which may be those of the sample that are off by most."""
+    model, reasons = loaded(tiny_causal("llama").to(torch.bfloat16), dtype="bfloat16"), []
+    sample = random_rows(seed=14, n_statements=60, longest=20)
+    n_first = int(sample.offsets[6])
+    right = TreeExecutor.run
+
+    def rounds_badly(self: TreeExecutor, plan: Any) -> EdgeScores:
+        scores = right(self, plan)
+        if everywhere or isinstance(plan, FilledPlan):
+            scores.logprobs[np.unique(plan.edge_of_token[:n_first])] -= 0.12
+        return scores
+
+    monkeypatch.setattr(TreeExecutor, "run", rounds_badly)
+    path = choose_path(model, 400, sample, on_pass=lambda path, reason: reasons.append(reason))
+    assert path == ("tree" if everywhere else "padded")
+    assert everywhere or "in rows of 160 its token scores differ" in reasons[0]
 
 
 @pytest.mark.parametrize("path", ["tree", "padded", "plain"])
