@@ -95,7 +95,8 @@ def command(
         groups = None if by is None else _groups(other or cell, by, on or path)
         names = estimators or [name for name in USUAL if name in cell.cell.estimators] or list(cell.cell.estimators)
         on_cell = None if other is None else other.cell
-        found += [threshold_of(cell.cell, name, options, on_cell, groups) for name in names]
+        held_out = other is None or not cell.shares_facts(other)
+        found += [threshold_of(cell.cell, name, options, on_cell, groups, held_out=held_out) for name in names]
     if not found:
         raise UsageError(f"{path}: no answers with a confidence")
     result = Thresholds(options, tuple(found))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ class CellThreshold:
     clustered: bool  # whether answers depend on each other within questions or relations
     options: ThresholdOptions
     groups: Mapping[str, Kept] = field(default_factory=dict)  # of what was checked
+    held_out: bool = True  # False: answers that it was checked on fixed it, so that their shares have no bound
 
     @property
     def threshold(self) -> float:
@@ -67,6 +69,7 @@ class CellThreshold:
             "answer_if": "at_least" if self.at_least else "at_most",
             "tested": _kept_json(self.fixed.tested),
             "checked_on": self.on,
+            "held_out": self.held_out,
             "checked": None if self.checked is None else _kept_json(self.checked),
             "groups": {name: _kept_json(kept) for name, kept in self.groups.items()},
             "clustered": self.clustered,
@@ -81,7 +84,7 @@ def _kept_json(kept: Kept) -> dict[str, Any]:
         "wrong": kept.wrong,
         "coverage": number_json(kept.coverage),
         "risk": number_json(kept.risk),
-        "risk_upper": kept.upper,
+        "risk_upper": number_json(kept.upper),
     }
 
 
@@ -109,6 +112,8 @@ def threshold_of(
     options: ThresholdOptions,
     on: Cell | None = None,
     groups: Mapping[str, npt.NDArray[np.bool_]] | None = None,
+    *,
+    held_out: bool = True,
 ) -> CellThreshold:
     """Fix a threshold on half of a cell's clusters and check it on the others; or on all, and check it on another cell.
 
@@ -119,6 +124,7 @@ def threshold_of(
         options: risk, level, seed of the halves and of the pilot.
         on: another cell, with the same estimator; None: the other half.
         groups: units of what is checked, by name, [units].
+        held_out: whether the other cell has facts of its own; where not, what is checked has NaN as its bound.
     Raises:
         UsageError: an estimator that a cell lacks, or that was fitted to the answers themselves.
     """
@@ -146,7 +152,8 @@ def threshold_of(
 
     def kept(where: npt.NDArray[np.bool_]) -> Kept:
         clusters = cluster_names(target.units, where)
-        return kept_at(sureness[where], correct[where], fixed.threshold, options.level, clusters, largest)
+        found = kept_at(sureness[where], correct[where], fixed.threshold, options.level, clusters, largest)
+        return found if held_out else replace(found, upper=math.nan)
 
     return CellThreshold(
         cell=" ".join(filter(None, (cell.run, cell.set, cell.variant))),
@@ -158,4 +165,5 @@ def threshold_of(
         clustered=cluster_names(cell.units, np.ones(len(cell.units), np.bool_)) is not None,
         options=options,
         groups={name: kept(rest & units) for name, units in groups.items() if fixed.found},
+        held_out=held_out,
     )
