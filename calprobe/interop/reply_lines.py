@@ -34,6 +34,7 @@ _KEYS = {
     "prompt": str,
     "reasoning": str,
 }
+LARGEST_LOGPROB = 1e-6  # of a certain token, with what rounding adds; more is a probability, a logit or a score
 # Log-probabilities in bfloat16 are off by up to 1/512 of their size, and the sum of probabilities so by up to 1/512 of
 # the entropy: of 26 labels by ln 26 / 512 = 0.006.
 _ROUNDING = 0.01
@@ -139,7 +140,7 @@ def _values(place: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _logprob(place: str, name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= 1e-6:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= LARGEST_LOGPROB:
         raise ProbeFormatError(f"{place}: {name} is {value!r:.60}; give natural logs of probabilities, 0 or less")
     return min(float(value), 0.0)
 
