@@ -35,7 +35,7 @@ _Row = dict[str, Any]
 class HarnessGrades:
     """Which of the harness's numbers are the grades."""
 
-    metric: str | None = None  # None: exact_match, or the only one
+    metric: str | None = None  # None: exact_match, or the only one that is listed
     filter: str | None = None  # None: the task's first
     correct_at: float | None = None  # the least value that is right; None: 1 is, and 0 is wrong
     kept: bool = True  # False: no grades; calprobe reads and grades the replies itself
@@ -88,6 +88,8 @@ def import_generated(
         filter_name = _filter(path, by_filter, chosen.filter)
         rows = by_filter[filter_name]
         metric = _metric(path, rows, chosen) if chosen.kept else None
+        if metric is None and chosen.kept:
+            notes.append(f"{name}: the samples list no metrics and have no exact_match; calprobe grades the replies")
         if metric is not None and any(len(_replies(row, place)) > 1 for place, row in rows):
             notes.append(f"{name}: several replies a document, of which {metric} is one number; calprobe grades each")
             metric = None
@@ -147,17 +149,26 @@ def _filter(path: Path, filters: Mapping[str, Any], name: str | None) -> str:
 
 def _metric(path: Path, rows: Sequence[tuple[str, _Row]], grades: HarnessGrades) -> str | None:
     """The metric whose values are the grades; None where the samples have none."""
-    metrics = rows[0][1].get("metrics")
-    names = [str(name) for name in metrics] if isinstance(metrics, list) else []
+    first = rows[0][1]
+    metrics = first.get("metrics")
+    listed = isinstance(metrics, list)
+    # Before 0.4.7 no key lists them: they are numbers among the other keys.
+    names = [str(name) for name in metrics] if listed else [key for key in first if _may_be_metric(key, first[key])]
     if grades.metric is not None:
         if grades.metric not in names:
             raise UsageError(f"{path}: no metric {grades.metric!r}; there is {', '.join(names) or 'none'}")
         return grades.metric
-    if "exact_match" in names or not names:
-        return "exact_match" if names else None
+    if "exact_match" in names:
+        return "exact_match"
+    if not names or not listed:
+        return None
     if len(names) > 1:
         raise UsageError(f"{path}: metrics {', '.join(names)}; give the one that grades: --metric {names[0]}")
     return names[0]
+
+
+def _may_be_metric(key: str, value: object) -> bool:
+    return key == "exact_match" or (isinstance(value, int | float) and key != "doc_id")
 
 
 def _question(place: str, row: _Row) -> Question:
