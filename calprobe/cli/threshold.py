@@ -147,6 +147,11 @@ def _apply(applied: str, path: str | None, columns: dict[str, str | None], out: 
             values.append(float(row[place] or "nan"))
         except ValueError:
             raise ProbeFormatError(f"{path}:{line}: {name} {row[place]!r:.40} is no number; give one") from None
+    for line, row, is_off in zip(table.lines, table.rows, threshold.off_scale(values), strict=True):
+        if is_off:
+            raise ProbeFormatError(
+                f"{path}:{line}: {name} is {row[place]:.40}, {applied} was fixed on scores from 0 to 1; give such ones"
+            )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*table.header, "decision"])

@@ -81,7 +81,11 @@ def test_options_of_a_document_make_a_choice(tmp_path: Path) -> None:
         row(2, "x", doc=doc, target="C"),
     ]
     file = write_samples(tmp_path / "samples.jsonl", rows)
-    run = open_asked(import_generated([file], tmp_path / "run", Evaluation("m")).run.path)
+    made = import_generated([file], tmp_path / "run", Evaluation("m"))
+    assert made.notes == (
+        'samples: 1 document with a target that names none of the options (doc_id 2: "C"); taken for open questions',
+    )
+    run = open_asked(made.run.path)
     own = {question.id: question for question in run.questions["samples"].questions}
     assert [own[key].kind for key in "012"] == ["choice", "choice", "open"]
     assert (own["1"].options, own["1"].gold) == (("red", "ten"), "A")

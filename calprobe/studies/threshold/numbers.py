@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.cells.cell import Cell
+from calprobe.confidence.estimator import Scale
 from calprobe.errors import UsageError
 from calprobe.measures.halves import check_promised, cluster_names, half_of, with_answers
 from calprobe.measures.json_values import number_json
@@ -34,7 +35,7 @@ class CellThreshold:
 
     cell: str  # run, set and variant
     score: str
-    at_least: bool  # whether larger scores are surer
+    scale: Scale  # of the score
     fixed: FixedThreshold  # in sureness: larger is surer
     on: str  # what it was checked on: the other part, or another run
     checked: Kept | None  # None: there is no threshold
@@ -42,6 +43,11 @@ class CellThreshold:
     options: ThresholdOptions
     groups: Mapping[str, Kept] = field(default_factory=dict)  # of what was checked
     held_out: bool = True  # False: answers that it was checked on fixed it, so that their shares have no bound
+
+    @property
+    def at_least(self) -> bool:
+        """Whether larger scores are surer."""
+        return self.scale != "uncertainty"
 
     @property
     def threshold(self) -> float:
@@ -58,7 +64,9 @@ class CellThreshold:
         if not self.fixed.found:
             raise UsageError(f"--out: {self.cell} has no threshold of {self.score} to write; allow a larger --risk")
         options, tested = self.options, self.fixed.tested.answers
-        return Threshold(self.score, self.threshold, self.at_least, options.risk, options.level, self.cell, tested)
+        return Threshold(
+            self.score, self.threshold, self.at_least, options.risk, options.level, self.cell, tested, self.scale
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Its object in `calprobe threshold --json`."""
@@ -158,7 +166,7 @@ def threshold_of(
     return CellThreshold(
         cell=" ".join(filter(None, (cell.run, cell.set, cell.variant))),
         score=estimator,
-        at_least=scale != "uncertainty",
+        scale=scale,
         fixed=fixed,
         on="the other half" if on is None else on.run,
         checked=kept(rest) if fixed.found else None,
