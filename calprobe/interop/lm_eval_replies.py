@@ -155,20 +155,18 @@ def _metric(path: Path, rows: Sequence[tuple[str, _Row]], grades: HarnessGrades)
     """The metric whose values are the grades; None where the samples have none."""
     first = rows[0][1]
     metrics = first.get("metrics")
-    listed = isinstance(metrics, list)
     # Before 0.4.7 no key lists them: they are numbers among the other keys.
-    names = [str(name) for name in metrics] if listed else [key for key in first if _may_be_metric(key, first[key])]
+    listed = [str(name) for name in metrics] if isinstance(metrics, list) else []
+    names = listed or [key for key, value in first.items() if _may_be_metric(key, value)]
     if grades.metric is not None:
         if grades.metric not in names:
             raise UsageError(f"{path}: no metric {grades.metric!r}; there is {', '.join(names) or 'none'}")
         return grades.metric
     if "exact_match" in names:
         return "exact_match"
-    if not names or not listed:
-        return None
-    if len(names) > 1:
-        raise UsageError(f"{path}: metrics {', '.join(names)}; give the one that grades: --metric {names[0]}")
-    return names[0]
+    if len(listed) > 1:
+        raise UsageError(f"{path}: metrics {', '.join(listed)}; give the one that grades: --metric {listed[0]}")
+    return listed[0] if listed else None
 
 
 def _may_be_metric(key: str, value: object) -> bool:
