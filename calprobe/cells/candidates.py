@@ -14,6 +14,7 @@ from calprobe.cells.asked import Asked, AskedCell, read_sets
 from calprobe.cells.asked_folder import asked_of
 from calprobe.cells.cell import Cell
 from calprobe.cells.opening import AnyRun
+from calprobe.cells.origin import Origin, asked_origin, scored_origin, table_origin
 from calprobe.cells.reading_options import ReplyReading, RunReading
 from calprobe.cells.scored import ScoredRun, scored_run
 from calprobe.cells.table import table_cell
@@ -51,11 +52,16 @@ class GroupedCell:
     groups: npt.NDArray[np.str_]  # [units]
     source: ScoredRun | AskedCell | Candidates | None = None  # None: a table of single answers
     stakes: float | None = None  # that the prompt names
+    origin: Origin | None = None  # None: in memory
 
     @property
     def name(self) -> str:
         """Run, set and variant."""
         return " ".join(filter(None, (self.cell.run, self.cell.set, self.cell.variant)))
+
+    def shares_facts(self, other: GroupedCell) -> bool:
+        """Whether answers of the other cell are of the same model and facts, as far as is known."""
+        return self.origin is not None and other.origin is not None and self.origin.shares_facts(other.origin)
 
     def clustered(self, option: str, by: str) -> GroupedCell:
         """The cell with its groups as clusters. Raises UsageError for another name than that of its groups."""
@@ -98,8 +104,10 @@ def run_cells(label: str, run: AnyRun, options: RunReading) -> list[GroupedCell]
     """The cell of a run of scores, or those of a run of replies, one for each set and variant."""
     if isinstance(run, Run):
         scored = scored_run(label, run, options)
-        return [GroupedCell(scored.cell, "relation", scored.cell.units.group, scored)]
-    return asked_cells(asked_of(label, run), options)
+        origin = scored_origin(scored, run.path)
+        return [GroupedCell(scored.cell, "relation", scored.cell.units.group, scored, origin=origin)]
+    cells = asked_cells(asked_of(label, run), options)
+    return [replace(cell, origin=asked_origin(run, cell.cell.set)) for cell in cells]
 
 
 def asked_cells(asked: Asked, replies: ReplyReading) -> list[GroupedCell]:
@@ -116,7 +124,16 @@ def _question_groups(asked: AskedCell) -> npt.NDArray[np.str_]:
 
 
 def pair_of(cell: GroupedCell, others: Sequence[GroupedCell]) -> GroupedCell:
-    """The cell of another run with this set and variant. Raises UsageError where there is none."""
+    """The cell of another run with this set and variant.
+
+    Raises UsageError where there is none, and where the other run is this one.
+    """
+    for other in others:
+        if cell.origin is not None and other.origin is not None and cell.origin.same_place(other.origin):
+            raise UsageError(
+                f"--on {other.cell.run}: fixes the promise too, so it cannot check it; "
+                "name another run or file, or leave out --on to check on the other half"
+            )
     if len(others) == 1:
         return others[0]
     named = {(other.cell.set, other.cell.variant): other for other in others}
@@ -141,7 +158,7 @@ def file_cell(path: Path, columns: Columns) -> GroupedCell:
     """The cell of a table of scores, as they stand there. Raises as `read_scored_answers`."""
     answers = read_scored_answers(path, [columns.score], columns.correct, None, columns.cluster, many=True)
     cell = table_cell(answers, str(path), raw=True, is_uncertainty=lambda _: columns.uncertain)
-    return _of_table(cell, answers.groups)
+    return _of_table(path, cell, answers.groups)
 
 
 def candidates_cell(path: Path, candidates: Sequence[str], answer: str, cluster: str | None = None) -> GroupedCell:
@@ -155,10 +172,13 @@ def candidates_cell(path: Path, candidates: Sequence[str], answer: str, cluster:
     largest = table.probabilities[table.offsets[:-1] + np.array(firsts)]
     answers = ScoredAnswers({"probability": largest}, (np.array(firsts) == table.answer_idx).astype(np.int64))
     found = Candidates(np.arange(len(spans)), table.probabilities, table.offsets, table.answer_idx)
-    return replace(_of_table(table_cell(answers, str(path)), table.groups), source=found)
+    return replace(_of_table(path, table_cell(answers, str(path)), table.groups), source=found)
 
 
-def _of_table(cell: Cell, clusters: Sequence[str] | None) -> GroupedCell:
+def _of_table(path: Path, cell: Cell, clusters: Sequence[str] | None) -> GroupedCell:
+    """A table's cell with its clusters; it has one confidence."""
     if clusters is not None:
         cell = replace(cell, units=replace(cell.units, clusters=np.array(clusters, np.str_)))
-    return GroupedCell(cell, "", np.full(len(cell.units), ""))
+    (confidence,) = cell.confidences.values()
+    origin = table_origin(path, confidence.confidence, confidence.correct)
+    return GroupedCell(cell, "", np.full(len(cell.units), ""), origin=origin)

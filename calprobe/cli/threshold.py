@@ -95,7 +95,8 @@ def command(
         groups = None if by is None else _groups(other or cell, by, on or path)
         names = estimators or [name for name in USUAL if name in cell.cell.estimators] or list(cell.cell.estimators)
         on_cell = None if other is None else other.cell
-        found += [threshold_of(cell.cell, name, options, on_cell, groups) for name in names]
+        held_out = other is None or not cell.shares_facts(other)
+        found += [threshold_of(cell.cell, name, options, on_cell, groups, held_out=held_out) for name in names]
     if not found:
         raise UsageError(f"{path}: no answers with a confidence")
     result = Thresholds(options, tuple(found))
@@ -146,6 +147,11 @@ def _apply(applied: str, path: str | None, columns: dict[str, str | None], out: 
             values.append(float(row[place] or "nan"))
         except ValueError:
             raise ProbeFormatError(f"{path}:{line}: {name} {row[place]!r:.40} is no number; give one") from None
+    for line, row, is_off in zip(table.lines, table.rows, threshold.off_scale(values), strict=True):
+        if is_off:
+            raise ProbeFormatError(
+                f"{path}:{line}: {name} is {row[place]:.40}, {applied} was fixed on scores from 0 to 1; give such ones"
+            )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*table.header, "decision"])

@@ -20,7 +20,7 @@ from calprobe.interop.lm_eval_import import SOURCE, Evaluation
 from calprobe.interop.lm_eval_samples import LARGEST_DOC
 from calprobe.interop.reply_import import Origin, make_run, set_of_log
 from calprobe.interop.reply_lines import ReplyLine
-from calprobe.messages import no_such
+from calprobe.messages import counted, no_such
 from calprobe.probes.json_files import read_json_lines
 from calprobe.questions.gold import QuestionFault, letters, place_of
 from calprobe.questions.types import Question, QuestionSet
@@ -35,7 +35,7 @@ _Row = dict[str, Any]
 class HarnessGrades:
     """Which of the harness's numbers are the grades."""
 
-    metric: str | None = None  # None: exact_match, or the only one
+    metric: str | None = None  # None: exact_match, or the only one that is listed
     filter: str | None = None  # None: the task's first
     correct_at: float | None = None  # the least value that is right; None: 1 is, and 0 is wrong
     kept: bool = True  # False: no grades; calprobe reads and grades the replies itself
@@ -88,6 +88,8 @@ def import_generated(
         filter_name = _filter(path, by_filter, chosen.filter)
         rows = by_filter[filter_name]
         metric = _metric(path, rows, chosen) if chosen.kept else None
+        if metric is None and chosen.kept:
+            notes.append(f"{name}: the samples list no metrics and have no exact_match; calprobe grades the replies")
         if metric is not None and any(len(_replies(row, place)) > 1 for place, row in rows):
             notes.append(f"{name}: several replies a document, of which {metric} is one number; calprobe grades each")
             metric = None
@@ -96,6 +98,10 @@ def import_generated(
             notes.append(f"{name}: {metric} under the filter {filter_name}; --filter takes others ({filters})")
         by_doc = sorted(rows, key=lambda item: item[1]["doc_id"])
         sets[name] = set_of_log(name, (_question(place, row) for place, row in by_doc))
+        if unnamed := [row for _, row in by_doc if _names_no_option(row)]:
+            which = f"doc_id {unnamed[0]['doc_id']}: {json.dumps(unnamed[0]['target']):.40}"
+            fault = f"{counted(len(unnamed), 'document')} with a target that names none of the options ({which})"
+            notes.append(f"{name}: {fault}; taken for open questions")
         settings[name] = json.dumps(_settings(rows[0][1], metric, filter_name), sort_keys=True, default=str)
         lines += [line for place, row in rows for line in _lines(place, row, name, metric, chosen.correct_at)]
     versions = {"lm_eval": evaluation.harness} if evaluation.harness else {}
@@ -147,17 +153,24 @@ def _filter(path: Path, filters: Mapping[str, Any], name: str | None) -> str:
 
 def _metric(path: Path, rows: Sequence[tuple[str, _Row]], grades: HarnessGrades) -> str | None:
     """The metric whose values are the grades; None where the samples have none."""
-    metrics = rows[0][1].get("metrics")
-    names = [str(name) for name in metrics] if isinstance(metrics, list) else []
+    first = rows[0][1]
+    metrics = first.get("metrics")
+    # Before 0.4.7 no key lists them: they are numbers among the other keys.
+    listed = [str(name) for name in metrics] if isinstance(metrics, list) else []
+    names = listed or [key for key, value in first.items() if _may_be_metric(key, value)]
     if grades.metric is not None:
         if grades.metric not in names:
             raise UsageError(f"{path}: no metric {grades.metric!r}; there is {', '.join(names) or 'none'}")
         return grades.metric
-    if "exact_match" in names or not names:
-        return "exact_match" if names else None
-    if len(names) > 1:
-        raise UsageError(f"{path}: metrics {', '.join(names)}; give the one that grades: --metric {names[0]}")
-    return names[0]
+    if "exact_match" in names:
+        return "exact_match"
+    if len(listed) > 1:
+        raise UsageError(f"{path}: metrics {', '.join(listed)}; give the one that grades: --metric {listed[0]}")
+    return listed[0] if listed else None
+
+
+def _may_be_metric(key: str, value: object) -> bool:
+    return key == "exact_match" or (isinstance(value, int | float) and key != "doc_id")
 
 
 def _question(place: str, row: _Row) -> Question:
@@ -167,19 +180,36 @@ def _question(place: str, row: _Row) -> Question:
     question = fields.get("question")
     text = question if isinstance(question, str) and question.strip() else str(prompt or f"document {key}")
     targets = _targets(row.get("target"))
+    options = _options(row)
+    if options and len(targets) == 1 and (right := _right_option(options, targets[0])) is not None:
+        labels = letters(len(options))
+        if targets[0] in labels or all(option in str(prompt) for option in options):
+            return Question(key, text, "choice", options, labels, answer=right)
+    # Options that no prompt shows, and a text as the right answer: the model was asked for free text.
+    return Question(key, text, "open", accepted=targets or ("",))
+
+
+def _options(row: _Row) -> tuple[str, ...]:
+    """The texts of a document's options, two or more; empty where it has none."""
+    doc = row.get("doc")
+    fields = doc if isinstance(doc, dict) else {}
     options: list[Any] = next(
         (fields[name] for name in ("options", "choices") if isinstance(fields.get(name), list)), []
     )
-    if len(options) > 1 and all(isinstance(entry, str) for entry in options) and len(targets) == 1:
-        try:
-            labels = letters(len(options))
-            right = place_of(targets[0], options, labels)
-            if targets[0] in labels or all(option in str(prompt) for option in options):
-                return Question(key, text, "choice", tuple(options), labels, answer=right)
-        except QuestionFault:
-            pass  # the target names no option
-    # Options that no prompt shows, and a text as the right answer: the model was asked for free text.
-    return Question(key, text, "open", accepted=targets or ("",))
+    return tuple(options) if len(options) > 1 and all(isinstance(entry, str) for entry in options) else ()
+
+
+def _right_option(options: Sequence[str], target: str) -> int | None:
+    """The place of the option that a target names by its letter or text; None where it names none."""
+    try:
+        return place_of(target, options, letters(len(options)))
+    except QuestionFault:
+        return None
+
+
+def _names_no_option(row: _Row) -> bool:
+    options, targets = _options(row), _targets(row.get("target"))
+    return bool(options) and len(targets) == 1 and _right_option(options, targets[0]) is None
 
 
 def _targets(target: object) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ the right choice's.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from calprobe.errors import ProbeFormatError
+from calprobe.interop.reply_lines import LARGEST_LOGPROB
 from calprobe.probes.json_files import read_json_lines
 
 LARGEST_DOC = 2**31 - 1  # instances are int32
@@ -121,9 +121,10 @@ def _number(value: object, where: str) -> float:
         number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else np.inf
     except (ValueError, OverflowError):
         number = np.inf
-    if number > sys.float_info.max:
-        raise ProbeFormatError(f"{where}: {_shown(value)} in resps is not a log-likelihood; correct the line")
-    return number
+    if number > LARGEST_LOGPROB:
+        fault = f"{_shown(value)} in resps is not a log-likelihood"
+        raise ProbeFormatError(f"{where}: {fault}; give natural logs of probabilities, 0 or less")
+    return min(number, 0.0)  # NaN stays
 
 
 def _requests(arguments: object, where: str) -> Iterator[tuple[object, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from calprobe.errors import ProbeFormatError
 from calprobe.interop.lm_pub_quiz_export import RESULTS_SUFFIX
 from calprobe.interop.lm_pub_quiz_metadata import FLAT, Common, domains, read_metadata, wordings
+from calprobe.interop.reply_lines import LARGEST_LOGPROB
 from calprobe.messages import shown
 from calprobe.probes import Instance, Probe, Relation
 from calprobe.probes.json_files import JsonObject, read_json_lines
@@ -212,16 +212,25 @@ def _row_scores(row: dict[str, Any], n_candidates: int | None, where: str) -> Se
         raise ProbeFormatError(f"{where}: pll_scores must be a list of numbers; add it")
     if any(isinstance(score, list) for score in scores):
         raise ProbeFormatError(f"{where}: pll_scores holds token scores; {FLAT}")
-    if not all(score is None or _is_score(score) for score in scores):
-        raise ProbeFormatError(f"{where}: pll_scores must be a list of numbers; correct the line")
     if n_candidates is not None and len(scores) != n_candidates:
         raise ProbeFormatError(f"{where}: {len(scores)} pll_scores for {n_candidates} candidates; correct the line")
-    return [float("nan") if score is None else float(score) for score in scores]
+    return [_score(score, where) for score in scores]
 
 
-def _is_score(value: object) -> bool:
-    """Whether it is a number that a logarithm of a probability can be: no infinity above, none too large for float."""
-    return type(value) in (int, float) and not value > sys.float_info.max  # type: ignore[operator]
+def _score(value: object, where: str) -> float:
+    """The logarithm of a probability; NaN where there is none."""
+    if value is None:
+        return float("nan")
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ProbeFormatError(f"{where}: pll_scores must be a list of numbers; correct the line")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if number > LARGEST_LOGPROB:
+        fault = f"{value!r:.40} in pll_scores is not a log-likelihood"
+        raise ProbeFormatError(f"{where}: {fault}; give natural logs of probabilities, 0 or less")
+    return min(number, 0.0)  # NaN stays
 
 
 def _row_answer(row: dict[str, Any], n_candidates: int, where: str) -> int:

@@ -34,9 +34,11 @@ _KEYS = {
     "prompt": str,
     "reasoning": str,
 }
+LARGEST_LOGPROB = 1e-6  # of a certain token, with what rounding adds; more is a probability, a logit or a score
 # Log-probabilities in bfloat16 are off by up to 1/512 of their size, and the sum of probabilities so by up to 1/512 of
 # the entropy: of 26 labels by ln 26 / 512 = 0.006.
 _ROUNDING = 0.01
+_SAME = 1e-3  # nats that rounding may put between two values of one log-probability
 _FIXES = {
     "alternatives": "a list for each token",
     "set": "a text",
@@ -131,6 +133,7 @@ def _values(place: str, fields: dict[str, Any]) -> dict[str, Any]:
         values["logprobs"] = tuple(_finite(place, entry) for entry in values["logprobs"])
     if "alternatives" in values:
         values["alternatives"] = tuple(_alternatives(place, entry) for entry in values["alternatives"])
+        _check_first(place, values)
     if "labels" in values:
         values["labels"] = _labels(place, values["labels"])
     if "stated" in values:
@@ -139,7 +142,7 @@ def _values(place: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _logprob(place: str, name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= 1e-6:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= LARGEST_LOGPROB:
         raise ProbeFormatError(f"{place}: {name} is {value!r:.60}; give natural logs of probabilities, 0 or less")
     return min(float(value), 0.0)
 
@@ -174,7 +177,24 @@ def _alternatives(place: str, value: Any) -> tuple[tuple[str, float], ...]:
     alternatives = tuple((text, _logprob(place, "alternatives", logprob)) for text, logprob in value)
     if alternatives[0][1] == -np.inf:
         raise ProbeFormatError(f"{place}: alternatives gives a generated token no probability; it comes first")
+    # The generated token may be listed once more, among the most probable ones.
+    total = sum(math.exp(logprob) for _, logprob in set(alternatives))
+    if total > 1 + _ROUNDING:
+        raise ProbeFormatError(
+            f"{place}: the probabilities of a token's alternatives sum to {total:.3f}; give natural logs of the "
+            "probabilities that the model has for each, which sum to 1 at most"
+        )
     return alternatives
+
+
+def _check_first(place: str, values: Mapping[str, Any]) -> None:
+    """Raise ProbeFormatError where `logprobs` and the first alternatives give one token two probabilities."""
+    for at, (logprob, alternatives) in enumerate(zip(values.get("logprobs", ()), values["alternatives"], strict=False)):
+        if abs(logprob - alternatives[0][1]) > _SAME:
+            raise ProbeFormatError(
+                f"{place}: token {at} has {logprob:g} in logprobs and {alternatives[0][1]:g} as its first alternative; "
+                "the generated token comes first, with the same log-probability in both"
+            )
 
 
 def _token(place: str, value: int) -> int:

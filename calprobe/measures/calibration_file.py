@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self, get_args
 
+from calprobe.cells.origin import Source
 from calprobe.errors import UsageError
 from calprobe.metrics.calibration_map import CalibrationMap
 from calprobe.runs.written_file import WrittenFile
@@ -39,8 +40,12 @@ class FittedOn:
 
     def same_source(self, other: Self) -> bool:
         """Whether both are of one model and one probe, as far as fingerprints say."""
-        mine = (self.weights_fingerprint or self.model, self.probe_fingerprint or self.probe)
-        return mine == (other.weights_fingerprint or other.model, other.probe_fingerprint or other.probe)
+        return self.source == other.source
+
+    @property
+    def source(self) -> Source:
+        """By fingerprints, by names where there are none."""
+        return Source.of(self.weights_fingerprint, self.model, self.probe_fingerprint, self.probe)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,7 +30,7 @@ class Kept:
     answers: int  # all, kept or not
     kept: int
     wrong: int  # of the kept
-    upper: float  # one-sided upper bound of the risk, at the level asked for; 1 where nothing is kept
+    upper: float  # one-sided upper bound of the risk, at the level asked for; 1 where nothing is kept, NaN: none holds
 
     @property
     def coverage(self) -> float:

@@ -79,6 +79,24 @@ def test_a_threshold_is_written_and_decides_on_new_scores(table: Path, tmp_path:
     assert threshold.answers([0.0, 1.0]).tolist() == [False, True]
 
 
+def test_a_threshold_of_probabilities_decides_on_no_percentages(table: Path, tmp_path: Path) -> None:
+    file, percent = tmp_path / "t.json", tmp_path / "new.csv"
+    run(table, "--score", "p", "--correct", "y", "--risk", 0.2, "--out", file)
+    percent.write_text("p\n0.9\n90\n", "utf-8")
+    refused = CliRunner().invoke(cli, ["threshold", "--apply", str(file), str(percent)])
+    assert isinstance(refused.exception, CalprobeError)
+    assert f"{percent}:3: p is 90, {file} was fixed on scores from 0 to 1" in str(refused.exception)
+    assert refused.stdout == ""
+    with pytest.raises(ValueError, match="must lie between 0 and 1"):
+        calprobe.Threshold.load(file).answers([0.5, -1.0, math.nan])
+    unsure = tmp_path / "u.json"
+    run(table, "--uncertainty", "u", "--correct", "y", "--risk", 0.2, "--out", unsure)
+    assert calprobe.Threshold.load(unsure).answers([90.0]).tolist() == [False]
+    earlier = {key: value for key, value in json.loads(file.read_text("utf-8")).items() if key != "scale"}
+    file.write_text(json.dumps(earlier), "utf-8")  # as written before files said so
+    assert calprobe.Threshold.load(file).answers([90.0]).tolist() == [True]
+
+
 def test_a_threshold_is_applied_to_a_column_of_its_own_direction(table: Path, tmp_path: Path) -> None:
     sure, unsure, new = tmp_path / "sure.json", tmp_path / "unsure.json", tmp_path / "new.csv"
     run(table, "--score", "p", "--correct", "y", "--risk", 0.2, "--out", sure)

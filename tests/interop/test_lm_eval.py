@@ -169,6 +169,8 @@ THREE = choice_row(0, [-1.0, -2.0, -3.0], 0)
         (ROW | {"resps": [["-1.0"], ["-2.0"]]}, "not a multiple-choice task"),
         (ROW | {"resps": [[["x", "False"]], [["-2.0", "False"]]]}, '"x" in resps is not a log-likelihood'),
         (ROW | {"resps": [[["inf", "False"]], [["-2.0", "False"]]]}, '"inf" in resps is not a log-likelihood'),
+        (ROW | {"resps": [[["0.1", "False"]], [["0.8", "False"]]]}, '"0.1" in resps is not a log-likelihood; give nat'),
+        (ROW | {"resps": [[[-1.0, False]], [[2e-6, False]]]}, "2e-06 in resps is not a log-likelihood"),
         (ROW | {"resps": [[[10**400, "False"]], [["-2.0", "False"]]]}, "in resps is not a log-likelihood"),
         (ROW | {"resps": [[["-1.0", "False"]]]}, "1 resps for 2 arguments"),
         (ROW | {"arguments": None}, "arguments must hold gen_args_0"),

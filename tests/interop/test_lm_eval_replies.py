@@ -81,7 +81,11 @@ def test_options_of_a_document_make_a_choice(tmp_path: Path) -> None:
         row(2, "x", doc=doc, target="C"),
     ]
     file = write_samples(tmp_path / "samples.jsonl", rows)
-    run = open_asked(import_generated([file], tmp_path / "run", Evaluation("m")).run.path)
+    made = import_generated([file], tmp_path / "run", Evaluation("m"))
+    assert made.notes == (
+        'samples: 1 document with a target that names none of the options (doc_id 2: "C"); taken for open questions',
+    )
+    run = open_asked(made.run.path)
     own = {question.id: question for question in run.questions["samples"].questions}
     assert [own[key].kind for key in "012"] == ["choice", "choice", "open"]
     assert (own["1"].options, own["1"].gold) == (("red", "ten"), "A")
@@ -117,6 +121,30 @@ def test_a_document_without_a_right_answer_has_no_accepted_text(tmp_path: Path) 
     assert [reply.text for reply in run.pieces[0].replies] == ["None", "None", "\ufffd"]
 
 
+def unlisted(doc_id: int, reply: str, **more: Any) -> dict[str, Any]:
+    """A document as 0.4.3 to 0.4.6 logged it: no key lists the metrics."""
+    return {key: value for key, value in row(doc_id, reply, **more).items() if key != "metrics"}
+
+
+def test_metrics_that_no_key_lists_are_the_grades(tmp_path: Path) -> None:
+    rows = [unlisted(0, "yes", exact_match=0.0, f1=1.0), unlisted(1, "no", exact_match=1.0, f1=0.0)]
+    file = write_samples(tmp_path / "samples.jsonl", rows)
+    for metric, grades in ((None, [False, True]), ("exact_match", [False, True]), ("f1", [True, False])):
+        made = import_generated([file], tmp_path / f"by-{metric}", Evaluation("m"), HarnessGrades(metric))
+        assert [reply.correct for reply in open_asked(made.run.path).pieces[0].replies] == grades
+        assert made.notes == ()
+
+
+def test_where_no_grade_is_found_it_says_who_grades(tmp_path: Path) -> None:
+    """A number that no key lists is not taken for a metric unless it is named."""
+    bare = [{key: value for key, value in unlisted(0, "yes", took=1).items() if key != "exact_match"}]
+    file = write_samples(tmp_path / "samples.jsonl", bare)
+    made = import_generated([file], tmp_path / "run", Evaluation("m"))
+    assert made.notes == ("samples: the samples list no metrics and have no exact_match; calprobe grades the replies",)
+    assert accuracy(made.run.path, "samples") == {"short": 1.0}
+    assert import_generated([file], tmp_path / "own", Evaluation("m"), HarnessGrades(kept=False)).notes == ()
+
+
 @pytest.mark.parametrize(
     ("rows", "grades", "error", "said"),
     [
@@ -128,6 +156,9 @@ def test_a_document_without_a_right_answer_has_no_accepted_text(tmp_path: Path) 
         ([], HarnessGrades(), ProbeFormatError, "empty file; give a samples_*.jsonl"),
         ([row(0, "a", exact_match="x")], HarnessGrades(), ProbeFormatError, "no grade of one reply; give --regrade"),
         ([row(0, "a", metrics=["f1", "bleu"])], HarnessGrades(), UsageError, "metrics f1, bleu; give the one that"),
+        ([unlisted(0, "a", exact_match=0.5)], HarnessGrades(), ProbeFormatError, "neither right (1) nor wrong (0)"),
+        ([unlisted(0, "a", exact_match="x")], HarnessGrades(), ProbeFormatError, "no grade of one reply; give --reg"),
+        ([unlisted(0, "a")], HarnessGrades("rouge"), UsageError, "no metric 'rouge'; there is exact_match"),
         ([row(0, "a")], HarnessGrades("rouge"), UsageError, "no metric 'rouge'; there is exact_match"),
         ([row(0, "a")], HarnessGrades(filter="nome"), UsageError, "no 'nome'; did you mean none?"),
     ],

@@ -118,8 +118,11 @@ def _edit_row(**changes: Any) -> list[Any]:
         (_edit_row(pll_scores=[[-1], [-2, -1], [-3]]), "holds token scores; reduce"),
         (_edit_row(pll_scores=[-1, "x", -2]), "must be a list of numbers"),
         (_edit_row(pll_scores={}), "must be a list of numbers; add it"),
-        (_edit_row(pll_scores=[-1, 10**400, -2]), "must be a list of numbers; correct"),
-        (_edit_row(pll_scores=[-1, float("inf"), -2]), "must be a list of numbers; correct"),
+        (_edit_row(pll_scores=[-1, 10**400, -2]), "in pll_scores is not a log-likelihood"),
+        (_edit_row(pll_scores=[-1, -(10**400), -2]), "in pll_scores is not a log-likelihood"),
+        (_edit_row(pll_scores=[-1, float("inf"), -2]), "inf in pll_scores is not a log-likelihood"),
+        (_edit_row(pll_scores=[0.9, 0.1, 0.2]), "0.9 in pll_scores is not a log-likelihood; give natural logs"),
+        (_edit_row(pll_scores=[-1, 2e-6, -2]), "2e-06 in pll_scores is not a log-likelihood"),
         (_edit_row(template_index=0), "template_index 0 is not one of 1; correct it"),
         (_edit_row(predicted_tokens=["Oslo"]), "lm-pub-quiz's form before 0.1; load the results there and save"),
         (_edit_row(answer_idx=3), "answer_idx 3 is not 0 to 2"),
@@ -167,13 +170,13 @@ KINDS = [(0, "paraphrase", None), (1, "verbal", "possibly")]
 
 @pytest.mark.parametrize("asked", [None, [1, 0], [0, 1]])
 def test_several_templates_make_one_run(tmp_path: Path, asked: list[int] | None) -> None:
-    rows = [row | {"pll_scores": [place, 0.5, -2]} for place, row in enumerate(BOTH)]
+    rows = [row | {"pll_scores": [place - 4, -0.5, -2]} for place, row in enumerate(BOTH)]
     import_lm_pub_quiz(write_results(tmp_path / "in", rows, template_index=asked), tmp_path / "run", PROBE)
     run = open_run(tmp_path / "run")
     assert [(t.number, t.kind, t.marker) for t in run.manifest.templates] == KINDS
     assert run.manifest.relations[0].texts == tuple(ENTRY["templates"])
     table = run.table("mean")
-    assert table.scores.tolist() == [[2, 0.5, -2, 0, 0.5, -2], [3, 0.5, -2, 1, 0.5, -2]], (
+    assert table.scores.tolist() == [[-2, -0.5, -2, -4, -0.5, -2], [-1, -0.5, -2, -3, -0.5, -2]], (
         "Norway is line 0, Peru line 1"
     )
     assert table.answer_idx.tolist() == [2, 1]

@@ -122,6 +122,11 @@ def test_probabilities_of_labels_that_can_be_are_read(tmp_path: Path, labels: di
             ":1: lists of different lengths (tokens 3, logprobs 2); give an entry for each token in each",
         ),
         (line("q0", "A", tokens=["x"], alternatives=[]), "lengths (tokens 1, alternatives 0)"),
+        (
+            line("q0", "A", logprobs=[-0.1, -0.2], alternatives=[[["A", -0.1]], [["B", -0.3]]]),
+            "token 1 has -0.2 in logprobs and -0.3 as its first alternative",
+        ),
+        (line("q0", "A", alternatives=[[["A", -0.1], ["B", -0.2]]]), "a token's alternatives sum to 1.724"),
         (line("q0", "A", labels={"Z": -0.5}), "labels has 'Z'; the labels of question q0 are A, B, C, D"),
         (line("q0", "A", finish="error"), "finish is 'error'; give stop or length"),
         (line("q9", "A"), "quiz has no question 'q9'"),

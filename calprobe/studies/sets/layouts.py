@@ -105,7 +105,7 @@ def set_sentences(found: SetReport) -> Iterator[str]:
         answered, right = _percent(_share(each.answered, each.units)), _percent(each.coverage.value)
         yield (
             f"{each.cell}, {each.score}: {_answering(each)}, {answered} of {counted(each.units, 'answer')}; "
-            f"{right} are right or withheld ({promised}, checked on {each.on})."
+            f"{right} are right or withheld ({promised}, {_checked(each)})."
         )
 
 
@@ -138,7 +138,7 @@ def _of_sets(found: CellSets, coverage: float) -> str:
             f"no threshold keeps the promise of {_percent(coverage)}: {rule.unscored:,} of the "
             f"{counted(rule.calibrated, 'case')} to fix it on have no probabilities. Sets have all candidates, none "
             f"where probabilities are missing, and hold the right one in {_percent(sets.coverage.value)} of "
-            f"{counted(sets.units, 'case')} (checked on {found.on})."
+            f"{counted(sets.units, 'case')} ({_checked(found)})."
         )
     if math.isinf(rule.threshold):
         unit = "questions or relations" if found.clustered else "cases"
@@ -149,8 +149,14 @@ def _of_sets(found: CellSets, coverage: float) -> str:
     return (
         f"the set of {sets.mean_size:.1f} candidates (of {sets.mean_options:.1f}) holds the right one in "
         f"{_percent(sets.coverage.value)} of {counted(sets.units, 'case')} "
-        f"({promised}; rule {rule.rule}, checked on {found.on})."
+        f"({promised}; rule {rule.rule}, {_checked(found)})."
     )
+
+
+def _checked(found: CellSets | Withheld) -> str:
+    if found.held_out:
+        return f"checked on {found.on}"
+    return f"on {found.on}, NOT HELD OUT: answers of the same model to the same facts fixed the threshold"
 
 
 def _answering(found: Withheld) -> str:

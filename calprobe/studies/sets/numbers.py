@@ -135,6 +135,7 @@ class _CellPair:
     fixing: Mask  # [units of the first]
     checking: Mask  # [units of the second]
     on: str
+    held_out: bool = True
 
     @classmethod
     def of(cls, cell: GroupedCell, other: GroupedCell | None, name: str, options: SetOptions) -> _CellPair:
@@ -144,7 +145,8 @@ class _CellPair:
             return cls(cell, name, options, first, first, half, ~half, "the other half")
         second = _side(other, name, options)
         all_first, all_second = (np.ones(len(side.units), np.bool_) for side in (first, second))
-        return cls(cell, name, options, first, second, all_first, all_second, other.cell.run)
+        held_out = not cell.shares_facts(other)
+        return cls(cell, name, options, first, second, all_first, all_second, other.cell.run, held_out)
 
     def sets(self) -> CellSets:
         """By every rule, with one threshold, and with one for each group where that is asked for."""
@@ -152,7 +154,7 @@ class _CellPair:
         rules = tuple(
             self._by_rule(rule, by) for rule in self.options.rules for by in kinds if rule != "naive" or not by
         )
-        return CellSets(self.cell.name, self.name, self.on, self.second.clusters is not None, rules)
+        return CellSets(self.cell.name, self.name, self.on, self.second.clusters is not None, rules, self.held_out)
 
     def _by_rule(self, rule: SetRule, by: str) -> RuleSets:
         seed, coverage = self.options.seed, self.options.coverage
@@ -179,7 +181,8 @@ class _CellPair:
             for name, where in inside.items()
         }
         expected = None
-        if rule != "naive" and self.first.clusters is None and self.second.clusters is None:
+        clustered = self.first.clusters is not None or self.second.clusters is not None
+        if rule != "naive" and self.held_out and not clustered:
             parts = [(fixing[name], inside[name]) for name in fixing] or [(self.fixing, self.checking)]
             if not any(np.isinf(per_unit[on]).any() and _any_at(unscored, (of, on)) for of, on in parts):
                 pairs = [(int(of.sum()), int(on.sum())) for of, on in parts]
@@ -264,6 +267,7 @@ def _withheld(cell: GroupedCell, other: GroupedCell | None, name: str, options: 
     answered = second.sureness[checking] > limit
     clustered = first.clusters is not None or second.clusters is not None
     pairs = [(int(fixing.sum()), int(checking.sum()))]
+    held_out = other is None or not cell.shares_facts(other)
     return Withheld(
         cell=cell.name,
         score=name,
@@ -276,7 +280,8 @@ def _withheld(cell: GroupedCell, other: GroupedCell | None, name: str, options: 
         answered=int(answered.sum()),
         wrong=int((~good).sum()),
         coverage=covered_share(good, None if second.clusters is None else second.clusters[checking]),
-        expected=None if clustered else expected_coverage(pairs, good, options.coverage),
+        expected=None if clustered or not held_out else expected_coverage(pairs, good, options.coverage),
+        held_out=held_out,
     )
 
 

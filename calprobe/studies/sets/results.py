@@ -74,7 +74,7 @@ class RuleSets:
     sets: AnswerSets
     expected: (
         Expected | None
-    )  # None: of clusters, and of what promises nothing (`naive`, or too many without probabilities)
+    )  # None: of clusters, of what is not held out, and of what promises nothing (`naive`, too many unscored)
     groups: Mapping[str, GroupSets] = field(default_factory=dict)
     unscored: int = 0  # of the calibrated units, those without probabilities
     too_few: bool = False  # whether so few units fix no threshold, even where all have probabilities
@@ -111,8 +111,9 @@ class CellSets:
     on: str  # what they were checked on: the other half, or another run
     clustered: bool
     rules: tuple[RuleSets, ...]
+    held_out: bool = True  # False: cases that they were checked on fixed the thresholds
 
-    JSON: ClassVar = "cell score checked_on=on clustered rules"
+    JSON: ClassVar = "cell score checked_on=on held_out clustered rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ class Withheld:
     """Single answers of which some are withheld, so that wrong ones are given as seldom as promised."""
 
     JSON: ClassVar = (
-        "cell score checked_on=on clustered answer_if calibrated threshold units answered wrong coverage expected"
+        "cell score checked_on=on held_out clustered answer_if calibrated threshold units answered wrong coverage "
+        "expected"
     )
 
     cell: str
@@ -134,7 +136,8 @@ class Withheld:
     answered: int
     wrong: int  # of the answered
     coverage: Estimate  # share that is right or withheld
-    expected: Expected | None  # None: of clusters
+    expected: Expected | None  # None: of clusters, and where it is not held out
+    held_out: bool = True  # False: answers that it was checked on fixed the threshold
 
     @property
     def threshold(self) -> float | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.cells.cell import Cell
+from calprobe.confidence.estimator import Scale
 from calprobe.errors import UsageError
 from calprobe.measures.halves import check_promised, cluster_names, half_of, with_answers
 from calprobe.measures.json_values import number_json
@@ -33,13 +35,19 @@ class CellThreshold:
 
     cell: str  # run, set and variant
     score: str
-    at_least: bool  # whether larger scores are surer
+    scale: Scale  # of the score
     fixed: FixedThreshold  # in sureness: larger is surer
     on: str  # what it was checked on: the other part, or another run
     checked: Kept | None  # None: there is no threshold
     clustered: bool  # whether answers depend on each other within questions or relations
     options: ThresholdOptions
     groups: Mapping[str, Kept] = field(default_factory=dict)  # of what was checked
+    held_out: bool = True  # False: answers that it was checked on fixed it, so that their shares have no bound
+
+    @property
+    def at_least(self) -> bool:
+        """Whether larger scores are surer."""
+        return self.scale != "uncertainty"
 
     @property
     def threshold(self) -> float:
@@ -56,7 +64,9 @@ class CellThreshold:
         if not self.fixed.found:
             raise UsageError(f"--out: {self.cell} has no threshold of {self.score} to write; allow a larger --risk")
         options, tested = self.options, self.fixed.tested.answers
-        return Threshold(self.score, self.threshold, self.at_least, options.risk, options.level, self.cell, tested)
+        return Threshold(
+            self.score, self.threshold, self.at_least, options.risk, options.level, self.cell, tested, self.scale
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Its object in `calprobe threshold --json`."""
@@ -67,6 +77,7 @@ class CellThreshold:
             "answer_if": "at_least" if self.at_least else "at_most",
             "tested": _kept_json(self.fixed.tested),
             "checked_on": self.on,
+            "held_out": self.held_out,
             "checked": None if self.checked is None else _kept_json(self.checked),
             "groups": {name: _kept_json(kept) for name, kept in self.groups.items()},
             "clustered": self.clustered,
@@ -81,7 +92,7 @@ def _kept_json(kept: Kept) -> dict[str, Any]:
         "wrong": kept.wrong,
         "coverage": number_json(kept.coverage),
         "risk": number_json(kept.risk),
-        "risk_upper": kept.upper,
+        "risk_upper": number_json(kept.upper),
     }
 
 
@@ -109,6 +120,8 @@ def threshold_of(
     options: ThresholdOptions,
     on: Cell | None = None,
     groups: Mapping[str, npt.NDArray[np.bool_]] | None = None,
+    *,
+    held_out: bool = True,
 ) -> CellThreshold:
     """Fix a threshold on half of a cell's clusters and check it on the others; or on all, and check it on another cell.
 
@@ -119,6 +132,7 @@ def threshold_of(
         options: risk, level, seed of the halves and of the pilot.
         on: another cell, with the same estimator; None: the other half.
         groups: units of what is checked, by name, [units].
+        held_out: whether the other cell has facts of its own; where not, what is checked has NaN as its bound.
     Raises:
         UsageError: an estimator that a cell lacks, or that was fitted to the answers themselves.
     """
@@ -146,16 +160,18 @@ def threshold_of(
 
     def kept(where: npt.NDArray[np.bool_]) -> Kept:
         clusters = cluster_names(target.units, where)
-        return kept_at(sureness[where], correct[where], fixed.threshold, options.level, clusters, largest)
+        found = kept_at(sureness[where], correct[where], fixed.threshold, options.level, clusters, largest)
+        return found if held_out else replace(found, upper=math.nan)
 
     return CellThreshold(
         cell=" ".join(filter(None, (cell.run, cell.set, cell.variant))),
         score=estimator,
-        at_least=scale != "uncertainty",
+        scale=scale,
         fixed=fixed,
         on="the other half" if on is None else on.run,
         checked=kept(rest) if fixed.found else None,
         clustered=cluster_names(cell.units, np.ones(len(cell.units), np.bool_)) is not None,
         options=options,
         groups={name: kept(rest & units) for name, units in groups.items() if fixed.found},
+        held_out=held_out,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator
 
@@ -53,15 +54,21 @@ def _sentences(scores: str, cell: CellThreshold) -> Iterator[str]:
     yield f"{name}: answer where it is {side} {cell.threshold:.4g}. On {cell.on}: {_kept_text(cell.checked)}."
     for group, kept in cell.groups.items():
         yield f"  {group}: {_kept_text(kept)}"
+    if not cell.held_out:
+        yield (
+            f"NOT HELD OUT: {cell.on} has answers of the same model to the same facts, which fixed the threshold; "
+            "only other facts would test it."
+        )
 
 
 def _kept_text(kept: Kept) -> str:
-    """Coverage, risk and its bound."""
+    """Coverage, risk and its bound, where it has one."""
     if not kept.kept:
         return f"answers none of {kept.answers:,}"
+    bound = "" if math.isnan(kept.upper) else f", at most {_percent(kept.upper)}"
     return (
         f"answers {_percent(kept.coverage)} ({kept.kept:,} of {kept.answers:,}), of which {_percent(kept.risk)} "
-        f"({kept.wrong:,}) wrong, at most {_percent(kept.upper)}"
+        f"({kept.wrong:,}) wrong{bound}"
     )
 
 

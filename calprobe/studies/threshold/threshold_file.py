@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import check_vector
+from calprobe.confidence.estimator import Scale
 from calprobe.runs.written_file import WrittenFile
 
 FILE = WrittenFile("calprobe threshold", "a threshold", "--out", "calprobe threshold RUN --risk .. --out FILE")
@@ -31,14 +32,27 @@ class Threshold:
     level: float  # of the promise
     fixed_on: str  # run or file
     tested: int  # answers that it was tested on
+    scale: Scale | None = None  # of the score; None: a file that does not say
 
     def __post_init__(self) -> None:
         if not isinstance(self.threshold, float | int):
             raise TypeError(f"threshold {self.threshold!r} is no number")
+        if self.scale is not None and self.scale not in get_args(Scale):
+            raise ValueError(f"no scale {self.scale!r}")
+
+    def off_scale(self, scores: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Which scores cannot be of the threshold's scale, [scores]: of probabilities, those below 0 or above 1."""
+        values = check_vector("scores", scores)
+        return (values < 0) | (values > 1) if self.scale == "probability" else np.zeros(len(values), np.bool_)
 
     def answers(self, scores: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Where to answer, [scores]; abstain elsewhere, and where a score is NaN. Raises ValueError for no numbers."""
+        """Where to answer, [scores]; abstain elsewhere, and where a score is NaN.
+
+        Raises ValueError for no numbers, and for those of another scale.
+        """
         values = check_vector("scores", scores)
+        if (wrong := values[self.off_scale(values)]).size:
+            raise ValueError(f"scores must lie between 0 and 1, as those of {self.fixed_on} do; got {wrong[0]:g}")
         decided: npt.NDArray[np.bool_] = values >= self.threshold if self.at_least else values <= self.threshold
         return decided
 
