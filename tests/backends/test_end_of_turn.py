@@ -127,5 +127,5 @@ def test_replies_with_and_without_their_ends_do_not_meet(
     with monkeypatch.context() as earlier:
         earlier.setattr(OpenAIBackend, "settings", lambda self: {k: v for k, v in settings(self).items() if k != RULE})
         the_reply(server, tmp_path)
-    with pytest.raises(UsageError, match="contains a different run.*logprobs of the tokens of the text"):
+    with pytest.raises(UsageError, match=r"contains a different run.*logprobs of the tokens of the text"):
         the_reply(server, tmp_path)

@@ -77,7 +77,9 @@ def test_a_reply_has_the_tokens_that_transformers_gives_it(address: str, tmp_pat
     there = ask("smollm2", asked, tmp_path / "there", options, backend_options=served)
     here = ask("smollm2-135m", asked, tmp_path / "here", options, load_options=LoadOptions(dtype="float32"))
     pairs = [
-        (a, b) for x, y in zip(there.pieces, here.pieces, strict=True) for a, b in zip(x.replies, y.replies, strict=True)
+        (a, b)
+        for x, y in zip(there.pieces, here.pieces, strict=True)
+        for a, b in zip(x.replies, y.replies, strict=True)
     ]
     same = [(a, b) for a, b in pairs if a.text == b.text]
     assert {a.finish for a, _ in same} == {"stop", "length"}

@@ -40,6 +40,6 @@ def _count(pieces: Sequence[bytes], content: bytes, thought_apart: bool) -> int:
         if shown == content or (thought_apart and shown.endswith(content)):
             return count
         written = written[: len(written) - len(pieces[count - 1])] if count else b""
-    # Half a character has no exact text, and a server may have rewritten the content: only a special token is told then.
+    # Half a character has no exact text, and a server may rewrite the content: only a special token is told then.
     is_special = pieces and _SPECIAL.fullmatch(pieces[-1].strip()) and not content.endswith(pieces[-1].strip())
     return len(pieces) - 1 if is_special else len(pieces)
