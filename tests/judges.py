@@ -37,4 +37,5 @@ class ScriptedJudge(FakeBackend):
         with np.errstate(divide="ignore"):
             logprobs = np.log(np.array([[yes * self.mass, (1 - yes) * self.mass]]))
         scores = LabelScores(labels, ((1,), (2,)), np.array([0]), logprobs, np.array([-np.inf]))
-        return replace(made, text="Yes" if yes > 0.5 else "No", label_scores=scores)
+        word = "Hm" if self.mass < 0.1 else "Yes" if yes > 0.5 else "No"
+        return replace(made, text=word, label_scores=scores)

@@ -61,6 +61,7 @@ class Asked:
     size: ModelSize | None = None  # of the model; None: not known
     about: Mapping[str, str] = field(default_factory=dict)  # what else the manifest says, for the disclosure
     grades: Mapping[str, StoredGrade] = field(default_factory=dict)  # by the key of the reply, see `calprobe grade`
+    judge_mass: float | None = None  # see `StoredGrades.judge_mass`
     asked_as: AskedAs = "unknown"  # how prompts reached the model; unknown of what another tool asked
     plain: frozenset[str] = frozenset()  # variants that were asked as plain text
     meanings: StoredMeanings | None = None  # what models say of the answers' meaning, see `calprobe grade --nli`

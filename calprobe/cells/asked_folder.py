@@ -41,6 +41,7 @@ def asked_of(label: str, run: AskedRun) -> Asked:
         | _meant(meanings)
         | _alternatives(replies),
         grades=graded,
+        judge_mass=None if grades is None else grades.judge_mass,
         meanings=meanings,
         asked_as=_asked_as(manifest),
         plain=frozenset() if manifest.is_import else manifest.asked_plainly,

@@ -19,6 +19,7 @@ from calprobe.backends.protocol import Backend, Decoding, Dialogue, Message, Pen
 from calprobe.backends.registry import using_backend
 from calprobe.errors import UsageError
 from calprobe.runs.asked_manifest import AskManifest
+from calprobe.runs.grades import LEAST_MASS, LITTLE_MASS
 from calprobe.runs.meanings import Pair
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import LABEL
@@ -35,7 +36,6 @@ PROMPT = (
     "B. possibly true and possibly false\nC. false\n\nReply with A, B or C and nothing else.\nAnswer:"
 )
 _AT_ONCE = 1_024
-_LITTLE = 0.5  # mean probability of the three labels below which a model does not answer what it is asked
 
 
 class Judge(Protocol):
@@ -121,9 +121,9 @@ class ModelJudge:
 
     @property
     def fingerprint(self) -> str:
-        """Of the engine and of the prompt."""
+        """Of the engine, of the prompt, and of the mass that a judgement has at least."""
         engine = engine_hash(self.backend.model, backend_record(self.backend))
-        return hashlib.sha256(f"{engine}\n{PROMPT}".encode()).hexdigest()
+        return hashlib.sha256(f"{engine}\n{PROMPT}\n{LEAST_MASS}".encode()).hexdigest()
 
     @property
     def contradicts(self) -> bool:
@@ -136,16 +136,21 @@ class ModelJudge:
         return _AT_ONCE
 
     def probabilities(self, pairs: Sequence[Pair]) -> tuple[Floats, int]:
-        """As `Judge`; nothing is cut: a pair that is too long has no probabilities."""
+        """As `Judge`; nothing is cut: a pair that is too long has no probabilities.
+
+        Nor has one of whose labels the model thinks next to nothing: their shares would be no judgement.
+        """
         probabilities, masses = np.full((len(pairs), 3), np.nan), []
         for reply in self.backend.replies(Pending(_dialogue(n, pair)) for n, pair in enumerate(pairs)):
             mass = _masses(reply)
-            if mass is not None and mass.sum() > 0:
+            if mass is None:
+                continue
+            masses.append(float(mass.sum()))
+            if mass.sum() >= LEAST_MASS:
                 probabilities[int(reply.question)] = mass / mass.sum()
-                masses.append(float(mass.sum()))
         if masses:
             self.masses.append(float(np.mean(masses)))
-            if len(self.masses) == 1 and self.masses[0] < _LITTLE:
+            if len(self.masses) == 1 and self.masses[0] < LITTLE_MASS:
                 log.warning(
                     "%s gives A, B and C %.2f of its probability on average, other words the rest; judge by another "
                     "model",

@@ -154,6 +154,7 @@ def _say_undecided(grades: StoredGrades) -> None:
     number, _ = grades.decided.get(UNDECIDED, (0, 0))
     if number:
         log.warning(
-            "%s without a verdict of the judge, which count as wrong until they have one; the same command asks again",
+            "%s without a verdict of the judge, which count as wrong until they have one; the same command asks again "
+            "where a request failed",
             counted(number, "answer"),
         )

@@ -2,8 +2,8 @@
 
 What it is asked is a run of its own within the folder of the run that is graded, RUN/judges/NAME-HASH: a question for
 each answer that differs from the others, in journal and shards as every run of replies has them, so that nothing is
-asked twice, in whatever variant or sample the answer comes again. The probabilities of Yes and No decide, which any
-reply has; a server that does not show them says it in words.
+asked twice, in whatever variant or sample the answer comes again. The probabilities of Yes and No decide, unless both
+are next to nothing, of which a ratio is no verdict; then, and of a server that does not show them, its words do.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from calprobe.prompts import PromptSet, load_prompts
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import Reply, open_asked
 from calprobe.runs.file_names import file_name
+from calprobe.runs.grades import LEAST_MASS, LITTLE_MASS, mass_said
 from calprobe.runs.task import sha256_of
 
 log = logging.getLogger(__name__)
@@ -41,7 +42,6 @@ SET = "judged"  # the name of the judge's questions
 YES_NO = ("Yes", "No")
 _ACCEPTED = 20  # accepted texts that the judge sees; exact matching has seen all
 _CHARACTERS = 1_000  # of an answer that the judge sees
-_LITTLE = 0.5  # mean probability of Yes and No below which a judge does not answer what it is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ def judged(run: Path, answers: Sequence[GradedAnswer], judge: Backend, options: 
         settings = AskOptions(prompts=prompts, collect=("labels",) if by_labels else ("answer",), quiet=options.quiet)
         ask(judge, _as_set(different.values()), folder, settings)
         replies = _replies(folder)
-    _warn_of_little_mass([replies[name] for name in different if name in replies])
+    mass = _mean_mass(replies[name] for name in different if name in replies)
+    _warn_of_little(mass)
     grades = {key: _grade(replies.get(question.id)) for key, question in questions.items()}
     how = {
         "judge": judge.model.name,
@@ -85,7 +86,7 @@ def judged(run: Path, answers: Sequence[GradedAnswer], judge: Backend, options: 
         "judge_prompts": f"{prompts.name} ({prompts.fingerprint[:12]})",
         "judge_evidence": "label probabilities of Yes and No" if by_labels else "the word yes or no in its reply",
         "judge_replies": f"{FOLDER}/{folder.name}",
-    }
+    } | ({} if mass is None else mass_said(mass))
     return Judged(grades, how)
 
 
@@ -153,34 +154,33 @@ def _replies(folder: Path) -> dict[str, Reply]:
 def _grade(reply: Reply | None) -> Grade:
     if reply is None:
         return Grade(correct=False, rule=UNDECIDED)
-    score = yes_probability(reply)
-    if score is not None:
+    mass = _mass(reply)
+    if reply.label_scores is not None and mass is not None and mass >= LEAST_MASS:
+        yes, no = reply.label_scores.logprobs[0].tolist()
+        score = float(np.exp(yes - np.logaddexp(yes, no)))
         return Grade(score > 0.5, JUDGE, score=score)
     verdict = read_yes_no(reply.text).value
     return Grade(correct=False, rule=UNDECIDED) if verdict is None else Grade(verdict == "yes", JUDGE)
 
 
-def yes_probability(reply: Reply) -> float | None:
-    """The probability of Yes among Yes and No at the first position; None where neither was seen."""
+def _mass(reply: Reply) -> float | None:
+    """The probability of Yes and No together at the first position; None where it is not known."""
     scores = reply.label_scores
     if scores is None or not len(scores.positions) or scores.positions[0] != 0:
         return None
-    yes, no = scores.logprobs[0].tolist()
-    if np.isneginf(yes) and np.isneginf(no):
-        return None
-    return float(np.exp(yes - np.logaddexp(yes, no)))
+    return min(float(np.exp(scores.logprobs[0]).sum()), 1.0)
 
 
-def _warn_of_little_mass(replies: Iterable[Reply]) -> None:
+def _mean_mass(replies: Iterable[Reply]) -> float | None:
+    masses = [mass for reply in replies if (mass := _mass(reply)) is not None]
+    return float(np.mean(masses)) if masses else None
+
+
+def _warn_of_little(mass: float | None) -> None:
     """Say so where a judge puts most of its probability on other words than Yes and No."""
-    masses = [
-        float(np.exp(reply.label_scores.logprobs[0]).sum())
-        for reply in replies
-        if yes_probability(reply) is not None and reply.label_scores
-    ]
-    if masses and float(np.mean(masses)) < _LITTLE:
+    if mass is not None and mass < LITTLE_MASS:
         log.warning(
             "the judge gives Yes and No %.2f of its probability on average, other words the rest; a larger judge, or "
             "another --judge-prompts, may answer what it is asked",
-            float(np.mean(masses)),
+            mass,
         )

@@ -20,7 +20,10 @@ from calprobe.runs.side_files import SideTable
 log = logging.getLogger(__name__)
 
 FILE_NAME = "grades.parquet"
-_OF_THE_FOLDER = ("graded", "judge_replies")  # keys of `how` that say nothing of the way
+JUDGE_MASS = "judge_mass"  # key of `how`: the probability of Yes and No together, its mean over what a judge was asked
+LEAST_MASS = 0.01  # probability of all its verdicts together below which a judge gives none: their ratio is noise
+LITTLE_MASS = 0.5  # mean of the same below which a judge mostly does not answer what it is asked
+_OF_THE_FOLDER = ("graded", "judge_replies", JUDGE_MASS)  # keys of `how` that say nothing of the way
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,11 @@ class StoredGrades:
         return {name: (number, right[name]) for name, number in counts.most_common()}
 
     @property
+    def judge_mass(self) -> float | None:
+        """The probability that the judge gives Yes and No together, on average; None where it is not known."""
+        return float(self.how[JUDGE_MASS]) if JUDGE_MASS in self.how else None
+
+    @property
     def agreement(self) -> tuple[int, int, int] | None:
         """Of the answers with both an imported grade and another: their number, those that the other has right and the
         import wrong, and the reverse; None without any."""
@@ -86,9 +94,11 @@ class StoredGrades:
         threshold = f" from ROUGE-L {how['rouge_threshold']} on" if "rouge_threshold" in how else ""
         text = f"{how.get('grader', 'unknown')}{threshold}{target}"
         if "judge" in how:
+            mass = self.judge_mass
+            have = "" if mass is None else f" ({mass:.2f} of its probability on average; below {LEAST_MASS} undecided)"
             text += (
-                f": {how['judge']} by {how.get('judge_evidence')}, prompts {how.get('judge_prompts')}, of what exact "
-                "matching and abstentions leave open"
+                f": {how['judge']} by {how.get('judge_evidence')}{have}, prompts {how.get('judge_prompts')}, of what "
+                "exact matching and abstentions leave open"
             )
         agreement = self.agreement
         if agreement is not None:
@@ -142,11 +152,31 @@ def keep_grades(sources: Iterable[Path], folder: Path) -> None:
         log.warning("%s: the runs were graded in different ways; it has no grades: grade it again", folder)
     elif gradings:
         rows = {row.key: row for grading in gradings for row in grading.rows}
-        write_grades(folder, StoredGrades(tuple(rows.values()), ways[0]))
+        mass = _mean_mass(gradings)
+        write_grades(folder, StoredGrades(tuple(rows.values()), ways[0] | ({} if mass is None else mass_said(mass))))
+
+
+def mass_said(mass: float) -> dict[str, str]:
+    """What `StoredGrades.how` says of a judge's probability of Yes and No."""
+    return {JUDGE_MASS: f"{mass:.4f}"}
+
+
+def _mean_mass(gradings: Iterable[StoredGrades]) -> float | None:
+    """The mean of several runs' judges, each by the answers that it was asked about; None where one is not known."""
+    counts = [
+        (grades.judge_mass, sum(row.rule in ("judge", "undecided") for row in grades.rows)) for grades in gradings
+    ]
+    counts = [(mass, count) for mass, count in counts if count]
+    known = [(mass, count) for mass, count in counts if mass is not None]
+    if not known or len(known) < len(counts):
+        return None
+    return sum(mass * count for mass, count in known) / sum(count for _, count in known)
 
 
 def _grades(table: pa.Table, told: Mapping[str, Any]) -> StoredGrades:
     how = told.get("how")
     if not isinstance(how, dict) or not all(isinstance(value, str) for value in how.values()):
         raise DecodeError("it does not say how it was graded")
+    if not 0 <= float(how.get(JUDGE_MASS, 0)) <= 1 + 1e-6:
+        raise DecodeError(f"{JUDGE_MASS} is no probability")
     return StoredGrades(tuple(decode(StoredGrade, row) for row in table.to_pylist()), how)

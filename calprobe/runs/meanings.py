@@ -232,6 +232,7 @@ def make_current(run: Path, sources: Iterable[Source]) -> None:
     """Let reports read these, one of each kind; those of other kinds stay."""
     chosen = {source.kind: source for source in (*current_sources(run), *sources)}
     content = {"format": FORMAT, "sources": [_json(source) for source in chosen.values()]}
+    (run / FOLDER).mkdir(exist_ok=True)  # of sources that have judged nothing there are no parts
     atomic.write_text(run / FOLDER / CURRENT, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 

@@ -14,6 +14,7 @@ from asked_samples import LETTERS, PROMPTS, question_set
 from calprobe.asking import AskOptions, ask
 from calprobe.backends import BackendOptions
 from calprobe.errors import DataMissingError
+from calprobe.models import LoadOptions
 from calprobe.models.source import resolve
 from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs import open_asked
@@ -65,6 +66,28 @@ def test_a_run_over_llama_cpp(address: str, tmp_path: Path) -> None:
     finals = [reply.label_scores for reply in replies if reply.stage == "final"]
     assert any(scores is not None and scores.covered[0].any() for scores in finals)
     assert open_asked(tmp_path / "run").pieces == run.pieces
+
+
+def test_a_reply_has_the_tokens_that_transformers_gives_it(address: str, tmp_path: Path) -> None:
+    texts = ("What is the opposite of alive? Reply in a sentence.", "Say a smiley emoji.")
+    questions = tuple(Question(f"q{n}", text, "open", accepted=("x",)) for n, text in enumerate(texts))
+    asked = QuestionSet("said", questions, SetSource("5" * 64))
+    options = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), max_new_tokens=8, quiet=True)
+    served = BackendOptions("openai", base_url=address)
+    there = ask("smollm2", asked, tmp_path / "there", options, backend_options=served)
+    here = ask("smollm2-135m", asked, tmp_path / "here", options, load_options=LoadOptions(dtype="float32"))
+    pairs = [
+        (a, b)
+        for x, y in zip(there.pieces, here.pieces, strict=True)
+        for a, b in zip(x.replies, y.replies, strict=True)
+    ]
+    same = [(a, b) for a, b in pairs if a.text == b.text]
+    assert {a.finish for a, _ in same} == {"stop", "length"}
+    for a, b in same:  # the end of the turn is in none of them, and is counted by the server alone
+        assert a.logprobs is not None
+        assert a.token_ids == b.token_ids
+        assert a.tokens_out == len(a.logprobs) + (a.finish == "stop")
+        np.testing.assert_allclose(a.logprobs, b.logprobs, atol=0.2)
 
 
 @pytest.mark.proof

@@ -56,6 +56,8 @@ def judge(pairs: Sequence[tuple[str, str]]) -> Floats:
 class Scripted(FakeBackend):
     """Answers by `relation`."""
 
+    mass = 0.9  # of the three labels together
+
     def _reply(
         self, dialogue: Dialogue, stage: str, sample: int, prompt: str, labels: tuple[str, ...], decoding: Decoding
     ) -> Reply:
@@ -63,7 +65,7 @@ class Scripted(FakeBackend):
         found = re.search(r"Text 1: (.*)\nText 2: (.*)\n\nSuppose", prompt)
         assert found is not None
         self.pairs = [*getattr(self, "pairs", []), (found[1], found[2])]
-        logprobs = np.log(judge([(found[1], found[2])]) * 0.9)
+        logprobs = np.log(judge([(found[1], found[2])]) * self.mass)
         scores = LabelScores(labels, ((1,), (2,), (3,)), np.array([0]), logprobs, np.array([-np.inf]))
         return replace(made, label_scores=scores)
 
@@ -144,6 +146,20 @@ def test_what_was_not_judged_is_counted(run: Path, tmp_path: Path) -> None:
     again = Scripted()
     judge_meanings(run, nli=again)
     assert again.asked.total() == 1
+
+
+def test_shares_of_next_to_nothing_are_no_judgement(run: Path, caplog: pytest.LogCaptureFixture) -> None:
+    silent = Scripted()
+    silent.mass = 0.009
+    judge_meanings(run, nli=silent)
+    assert "gives A, B and C 0.01 of its probability on average" in caplog.text
+    assert "without a judgement" in caplog.text
+    assert set(np.isnan([*confidences(run, "ccp").values()])) <= {True}
+    report = json.loads(calprobe("report", str(run), "--json", "--bootstrap", "0").stdout)[str(run)]
+    own = report["sets"]["s"]["variants"]["import"]["confidences"]
+    assert own.get("ccp", {}).get("n", 0) == 0
+    judge_meanings(run, nli=Scripted())
+    assert confidences(run, "ccp")["q0"] == pytest.approx(0.6 / 0.85)
 
 
 def test_samples_have_the_readings_of_other_estimators_of_replies(tmp_path: Path) -> None:

@@ -24,9 +24,11 @@ from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
 from calprobe.questions.types import Question
 from calprobe.runs import AskedRun, ModelRecord, open_asked
-from calprobe.runs.grades import FILE_NAME
+from calprobe.runs.grades import FILE_NAME, JUDGE_MASS, write_grades
 from calprobe.studies.asked.frames import confidences_frame
 from calprobe.studies.asked.report_asked import report_asked
+from calprobe.studies.asked.results import AskedRunReport
+from calprobe.studies.asked.run_verdict import verdict
 
 QUESTIONS = (
     Question("capital", "What is the capital of France?", "open", accepted=("Paris", "Paris, France")),
@@ -66,6 +68,12 @@ def run(tmp_path: Path) -> AskedRun:
 def decided(run: AskedRun) -> dict[tuple[str, str], tuple[str, bool]]:
     assert run.grades is not None
     return {(row.variant, row.question): (row.decided, row.correct) for row in run.grades.rows}
+
+
+def reported(run: AskedRun) -> AskedRunReport:
+    """The report of the run as its folder has it now."""
+    (report,) = report_asked([asked_of("run", open_asked(run.path))], ReportOptions(resampling=Resampling(0))).runs
+    return report
 
 
 def grades_file(path: Path, *lines: dict[str, Any]) -> Path:
@@ -152,6 +160,46 @@ def test_a_judge_that_says_something_else_is_warned_of(run: AskedRun, caplog: py
     with caplog.at_level(logging.WARNING):
         grade(run, judge=ScriptedJudge(knows=KNOWS, mass=0.2))
     assert "gives Yes and No 0.20 of its probability on average" in caplog.text
+    assert run.grades is not None
+    assert run.grades.judge_mass == pytest.approx(0.2)
+    report = reported(run)
+    assert "(0.20 of its probability on average; below 0.01 undecided)" in report.disclosure.about["grading"]
+    warning = "The judge mostly does not answer what it is asked: Yes and No have .20 of its probability on average."
+    assert report.disclosure.judge_warning == warning
+    assert report.disclosure.to_json()["judge_mass"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("mass", "is_decided"), [(0.0, False), (0.0099, False), (0.0101, True)])
+def test_a_ratio_of_next_to_nothing_is_no_verdict(run: AskedRun, mass: float, is_decided: bool) -> None:
+    found = grade(run, judge=ScriptedJudge(knows=KNOWS, mass=mass))
+    assert found.decided.get("judge", (0, 0)) == ((4, 3) if is_decided else (0, 0))
+    assert found.decided.get(UNDECIDED, (0, 0)) == ((0, 0) if is_decided else (4, 0))
+    assert found.judge_mass == pytest.approx(mass, abs=1e-4)
+    warning = reported(run).disclosure.judge_warning
+    assert ("4 of 4 answers have no verdict of it and count as wrong" in warning) is not is_decided
+    assert warning in reported(run).disclosure.to_json()["warnings"]
+    assert warning in verdict(reported(run))
+
+
+def test_a_judge_that_answers_is_not_warned_of(run: AskedRun) -> None:
+    found = grade(run, judge=ScriptedJudge(knows=KNOWS))
+    assert found.judge_mass == pytest.approx(0.9)
+    assert reported(run).disclosure.judge_warning == ""
+    assert "(0.90 of its probability on average" in reported(run).disclosure.about["grading"]
+
+
+def test_grades_of_earlier_versions_say_nothing_of_the_mass(run: AskedRun) -> None:
+    found = grade(run, judge=ScriptedJudge(knows=KNOWS, mass=0.2))
+    write_grades(run.path, replace(found, how={name: text for name, text in found.how.items() if name != JUDGE_MASS}))
+    disclosed = reported(run).disclosure
+    assert (disclosed.judge_mass, disclosed.judge_warning, "judge_mass" in disclosed.to_json()) == (None, "", False)
+    assert "of its probability" not in disclosed.about["grading"]
+
+
+def test_words_are_a_verdict_where_the_probabilities_are_none(run: AskedRun) -> None:
+    judge = ScriptedJudge(knows=KNOWS, capabilities=replace(ABLE, complete_softmax=False, top_logprobs=0))
+    assert grade(run, judge=judge).judge_mass is None
+    assert reported(run).disclosure.judge_warning == ""
 
 
 def of_stages(out: Path, *said: tuple[str, int, str]) -> AskedRun:
@@ -288,7 +336,7 @@ def test_reports_read_the_grades(run: AskedRun) -> None:
     assert abstained.value == pytest.approx(1 / 3)  # of the answers to open questions
     said = dict(after.runs[0].disclosure.lines())
     assert said["graded by"] == "judge 4 (3 right), number 2 (1 right), exact 1 (1 right), abstention 1 (0 right)"
-    assert said["grading"].startswith("judge: toy by label probabilities of Yes and No, prompts judge (")
+    assert said["grading"].startswith("judge: toy by label probabilities of Yes and No (0.90 of its")
     json.dumps(after.to_json())
 
 

@@ -10,7 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from calprobe.errors import CalprobeError
-from calprobe.runs.grades import FILE_NAME, StoredGrade, StoredGrades, keep_grades, read_grades, write_grades
+from calprobe.runs.grades import (
+    FILE_NAME,
+    JUDGE_MASS,
+    StoredGrade,
+    StoredGrades,
+    keep_grades,
+    read_grades,
+    write_grades,
+)
 
 JUDGED = StoredGrade("k1", "t" * 16, "nq", "q1", "plain", 0, 0, automatic=True, rule="judge", score=0.75)
 BY_HAND = StoredGrade(
@@ -54,6 +62,22 @@ def test_a_merged_run_keeps_grades_of_one_kind(tmp_path: Path, caplog: pytest.Lo
         keep_grades(folders[:3], tmp_path)
     assert "the runs were graded in different ways; it has no grades" in caplog.text
     assert read_grades(tmp_path) is None
+
+
+def test_a_merged_run_has_the_mean_of_its_judges(tmp_path: Path) -> None:
+    for name, rows, mass in (("a", 3, "0.2000"), ("b", 1, "0.6000"), ("none", 0, "0.9000"), ("merged", 0, "")):
+        (tmp_path / name).mkdir()
+        write_grades(tmp_path / name, StoredGrades((JUDGED,) * rows, HOW | ({JUDGE_MASS: mass} if mass else {})))
+    keep_grades([tmp_path / name for name in ("a", "b", "none")], tmp_path / "merged")
+    kept = read_grades(tmp_path / "merged")
+    assert kept is not None
+    assert kept.judge_mass == pytest.approx(0.3)
+    (tmp_path / "earlier").mkdir()
+    write_grades(tmp_path / "earlier", StoredGrades((JUDGED,), HOW))  # which does not say it
+    keep_grades([tmp_path / "a", tmp_path / "earlier"], tmp_path / "merged")
+    kept = read_grades(tmp_path / "merged")
+    assert kept is not None
+    assert kept.judge_mass is None
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from calprobe.backends.openai.end_of_turn import tokens_of_text
 from calprobe.messages import shortened
 from calprobe.runs.thoughts import Split, without_thought
 from calprobe.runs.window import Step, WindowToken
@@ -29,12 +30,25 @@ class Answer:
     system_fingerprint: str | None
     reasoning: str | None
     reasoning_is_open: bool  # the thought has no end, so there is no text
-    steps: tuple[Step, ...] | None  # None: no log-probabilities
+    steps: tuple[Step, ...] | None  # with those that end the turn; None: no log-probabilities
+    ends: int  # how many of the last steps end the turn, and are no part of thought or text
     token_ids: tuple[int, ...] | None
     prompt_ids: tuple[int, ...] | None
     tokens_in: int
     tokens_out: int
     reasoning_tokens: int  # of `tokens_out`, those of a thought, which may be hidden; 0: none, or not counted
+
+    @property
+    def text_steps(self) -> tuple[Step, ...] | None:
+        """The steps of thought and text."""
+        return None if self.steps is None else self.steps[: len(self.steps) - self.ends]
+
+    @property
+    def text_ids(self) -> tuple[int, ...] | None:
+        """The tokens of thought and text, as far as the steps say where they end."""
+        ids = self.token_ids
+        is_known = ids is not None and self.steps is not None and len(ids) == len(self.steps)
+        return ids[: len(ids) - self.ends] if ids is not None and is_known else ids
 
     @property
     def is_all_thought(self) -> bool:
@@ -58,14 +72,17 @@ def answer_of(body: bytes) -> Answer:
     steps = _steps(choice.get("logprobs"))
     details = _Value("usage.completion_tokens_details", usage.get("completion_tokens_details") or {}).object()
     split = Split(thoughts[0], content, False) if thoughts else without_thought(content)
+    finish = _Value("finish_reason", choice.get("finish_reason") or "").text()
+    pieces = _pieces(choice.get("logprobs")) if steps else []
     return Answer(
         text=split.text,
-        finish=_Value("finish_reason", choice.get("finish_reason") or "").text(),
+        finish=finish,
         model=_Value("model", data.get("model") or "").text(),
         system_fingerprint=_Value("system_fingerprint", data.get("system_fingerprint")).text_or_none(),
         reasoning=split.reasoning,
         reasoning_is_open=split.is_open,
         steps=steps,
+        ends=0 if finish == "length" else len(pieces) - tokens_of_text(pieces, content, bool(thoughts)),
         token_ids=_ids("token_ids", choice.get("token_ids")) or _ids_of(steps),
         prompt_ids=_ids("prompt_token_ids", data.get("prompt_token_ids")),
         tokens_in=_Value("usage.prompt_tokens", usage.get("prompt_tokens") or 0).count(),
@@ -136,6 +153,18 @@ def _steps(logprobs: Any) -> tuple[Step, ...] | None:
         window = _Value("top_logprobs", entry.get("top_logprobs") or []).items()
         steps.append(Step(_token(entry), tuple(map(_token, window))))
     return tuple(steps)
+
+
+def _pieces(logprobs: Any) -> list[bytes]:
+    """What each token of checked log-probabilities writes: its bytes where the server shows them, else its text."""
+    return [
+        bytes(shown) if _are_bytes(shown := entry.get("bytes")) else entry["token"].encode("utf-8", "surrogatepass")
+        for entry in logprobs["content"]
+    ]
+
+
+def _are_bytes(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_count(number) and number < 256 for number in value)
 
 
 def _token(value: Any) -> WindowToken:

@@ -34,6 +34,7 @@ _OPENAI = "https://api.openai.com/v1"
 _VERSION = re.compile(r"/v\d\w*/?$")  # ends addresses of chat interfaces
 _NO_SCHEMA = re.compile(r"response_format|json_schema|schema", re.I)
 _NO_KEY = "none"  # what servers without keys get
+_LOGPROBS = "of the tokens of the text, without the end of the turn"
 _DONE = None
 
 Turns = tuple[Mapping[str, str], ...]
@@ -102,6 +103,8 @@ class OpenAIBackend:
         server = self._server
         settings = {"address": self._client.address, "server": server.flavour, "top_logprobs": server.top_logprobs}
         settings["label_forms"] = LABEL_RULE_OF_WINDOW
+        if server.top_logprobs:  # so that replies of earlier versions, whose end of turn counts, are not gone on with
+            settings["logprobs"] = _LOGPROBS
         if server.parameters.budget != usual_budget(server.flavour):
             settings["budget"] = server.parameters.budget
         if TEMPERATURE in server.parameters.refused:
@@ -248,7 +251,7 @@ class _Sent:
     def answered(self, answer: Answer, scrubbed: Any) -> Reply:
         """The reply of a checked answer; `scrubbed` takes the key out of texts."""
         finish: Finish = "length" if answer.finish == "length" else "stop"
-        steps = answer.steps
+        steps = answer.text_steps
         thought = _thought_tokens(answer)
         return Reply(
             **self.request.identity(),
@@ -256,7 +259,7 @@ class _Sent:
             finish=finish,
             prompt=self._prompt,
             prompt_ids=answer.prompt_ids,
-            token_ids=answer.token_ids,
+            token_ids=answer.text_ids,
             logprobs=None if steps is None else tuple(step.chosen.logprob for step in steps),
             reasoning=None if answer.reasoning is None else scrubbed(answer.reasoning),
             reasoning_is_open=answer.reasoning_is_open or answer.is_all_thought,
@@ -269,9 +272,10 @@ class _Sent:
         )
 
     def _alternatives(self, answer: Answer, thought: int | None) -> Alternatives | None:
-        if not self.request.alternatives or answer.steps is None or thought is None:
+        steps = answer.text_steps
+        if not self.request.alternatives or steps is None or thought is None:
             return None
-        return window_alternatives(answer.steps[thought:], self.request.alternatives)
+        return window_alternatives(steps[thought:], self.request.alternatives)
 
     def _label_scores(self, answer: Answer) -> LabelScores | None:
         labels = self.request.labels
@@ -282,9 +286,9 @@ def _thought_tokens(answer: Answer) -> int | None:
     """The tokens in front of the reply's text, where the server shows those of the thought; None: not known."""
     if answer.reasoning is None:
         return 0
-    if answer.steps is None:
+    if answer.text_steps is None:
         return None
-    tokens = [step.chosen.text for step in answer.steps]
+    tokens = [step.chosen.text for step in answer.text_steps]
     return len(tokens) if answer.reasoning_is_open else tokens_in_front(tokens, answer.text)
 
 

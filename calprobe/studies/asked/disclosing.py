@@ -67,6 +67,7 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: ReportOptio
         tokens=_tokens(asked, cells),
         about={**asked.about, **({"grading errors": sentence} if sentence else {}), **_study(options)},
         judged=errors,
+        judge_mass=asked.judge_mass,
         exact={name: report.exact for name, report in sets.items() if report.exact is not None},
         graded={name: {v: _decided(cell) for v, cell in report.cells.items()} for name, report in sets.items()},
     )

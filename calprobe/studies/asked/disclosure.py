@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from calprobe.answers.graders import JUDGE, UNDECIDED
 from calprobe.confidence.asked.readings import DEFAULT
 from calprobe.measures.json_values import estimate_json, number_json
+from calprobe.measures.number_text import short
 from calprobe.messages import counted, shortened
 from calprobe.metrics.judged import JudgedAccuracy
+from calprobe.runs.grades import LITTLE_MASS
 from calprobe.runs.stages import STATED
 from calprobe.studies.asked.exact_matches import ExactMatches
 
@@ -51,6 +54,7 @@ class Disclosure:
     graded: Mapping[str, Mapping[str, Mapping[str, tuple[int, int]]]] = field(default_factory=dict)
     exact: Mapping[str, ExactMatches] = field(default_factory=dict)  # by set, what exact matching graded
     judged: JudgedAccuracy | None = None  # None: no part, or all, was graded by hand
+    judge_mass: float | None = None  # of Yes and No together, see `calprobe.runs.grades`; None: not known, or no judge
     tokens: Tokens = field(default_factory=dict)  # of a reply at most, by stage; empty: of an import
     hidden: tuple[str, ...] = ()  # readers that no table shows
     read_by: Mapping[str, str] = field(default_factory=dict)  # SET VARIANT -> reader, where it is not the first one
@@ -100,7 +104,10 @@ class Disclosure:
                 }
                 for name, matches in self.exact.items()
             },
-            "warnings": [f"{name}: {matches.warning}" for name, matches in self.exact.items() if matches.warning],
+            "warnings": [
+                *(f"{name}: {matches.warning}" for name, matches in self.exact.items() if matches.warning),
+                *([self.judge_warning] if self.judge_warning else []),
+            ],
             "graded_by_hand": None if self.judged is None else _judged(self.judged),
             "failed_requests": {
                 name: {v: sum(counts.values()) for v, counts in cells.items()} for name, cells in self.failed.items()
@@ -108,8 +115,22 @@ class Disclosure:
             "intervals": self.intervals,
             "partial": self.partial,
             "missing": {name: {v: dict(counts) for v, counts in cells.items()} for name, cells in self.missing.items()},
+            **({} if self.judge_mass is None else {"judge_mass": self.judge_mass}),
             **self.about,
         }
+
+    @property
+    def judge_warning(self) -> str:
+        """That the judge mostly does not answer what it is asked; empty where it does, or decides nothing."""
+        by_rule = [by_rule for cells in self.graded.values() for by_rule in cells.values()]
+        left, decided = (sum(rules.get(rule, (0, 0))[0] for rules in by_rule) for rule in (UNDECIDED, JUDGE))
+        if self.judge_mass is None or self.judge_mass >= LITTLE_MASS or not left + decided:
+            return ""
+        wrong = f"; {left:,} of {counted(left + decided, 'answer')} have no verdict of it and count as wrong"
+        return (
+            f"The judge mostly does not answer what it is asked: Yes and No have {short(self.judge_mass, 2)} of its "
+            f"probability on average{wrong if left else ''}."
+        )
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Each point as a title and a sentence, in a fixed order."""

@@ -30,7 +30,8 @@ def verdict(run: AskedRunReport, most: int = MOST) -> tuple[str, ...]:
     names = _names(run, overall)
     sentences = [sentence_on(judged(run, name), accuracy.value) for name in names[:most]]
     more = [f"{counted(len(names) - most, 'more confidence')} below."] if len(names) > most else []
-    return (first, *sentences, *more)
+    warning = run.disclosure.judge_warning
+    return (first, *([warning] if warning else []), *sentences, *more)
 
 
 def _beside_read(run: AskedRunReport, overall: Overall, digits: int) -> str:
