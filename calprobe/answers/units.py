@@ -32,6 +32,7 @@ _TERM = re.compile(
 )
 _WORD = re.compile(r"°|[^\W\d_]\w*(?:[·/^]-?[\w()]+)*")
 _DOLLARS = re.compile(r"[^\S\n]?\\?\$(?=[\s.,;!?)]|\Z)(?![^\n]*\$)")
+_END_OF_MATH = re.compile(r"\A\s*\$")
 _MATH_ENDS = re.compile(r"[^$\n]{0,200}\$(?![0-9])")  # behind a number with $ in front that is LaTeX's
 _UNIT_CHARACTERS = 120  # behind a number that its unit stands in; LaTeX takes many
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
@@ -71,18 +72,22 @@ def unit_behind(text: str, place: int) -> str:
     behind = text[place : place + _UNIT_CHARACTERS].partition("\n")[0]
     if _DOLLARS.match(behind) and text.count("$", text.rfind("\n", 0, place) + 1, place) % 2 == 0:  # LaTeX's are pairs
         return "$"
-    behind, end = plain_unit(behind) if behind.strip() != "$" else "", 0
+    behind, end = plain_unit(_END_OF_MATH.sub("", behind)), 0
     while term := _TERM.match(behind, end):
         known = _of_name(term["name"], _units())
         joined_by_blank = end and not term["joint"].strip() and not (term["exponent"] or term["power"])
-        if known is None or (not end and term["joint"].strip()) or (joined_by_blank and term["name"] in _NO_FACTORS):
+        if (
+            known is None
+            or (not end and term["joint"] not in ("", " ", "-"))
+            or (joined_by_blank and term["name"] in _NO_FACTORS)
+        ):
             break
         end = term.end() - (term[0].endswith(")") and "(" not in term[0])
         if known[0] in CURRENCIES:
             break
     if not end and (word := _WORD.match(behind)) and word[0] != "in":
         end = word.end()
-    return behind[:end]
+    return behind[:end].lstrip("-")
 
 
 def plain_unit(text: str) -> str:
@@ -91,9 +96,9 @@ def plain_unit(text: str) -> str:
     >>> plain_unit("$\\mathrm{~kJ} \\mathrm{~mol}^{-1}$"), plain_unit("m²"), plain_unit("$")
     ('kJ mol^-1', 'm^2', '$')
     """
-    if text.strip() in ("$", "\\$"):
-        return "$"
-    plain = " ".join(_LATEX.sub(" ", text).replace("−", "-").split())
+    # A single sign in front is of money, LaTeX's are pairs.
+    money = "$" if text.count("$") == 1 and text.strip().lstrip("\\").startswith("$") else ""
+    plain = money + " ".join(_LATEX.sub(" ", text.removeprefix("\\$") if money else text).replace("−", "-").split())
     for pattern, form in _FORMS:
         plain = pattern.sub(form, plain)
     return _SUPERSCRIPT.sub(lambda match: "^" + match[0].translate(_DIGITS_OF), plain).strip()
@@ -198,7 +203,8 @@ def _product(unit: str, units: dict[str, tuple[str, _Unit]]) -> _Unit | None:
     place, sign, n_terms = 0, 1, 0
     while term := _TERM.match(unit, place):
         known = _of_name(term["name"], units)
-        if known is None or (n_terms and known[0] in CURRENCIES):
+        # Replies give "$18" and "$18 per hour" alike: quotients of money are no known units.
+        if known is None or (known[0] in CURRENCIES and term[0] != unit):
             return None
         # All behind a slash is divided by: J/mol K is J/(mol K).
         sign = -1 if term["joint"].strip() not in ("", "·", "-") else sign

@@ -57,6 +57,8 @@ RIGHT = [
     (72, "hours", ("3 days",)),
     (18, "$", ("$18", "18 dollars", "18 $", "1800 cents", "$18 per day", "$18$", r"\$18", "18")),
     (5, "£", ("5 pounds", "£5")),
+    (18, "$/hour", ("$18", "$18 per hour", "18 dollars an hour")),
+    (0.3048, "m", ("1-foot", "1 ft")),
     (100, "°C", ("100 degrees Celsius", "212 °F", "100 degrees", "373.15 K")),
     (3, "miles", ("3 miles per day", "3 miles a day")),
     (12, "N m", ("12 J", "12 Nm")),
