@@ -10,7 +10,14 @@ _BETWEEN = (
     r"(?:\s(?:be|is|necessarily|really|just|simply|choose|pick|select|say|call|a|an|the|about|option|answer|choice|letter"
     r"|equal|to|it))"
 )
-_DENIED_BEFORE = re.compile(rf"(?:\b|(?<=[a-z])){_NOT}{_BETWEEN}{{0,4}}[\s:*_\"“'(\[$]{{1,4}}\Z", re.IGNORECASE)
+# "I don't think that it's Paris"; "I can't believe it's Paris" is none.
+_NOT_THOUGHT = (
+    rf"(?:do|does|did|would)(?:\snot|n{_APOSTROPHE}t)\s(?:think|believe|suppose|guess|say)(?:\sthat)?"
+    rf"(?:\s(?:it|this|that|he|she)(?:{_APOSTROPHE}?s|\swas|\swere)\b)?"
+)
+_DENIED_BEFORE = re.compile(
+    rf"(?:\b{_NOT_THOUGHT}|(?:\b|(?<=[a-z])){_NOT}){_BETWEEN}{{0,4}}[\s:*_\"“'(\[$]{{1,4}}\Z", re.IGNORECASE
+)
 _WRONG = r"(?:wrong|incorrect|false|inaccurate|impossible|mistaken|invalid|ruled\sout|excluded|out\sof\sthe\squestion)"
 _DENIED_BEHIND = re.compile(
     rf"[*_)\]}}\"”'`.]{{0,4}}(?:\s(?:option|answer|choice))?\s(?:(?:is|was|are|would\sbe|seems|looks)"

@@ -11,9 +11,14 @@ from typing import Literal
 Form = Literal["plain", "fraction", "unclear"]
 
 # Between two digits: a decimal point, or what separates groups. LaTeX writes {,} and \, for the latter.
-_JOINT = r"(?:\{,\}|,?\\[!,]|[.,'’\u00a0\u202f])"
-# Groups with blanks between them: two of three digits, or one of zeros, as `3 100-dollar notes` is two numbers.
-_SPACED = r"[0-9]{1,3}(?:(?:[ ][0-9]{3}){2,4}|[ ]000)(?![0-9]|[ ][0-9]{3}(?![0-9]))(?:\.[0-9]++)?"
+_JOINT = r"(?:\{,\}|,?\\[!,]|[.,'’\u00a0\u2009\u202f])"
+# Groups with blanks between them: two of three digits, or one of zeros or in front of one word at most, as
+# `2 500 ml bottles` are two numbers.
+_ONE_WORD = r"(?:\.[0-9]++)?[^\S\n]?(?:[%€£]|[A-Za-z]{1,15})?[*_)\]}$.,;:!?]{0,4}(?:\s{0,4}\Z|\n|(?<=[).,;:!?])\s)"
+_SPACED = (
+    rf"(?:[0-9]{{1,3}}(?:(?:[ ][0-9]{{3}}){{2,4}}|[ ]000)|(?<![0-9][ ])[1-9][0-9]{{0,2}}[ ][0-9]{{3}}(?={_ONE_WORD}))"
+    r"(?![0-9]|[ ][0-9]{3}(?![0-9]))(?:\.[0-9]++)?"
+)
 _DIGITS = rf"(?:{_SPACED}|[0-9](?:[0-9]|{_JOINT}(?=[0-9]))*+|\.[0-9]++)"
 _SIGN = r"(?:(?<![\w)\]}.])[-−–+])"
 _CURRENCY = r"(?:\\?[$]|[€£¥₹])"
@@ -45,15 +50,22 @@ _TEN_TO_THE = re.compile(r"(?:\^[^\S\n]?\{?|\*\*)([-−]?[0-9]{1,4})\}?")
 _OF_A_LETTER = re.compile(
     r"(?:[^\W\d_]|[°)}%])(?:[^\S\n]?\^[^\S\n]?[{(]?[^\S\n]?|\*\*[{(]?)[-−]?\Z|[^\W\d_][-−–]\Z|(?:√|\\sqrt\{)\Z"
 )
+_SIGN_CHARACTERS = 30
 _BEFORE = 8  # characters in front of a number that this looks at
 _CLOCK = re.compile(r":[0-9]{2}(?![0-9])")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})++(?:\.[0-9]++)?+")
 _PLAIN = re.compile(r"[0-9]++(?:\.[0-9]++)?+|\.[0-9]++")
-_GROUP_MARKS = re.compile(r"\{,\}|,?\\[!,]|['’ \u00a0\u202f]")
+_GROUP_MARKS = re.compile(r"\{,\}|,?\\[!,]|['’ \u00a0\u2009\u202f]")
 _SUPERSCRIPTS = str.maketrans("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789")
 # A factor or divisor that is no number in digits: 1 / e, 2 π, 3√2.
 _SYMBOL = re.compile(
     r"[^\S\n]?(?:(?:/|\\cdot|\\times|\*)[^\S\n]?)?(?:\\(?:pi|sqrt|ln|log|exp)\b|π|√|sqrt\b|/[^\S\n]?e\b)"
+)
+# A sign in words; "minus" is one where nothing stands in front that it subtracts from.
+_SIGN_WORD = re.compile(
+    r"(?:\bnegative|(?:(?:\A|[^\w)\]}%°\s]|\n|\b(?:is|was|be|are|to|of|and|from|about|approximately|around|answer|equals?|gives"
+    r"|get|at|between))\s{0,3}[*_]{0,2})\b(?P<minus>minus))[^\S\n]{1,2}\Z",
+    re.IGNORECASE,
 )
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 
@@ -84,7 +96,22 @@ def numbers_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Nu
             end = match.start("scale") if _is_a_unit(match) else match.end()
             if _SYMBOL.match(text, end):
                 value, form = math.nan, "unclear"
-            yield Number(value, form, match.start(), end)
+            sign = None if match["sign"] or match["inner"] else sign_in_words(text, match.start(), start)
+            yield Number(value, form, match.start(), end) if sign is None else Number(-value, form, sign, end)
+
+
+def sign_in_words(text: str, place: int, start: int = 0) -> int | None:
+    """Where a sign in words begins that stands in front of the place, not before `start`; None without one.
+
+    >>> [sign_in_words(text, len(text)) for text in ("It is minus ", "negative ", "ten minus ", "It is ")]
+    [6, 0, None, None]
+    """
+    match = _SIGN_WORD.search(text[max(0, place - _SIGN_CHARACTERS) : place])
+    if match is None:
+        return None
+    begin = match.start("minus") if match["minus"] else match.start()
+    begin += max(0, place - _SIGN_CHARACTERS)
+    return begin if begin >= start else None
 
 
 def _is_no_number(text: str, match: re.Match[str]) -> bool:

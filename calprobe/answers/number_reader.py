@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import deque
 from dataclasses import replace
 
+from calprobe.answers.around_numbers import end_with_error, is_error_or_confidence, unclear_in_a_range
 from calprobe.answers.denials import is_denied, is_taken_back
 from calprobe.answers.new_question import where_a_new_question_begins
 from calprobe.answers.number_answers import Number, numbers_of
 from calprobe.answers.number_words import numbers_in_words
 from calprobe.answers.reading import Reading
 from calprobe.answers.repetition import length_without_repeats
-from calprobe.answers.units import unit_behind
+from calprobe.answers.units import plain_unit, unit_behind, unit_of
 
 _MARKER = re.compile(
     r"####|\\boxed\s?\{|\b(?:answer|result|total|solution)\b(?:[^\S\n]{1,3}(?:is|was|would\sbe|must\sbe)\b|[\"'*_]{0,3}\s{0,3}[:=])",
@@ -22,8 +22,6 @@ _MARKER = re.compile(
 _FIRST = re.compile(r"[0-9]+(?:[,.][0-9]+)*")  # as the study of science questions reads numbers
 _MARKERS = 50  # so many from the end are looked at: a text that only repeats markers takes no longer
 _REST = 300  # characters behind a marker that its number stands in
-_BETWEEN = re.compile(r"\bbetween\s(?:[^.\n]|\.(?=\d)){1,20}?\sand\s\S{1,20}", re.IGNORECASE)
-_RANGE = 40  # characters around a number in which it may be the end of a range
 _ALONE = re.compile(r"\s*([^\n]{1,40})\n[^\S\n]*\n")
 _EQUALS = re.compile(r"(?<![<>!=])=(?!=)|≈|\\approx")
 
@@ -37,8 +35,9 @@ def read_number(text: str, *, cut: bool = False) -> Reading:
     3. `last`: the last number of the reply, up to where the model asks itself a new question; numbers in words count
        where there are none in digits.
 
-    A number that the reply denies or takes back ("not 12 but 15", "12, no, 15") is passed over, and the numbers of
-    "between 10 and 12" are `unclear`. A fraction is one number, under the rules `marked_fraction` and `last_fraction`.
+    A number that the reply denies or takes back ("not 12 but 15", "12, no, 15") is passed over, as are errors (± 0.02)
+    and confidences ("95% sure", "Confidence: 90"). The numbers of "between 10 and 12", "10-12" and "10 or 12" are
+    `unclear`. A fraction is one number, under the rules `marked_fraction` and `last_fraction`.
     `unclear`: the number is in no form that is read, such as `0,8`. Of a reply that was cut at its budget, the repeats
     of its tail are left out, and a number that ends where it was cut is `cut`: more digits may have been meant.
 
@@ -77,7 +76,8 @@ def _reading(text: str, rule: str, number: Number, *, cut: bool) -> Reading:
     if number.form == "unclear":
         return Reading(None, "unclear", rule)
     name = f"{rule}_fraction" if number.form == "fraction" else rule
-    return Reading(number.value, "ok", name, number.start, number.end, unit_behind(text, number.end))
+    unit = unit_of(text, number.start, end_with_error(text, number))
+    return Reading(number.value, "ok", name, number.start, number.end, unit)
 
 
 def _marked(text: str, end: int) -> Number | None:
@@ -91,22 +91,13 @@ def _marked(text: str, end: int) -> Number | None:
         for start in starts:
             meant = (number for number in numbers_of(text, start, stop) if _is_meant(text, number))
             if number := next(meant, None) or next(numbers_in_words(text, start, stop), None):
-                return _or_a_range(text, number)
+                return unclear_in_a_range(text, number)
     return None
 
 
 def _is_meant(text: str, number: Number) -> bool:
-    return not is_denied(text, number.start, number.end) and not is_taken_back(text, number.end)
-
-
-def _or_a_range(text: str, number: Number) -> Number:
-    """The number, unclear if it is the beginning or the end of "between 10 and 12"."""
-    around = text[max(0, number.start - _RANGE) : number.end + _RANGE]
-    at = min(number.start, _RANGE)
-    for match in _BETWEEN.finditer(around):
-        if match.start() < at < match.end():
-            return replace(number, form="unclear", value=math.nan)
-    return number
+    is_denied_or_taken_back = is_denied(text, number.start, number.end) or is_taken_back(text, number.end)
+    return not is_denied_or_taken_back and not is_error_or_confidence(text, number)
 
 
 def _alone(text: str, end: int) -> Number | None:
@@ -116,7 +107,7 @@ def _alone(text: str, end: int) -> Number | None:
     if line is None or number is None or text[line.start(1) : number.start].strip(" *_$\\("):
         return None
     behind = text[number.end : line.end(1)].strip(" .*_$\\)")
-    return number if not behind or behind == unit_behind(text, number.end) else None
+    return number if not behind or plain_unit(behind) == unit_behind(text, number.end) else None
 
 
 def _last_word(text: str, end: int) -> Number | None:
@@ -136,7 +127,7 @@ def _last(text: str, end: int) -> Number | None:
     while True:
         start = text.rfind("\n", 0, max(0, end - size)) + 1  # a piece from within a number would begin with another one
         if last := deque((number for number in numbers_of(text, start, end) if _is_meant(text, number)), maxlen=1):
-            return _or_a_range(text, last[0])
+            return unclear_in_a_range(text, last[0])
         if start == 0:
             return None
         size *= 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from calprobe.answers.number_answers import Number
+from calprobe.answers.number_answers import Number, sign_in_words
 
 _SMALL = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -68,7 +68,9 @@ def numbers_in_words(text: str, start: int = 0, end: int | None = None) -> Itera
     for match in _CARDINAL.finditer(text, start, len(text) if end is None else end):
         digits = _NUMBER.sub(_of_words, match[0].casefold())
         if digits.isdigit():  # not several: one two three
-            yield Number(float(digits), "plain", *match.span())
+            sign = sign_in_words(text, match.start(), start)
+            value = float(digits)
+            yield Number(value, "plain", *match.span()) if sign is None else Number(-value, "plain", sign, match.end())
 
 
 def _of_roman(match: re.Match[str]) -> str:

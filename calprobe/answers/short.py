@@ -39,11 +39,15 @@ _HOW_SURE = re.compile(
     |(?:my\s)?(?:confidence|certainty|probability)(?:[^\S\n]is|[:=])?[^\S\n]{0,3}[\d.]{1,6}[^\S\n]?(?:%|percent)?)
     [)\].]{0,2} [^\S\n]*\Z"""
 )
-_IN_FRONT = re.compile(r"""(?:[\s*_`"'“”‘’«»<>\[\]{}():;,.!?]|[-–—•#]{1,6}\s)*""")
+# A point right in front of a digit is a decimal one.
+_IN_FRONT = re.compile(r"""(?:[\s*_`"'“”‘’«»<>\[\]{}():;,!?]|\.(?:\.+|(?!\d))|[-–—•#]{1,6}\s)*""")
 _BEHIND = " \t\r\v\f\u00a0*_`\"'“”‘’«»<>[]{}()-–—•:;,.!?"
 _OPENED_BY = {")": "(", "]": "[", "}": "{"}
 _KEPT = frozenset("#%@&")  # punctuation by Unicode's categories, and part of names: C#, 5%
-_ARTICLES = frozenset(("a", "an", "the"))
+_ARTICLES = frozenset(("an", "the"))
+_FOLDED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th", "ı": "i"})
+_A = re.compile(r"(?<![^\s\"'“”‘’«»(\[{*_`])a\s+(?!(?:and|or)\b)(?=[^\w\s]*[^\W_])")
+_INITIALS = re.compile(r"(?<![^\W_])([^\W\d_]\.)[^\S\n]+(?=[^\W\d_]\.)")
 
 
 def read_short(text: str) -> Reading:
@@ -134,14 +138,15 @@ def _stripped(text: str, rule: str, begin: int, end: int) -> Reading:
 def normalised(text: str) -> str:
     """The text as it is compared: lower case, without accents, punctuation and articles, single spaces.
 
-    Hyphens and slashes separate words; `#`, `%`, `@` and signs such as `+` and `$` stay. A text of articles alone keeps
-    them.
+    Hyphens and slashes separate words; `#`, `%`, `@` and signs such as `+` and `$` stay. Initials are one word. A text
+    of articles alone keeps them, and so does an `a` with no word behind it (Hepatitis A, A-ha).
 
     >>> normalised("The  Café-Bar, “U.S.”"), normalised("C++"), normalised("The The")
     ('cafe bar us', 'c++', 'the the')
     """
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(character for character in decomposed if not unicodedata.combining(character)).casefold()
+    plain = _A.sub("", _INITIALS.sub(r"\1", plain.translate(_FOLDED)))
     words = "".join(map(_sign, plain.replace("&", " and "))).split()
     return " ".join([word for word in words if word not in _ARTICLES] or words)
 

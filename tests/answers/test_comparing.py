@@ -23,6 +23,15 @@ SAME = [
     ("rock & roll", "Rock and Roll"),
     ("O’Neill", "O'Neill"),
     ('"Hamlet"', "Hamlet"),
+    ('"A Farewell to Arms"', "Farewell to Arms"),
+    ("Łódź", "Lodz"),
+    ("Tromsø", "Tromso"),
+    ("Æsop", "Aesop"),
+    ("Đorđe", "Dorde"),
+    ("J. R. R. Tolkien", "J.R.R. Tolkien"),
+    ("A. A. Milne", "A.A. Milne"),
+    ("U. S.", "US"),
+    ("A&E", "A and E"),
     # numbers
     ("1,000", "1000"),
     ("1,000.50", "1000.5"),
@@ -85,6 +94,10 @@ DIFFERENT = [
     ("nine to five", "95"),
     ("C++", "C"),
     ("C#", "C"),
+    ("Hepatitis A", "Hepatitis"),
+    ("vitamin A.", "vitamin"),
+    ("A-ha", "ha"),
+    ("minus five", "5"),
 ]
 
 
@@ -121,6 +134,18 @@ def test_neither_case_nor_blanks_change_the_form(text: str) -> None:
     assert comparable(text.upper()) == comparable(text.lower()) == found
     assert comparable(f"  {text}\n") == found
     assert found == " ".join(found.split())
+
+
+@given(st.lists(st.sampled_from("abcdefg"), min_size=2, max_size=4), st.sampled_from(["Milne", "Smith-Jones"]))
+def test_initials_are_one_word_with_and_without_blanks(letters: list[str], name: str) -> None:
+    close, wide = "".join(f"{letter}." for letter in letters), " ".join(f"{letter}." for letter in letters)
+    assert comparable(f"{close} {name}") == comparable(f"{wide} {name}")
+
+
+@given(st.lists(st.sampled_from(["Paris", "dog", "ha", "B12"]), min_size=1, max_size=3).map(" ".join))
+def test_an_a_is_an_article_in_front_of_a_word_alone(words: str) -> None:
+    assert comparable(f"a {words}") == comparable(f'"A {words}"') == comparable(words)
+    assert comparable(f"{words} A") == comparable(f"{words} A.") != comparable(words)
 
 
 @given(st.integers(0, 10**12))

@@ -18,6 +18,9 @@ DENIED = {
     "{} is not only right.": False,
     "not {} at all": True,
     "rather than {}": True,
+    "I don't think it's {}.": True,
+    "I do not believe that it is {}.": True,
+    "I can't believe it's {}.": False,
     "It is {}.": False,
 }
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from calprobe.answers import Reading, grade, read
 from calprobe.answers.number_answers import numbers_of
 from calprobe.answers.number_reader import read_extracted, read_number
-from calprobe.answers.units import plain_unit, power_of_ten, same_unit
+from calprobe.answers.units import plain_unit
 from calprobe.questions import Question, QuestionOptions, load_questions
 from calprobe.runs.replies import Reply
 
@@ -143,20 +143,6 @@ def test_units_behind_numbers(text: str, unit: str) -> None:
     assert read_number(f"The answer is {text}").unit == unit
 
 
-def test_units_are_compared_by_name_and_prefix() -> None:
-    assert plain_unit(r" $\mathrm{~Pa} \mathrm{~m}^3 \mathrm{~mol}^{-1}$") == "Pa m^3 mol^-1"
-    assert same_unit(r"$\mathrm{kg}$", "kilogram") is True
-    assert same_unit("kg", "m") is False
-    assert same_unit("kg", "apples") is None
-    assert [power_of_ten(*pair) for pair in (("km", "m"), ("nm", "m"), ("mL", "L"), ("eV", "keV"), ("K", "mol"))] == [
-        3,
-        -9,
-        -3,
-        -3,
-        None,
-    ]
-
-
 # Right number, its unit, reply, whether that is right.
 GRADED = [
     (18, None, "18", True),
@@ -177,6 +163,10 @@ GRADED = [
     (350, "nm", "350 kg", False),
     (350, "nm", "350 apples", True),
     (50.7, r"$\mathrm{atm}$ ", "50.7 atm", True),
+    (-3, None, "It is minus 3.", True),
+    (3, None, "It is minus 3.", False),
+    (-3, None, "negative three", True),
+    (7, None, "10 minus 3 is 7", True),
 ]
 
 

@@ -21,7 +21,7 @@ CHOICE = Question("1", "?", "choice", ("x", "y"), ("A", "B"), answer=0)
         ("5", FLOAT, Reading(5.0, "ok", "last"), True),
         ("-5", FLOAT, Reading(5.0, "ok", "last"), False),
         ("5 km", LENGTH, Reading(5.0, "ok", "last"), True),
-        ("5 km", LENGTH, Reading(5.0, "ok", "last", unit="years"), True),
+        ("5 km", LENGTH, Reading(5.0, "ok", "last", unit="apples"), True),
         ("5 km", LENGTH, Reading(5000.0, "ok", "last", unit="m"), True),
         ("5 km", LENGTH, Reading(5.0, "ok", "last", unit="m"), False),
         ("5 km", LENGTH, Reading(5.0, "ok", "last", unit="kg"), False),
