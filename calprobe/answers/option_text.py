@@ -59,7 +59,7 @@ def _alone(text: str, labels: Sequence[str], options: Sequence[str], cut: bool) 
     *_, marker = _MARKER.finditer(text)
     start = marker.end()
     said, has_more, behind = text[start:].partition("\n")
-    is_whole = marker.start() > 0 or not behind.strip()
+    is_whole = not behind.strip() or marker[0].strip(" \t\n:=") != ""
     named = [n for n, option in enumerate(options) if is_whole and _bare(option) == _bare(said) != ""]
     if len(named) != 1 or (cut and not has_more):
         return Reading(None, "several" if len(named) > 1 else "none", RULE if len(named) > 1 else "")

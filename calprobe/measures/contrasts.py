@@ -195,7 +195,8 @@ def _firsts(tested: Sequence[Contrast]) -> Ints:
             and contrast.draws is not None
             and np.nan_to_num(contrast.draws.resampled).any()
         ):
-            firsts[at] = places.setdefault(np.round(contrast.draws.resampled, ROUNDED).tobytes(), at)
+            rounded = np.round(contrast.draws.resampled, ROUNDED) + 0.0  # no -0.0, whose bytes are others
+            firsts[at] = places.setdefault(rounded.tobytes(), at)
     return firsts
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from calprobe.measures.number_text import number
+from calprobe.measures.number_text import number, without_zero
 
 LEAST = 3  # decimals: with two, .001 and .004 look like 0, and .047 and .053 alike
-LEVEL = 0.05  # by which runs are told apart: no p-value is printed as if on its other side
+SIGNIFICANT = 0.05  # by which runs are told apart: no p-value is printed as if on its other side
 
 
 def p_text(p: float, decimals: int = LEAST) -> str:
@@ -17,7 +17,7 @@ def p_text(p: float, decimals: int = LEAST) -> str:
     decimals = max(decimals, LEAST)
     if p < 0.5 * 10**-decimals:
         return f"<{10**-decimals:.{decimals}f}"
-    while p < LEVEL <= float(number(p, decimals)):
+    while p < SIGNIFICANT <= float(number(p, decimals)):
         decimals += 1
     return number(p, decimals)
 
@@ -28,4 +28,5 @@ def short_p(p: float) -> str:
     >>> short_p(0.047), short_p(0.00002)
     ('.047', '< .001')
     """
-    return p_text(p).replace("<", "< ").replace("0.", ".", 1)
+    text = p_text(p)
+    return f"< {without_zero(text[1:])}" if text.startswith("<") else without_zero(text)

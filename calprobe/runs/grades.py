@@ -95,7 +95,7 @@ class StoredGrades:
         text = f"{how.get('grader', 'unknown')}{threshold}{target}"
         if "judge" in how:
             mass = self.judge_mass
-            have = "" if mass is None else f" ({mass:.2f} of its probability on average; below {LEAST_MASS} undecided)"
+            have = "" if mass is None else f" ({mass:.2f} in all on average; its words below {LEAST_MASS})"
             text += (
                 f": {how['judge']} by {how.get('judge_evidence')}{have}, prompts {how.get('judge_prompts')}, of what "
                 "exact matching and abstentions leave open"
@@ -152,7 +152,7 @@ def keep_grades(sources: Iterable[Path], folder: Path) -> None:
         log.warning("%s: the runs were graded in different ways; it has no grades: grade it again", folder)
     elif gradings:
         rows = {row.key: row for grading in gradings for row in grading.rows}
-        mass = _mean_mass(gradings)
+        mass = _mass_of_runs(gradings)
         write_grades(folder, StoredGrades(tuple(rows.values()), ways[0] | ({} if mass is None else mass_said(mass))))
 
 
@@ -161,7 +161,7 @@ def mass_said(mass: float) -> dict[str, str]:
     return {JUDGE_MASS: f"{mass:.4f}"}
 
 
-def _mean_mass(gradings: Iterable[StoredGrades]) -> float | None:
+def _mass_of_runs(gradings: Iterable[StoredGrades]) -> float | None:
     """The mean of several runs' judges, each by the answers that it was asked about; None where one is not known."""
     counts = [
         (grades.judge_mass, sum(row.rule in ("judge", "undecided") for row in grades.rows)) for grades in gradings

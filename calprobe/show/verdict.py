@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calprobe.measures.number_text import short, short_signed, short_spelled
+from calprobe.measures.p_value_text import short_p
 from calprobe.metrics import Estimate
 from calprobe.metrics.error_shown import ErrorName, with_chance
 from calprobe.metrics.intervals import SAME
@@ -68,7 +69,7 @@ def _word(metrics: Mapping[str, Estimate], error: ErrorName) -> str:
     """
     gap, p = metrics.get("confidence_gap", UNDEFINED), metrics.get(with_chance(error)[2], UNDEFINED)
     unmoved = math.isnan(gap.low)
-    if unmoved and math.isnan(p.value):
+    if math.isnan(gap.value) or (unmoved and math.isnan(p.value)):
         return UNKNOWN
     if unmoved and p.value < SIGNIFICANT and abs(gap.value) > SAME:
         return OVER if gap.value > 0 else UNDER
@@ -101,7 +102,7 @@ def sentence_on(judged: Judged, accuracy: float) -> str:
         parts.append(f"confidence - accuracy {short_signed(metrics['confidence_gap'], digits)}")
     if _defined(metrics, error):
         chance = f", {short(metrics[size].value, digits)} if calibrated" if _defined(metrics, size) else ""
-        chance += f" (p {short(metrics[p].value, 3)})" if _defined(metrics, p) else ""
+        chance += f" (p {short_p(metrics[p].value)})" if _defined(metrics, p) else ""
         parts.append(f"{error.upper()} {short(metrics[error].value, digits)}{chance}")
     if _defined(metrics, "auroc"):
         parts.append(f"AUROC {short_spelled(metrics['auroc'], digits)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calprobe.measures.p_value_text import LEVEL, p_text, short_p
+from calprobe.measures.p_value_text import SIGNIFICANT, p_text, short_p
 from calprobe.metrics import Estimate
 from calprobe.show.tables.cell_text import cell_text
 from calprobe.show.tables.layout import Layout, cells, quantity
@@ -17,7 +17,7 @@ def test_no_p_value_looks_like_zero_or_is_on_the_other_side(decimals: int) -> No
     for p in (*np.linspace(0, 1, 997), *np.linspace(0.049, 0.051, 401), *np.logspace(-9, -1, 100)):
         text = p_text(p, decimals)
         assert text.startswith("<") or float(text) > 0
-        assert (float(text.removeprefix("<")) < LEVEL) == (p < LEVEL)
+        assert (float(text.removeprefix("<")) < SIGNIFICANT) == (p < SIGNIFICANT)
         assert float(text.removeprefix("<")) == pytest.approx(p, abs=0.001)
     assert p_text(float("nan"), decimals) == "undefined"
     assert (short_p(0.0004), short_p(0.04999), short_p(1.0)) == ("< .001", ".04999", "1.000")

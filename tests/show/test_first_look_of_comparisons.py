@@ -71,7 +71,7 @@ def test_a_difference_is_said_with_interval_and_p_value() -> None:
 def test_who_answers_fewer_facts_is_not_compared(metric: str, p: float) -> None:
     one = replace(contrast(metric, 0.4, 0.1, p), failed=(0, 74))
     (sentence,) = verdict_on(Sides("a", "b", [[one]], 200), Compared([one]))
-    assert "neither is better, since 0 (A) and 74 (B) facts have no answer" in sentence
+    assert "neither is better: of the questions in common, 0 have no answer in A, 74 in B" in sentence
     both = replace(one, failed=(74, 74))
     (sentence,) = verdict_on(Sides("a", "b", [[both]], 200), Compared([both]))
     assert "neither" not in sentence

@@ -33,7 +33,7 @@ def tokens_of_text(pieces: Sequence[bytes], content: str, thought_apart: bool) -
 def _count(pieces: Sequence[bytes], content: bytes, thought_apart: bool) -> int:
     """As `tokens_of_text`, perhaps with tokens without a text at the end."""
     written = b"".join(pieces)
-    for count in range(len(pieces), -1, -1):
+    for count in range(len(pieces), -1, -1) if content else ():  # without any, nothing says where the text ends
         shown = written.strip()
         if len(shown) < len(content):
             break

@@ -149,7 +149,8 @@ def _better(contrast: Contrast, metric: Metric | None, pair: Sides) -> str:
         return f"too few {drawn} to compare ({contrast.few}; {LEAST_CLUSTERS} are needed)"
     if not contrast.alike:
         first, second = contrast.failed
-        return f"neither is better, since {first:,} ({letters[0]}) and {second:,} ({letters[1]}) facts have no answer"
+        lack = f"{first:,} have no answer in {letters[0]}, {second:,} in {letters[1]}"
+        return f"neither is better: of the {pair.compared}, {lack}"
     if math.isnan(contrast.p_corrected):
         return "not tested"
     if not contrast.significant:

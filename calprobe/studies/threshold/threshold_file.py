@@ -13,6 +13,8 @@ from calprobe.arrays import check_vector
 from calprobe.confidence.estimator import Scale
 from calprobe.runs.written_file import WrittenFile
 
+_ROUNDING = 1e-9  # of probabilities that were summed
+
 FILE = WrittenFile("calprobe threshold", "a threshold", "--out", "calprobe threshold RUN --risk .. --out FILE")
 
 
@@ -43,7 +45,8 @@ class Threshold:
     def off_scale(self, scores: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Which scores cannot be of the threshold's scale, [scores]: of probabilities, those below 0 or above 1."""
         values = check_vector("scores", scores)
-        return (values < 0) | (values > 1) if self.scale == "probability" else np.zeros(len(values), np.bool_)
+        is_off = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
+        return is_off if self.scale == "probability" else np.zeros(len(values), np.bool_)
 
     def answers(self, scores: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Where to answer, [scores]; abstain elsewhere, and where a score is NaN.
