@@ -68,6 +68,7 @@ def test_a_run_over_llama_cpp(address: str, tmp_path: Path) -> None:
     assert open_asked(tmp_path / "run").pieces == run.pieces
 
 
+@pytest.mark.proof
 def test_a_reply_has_the_tokens_that_transformers_gives_it(address: str, tmp_path: Path) -> None:
     texts = ("What is the opposite of alive? Reply in a sentence.", "Say a smiley emoji.")
     questions = tuple(Question(f"q{n}", text, "open", accepted=("x",)) for n, text in enumerate(texts))

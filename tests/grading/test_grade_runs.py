@@ -163,7 +163,7 @@ def test_a_judge_that_says_something_else_is_warned_of(run: AskedRun, caplog: py
     assert run.grades is not None
     assert run.grades.judge_mass == pytest.approx(0.2)
     report = reported(run)
-    assert "(0.20 of its probability on average; below 0.01 undecided)" in report.disclosure.about["grading"]
+    assert "(0.20 in all on average; its words below 0.01)" in report.disclosure.about["grading"]
     warning = "The judge mostly does not answer what it is asked: Yes and No have .20 of its probability on average."
     assert report.disclosure.judge_warning == warning
     assert report.disclosure.to_json()["judge_mass"] == pytest.approx(0.2)
@@ -185,7 +185,7 @@ def test_a_judge_that_answers_is_not_warned_of(run: AskedRun) -> None:
     found = grade(run, judge=ScriptedJudge(knows=KNOWS))
     assert found.judge_mass == pytest.approx(0.9)
     assert reported(run).disclosure.judge_warning == ""
-    assert "(0.90 of its probability on average" in reported(run).disclosure.about["grading"]
+    assert "(0.90 in all on average" in reported(run).disclosure.about["grading"]
 
 
 def test_grades_of_earlier_versions_say_nothing_of_the_mass(run: AskedRun) -> None:
@@ -336,7 +336,7 @@ def test_reports_read_the_grades(run: AskedRun) -> None:
     assert abstained.value == pytest.approx(1 / 3)  # of the answers to open questions
     said = dict(after.runs[0].disclosure.lines())
     assert said["graded by"] == "judge 4 (3 right), number 2 (1 right), exact 1 (1 right), abstention 1 (0 right)"
-    assert said["grading"].startswith("judge: toy by label probabilities of Yes and No (0.90 of its")
+    assert said["grading"].startswith("judge: toy by label probabilities of Yes and No (0.90 in all")
     json.dumps(after.to_json())
 
 
