@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calprobe.curves.markers import SHIFTS, MarkerPoint, Markers
-from calprobe.measures.compare_results import SIGNIFICANT
 from calprobe.metrics import Difference, Estimate
+from calprobe.metrics.intervals import SIGNIFICANT
 from calprobe.show.plots import frame
 from calprobe.show.plots.heat_map import Shades, draw_cells
 from calprobe.show.plots.look import DEFAULT_LOOK, Look

@@ -14,9 +14,9 @@ from calprobe.measures.json_values import record_json, value_json
 from calprobe.measures.options import CompareOptions
 from calprobe.metrics import Difference, Estimate, Metric, PairedDraws
 from calprobe.metrics.error_shown import ByChance
+from calprobe.metrics.intervals import SIGNIFICANT
 from calprobe.words import ClusterKind, Correction
 
-SIGNIFICANT = 0.05  # corrected p-values below it are marked
 NAN = float("nan")
 
 

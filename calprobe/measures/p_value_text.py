@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from calprobe.measures.number_text import number, without_zero
+from calprobe.metrics.intervals import SIGNIFICANT
 
 LEAST = 3  # decimals: with two, .001 and .004 look like 0, and .047 and .053 alike
-SIGNIFICANT = 0.05  # by which runs are told apart: no p-value is printed as if on its other side
 
 
 def p_text(p: float, decimals: int = LEAST) -> str:
-    """With three decimals or more; "undefined" for NaN.
+    """With three decimals or more; "undefined" for NaN. None is printed as if on the other side of .05.
 
     >>> p_text(0.047), p_text(0.0498), p_text(0.00002), p_text(0.00002, 4), p_text(0.5, 2)
     ('0.047', '0.0498', '<0.001', '<0.0001', '0.500')

@@ -12,6 +12,7 @@ from calprobe.arrays import Floats, Ints
 from calprobe.metrics.metric import Metric, ReferenceMetric
 
 LEVEL = 0.95  # of every interval
+SIGNIFICANT = 0.05  # p-values below it tell a difference from none
 SAME = 1e-6  # spread of resampled values that is rounding, also of confidences that a model gives in float32
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from calprobe.measures.compare_match import ABSOLUTE
 from calprobe.measures.compare_numbers import BY_RELATION
 from calprobe.measures.compare_results import (
-    SIGNIFICANT,
     Agreement,
     Comparison,
     Contrast,
@@ -22,6 +21,7 @@ from calprobe.measures.number_text import number, ranges
 from calprobe.measures.p_value_text import p_text
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, Metric
+from calprobe.metrics.intervals import SIGNIFICANT
 from calprobe.show.prose import DRAWN, cluster_notes, error_notes, listed, range_note, score_notes, sentence, size
 from calprobe.words import ClusterKind
 

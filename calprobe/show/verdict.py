@@ -11,7 +11,7 @@ from calprobe.measures.number_text import short, short_signed, short_spelled
 from calprobe.measures.p_value_text import short_p
 from calprobe.metrics import Estimate
 from calprobe.metrics.error_shown import ErrorName, with_chance
-from calprobe.metrics.intervals import SAME
+from calprobe.metrics.intervals import SAME, SIGNIFICANT
 
 OVER, UNDER, NEITHER, APART, BALANCED, UNKNOWN = (
     "overconfident",
@@ -21,7 +21,6 @@ OVER, UNDER, NEITHER, APART, BALANCED, UNKNOWN = (
     "cannot be told to be over- or underconfident on average",
     "without an interval, so over- or underconfidence cannot be told",
 )
-SIGNIFICANT = 0.05
 MOST = 0.9  # of the answers: with a confidence in fewer of them, a verdict says in how many
 UNDEFINED = Estimate(math.nan)
 

@@ -12,10 +12,10 @@ from calprobe.messages import counted
 from calprobe.metrics import Difference, Estimate, GroupGap
 from calprobe.metrics.calibration import DEBIASED_BINS
 from calprobe.metrics.group_gaps import LEAST_OF_GROUP, LEAST_OF_KIND
+from calprobe.metrics.intervals import SIGNIFICANT
 from calprobe.show.tables.layout import UNRANKED, Layout, cells
 from calprobe.show.tables.types import Row, Table
 
-BELOW = 0.05
 NOTE = (
     "Conf - acc: mean confidence minus accuracy; above 0 the model is too sure. Intervals and p hold for all slices of "
     "a block at once (95 %); *: p below 0.05. p takes the largest gap first and the others after it, so it may find a "
@@ -78,7 +78,7 @@ def _unless_nan(value: float) -> float | None:
 
 def _row(block: str, whole: str, name: str, by: str, group: GroupGap) -> Row:
     keys = ({"variant": whole} if whole else {}) | {"estimator": name, "covariate": by, "slice": group.name}
-    return Row(group.name, group=block, keys=keys, significant=group.p_value < BELOW)
+    return Row(group.name, group=block, keys=keys, significant=group.p_value < SIGNIFICANT)
 
 
 def gap_sentences(name: str, gaps: SliceGaps) -> Iterator[str]:
@@ -89,7 +89,7 @@ def gap_sentences(name: str, gaps: SliceGaps) -> Iterator[str]:
     tested = [group for group in gaps.found.groups if not math.isnan(group.gap.low)]
     if (largest := gaps.found.largest) is None:
         return
-    real = sum(group.p_value < BELOW for group in tested)
+    real = sum(group.p_value < SIGNIFICANT for group in tested)
     words = "too sure" if largest.gap.value > 0 else "not sure enough"
     what = f"largest in {largest.name}: {short_signed(largest.gap, 3)}"
     if not real:

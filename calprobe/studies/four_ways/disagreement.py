@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from calprobe.measures.compare_results import SIGNIFICANT
 from calprobe.messages import shortened
 from calprobe.metrics import Difference
+from calprobe.metrics.intervals import SIGNIFICANT
 from calprobe.show.tables.layout import UNRANKED, Layout, Numbers, by_name, quantity
 from calprobe.show.tables.types import Cell, Row, Table
 from calprobe.studies.four_ways.joint import FourWays

@@ -15,9 +15,9 @@ from calprobe.curves.calibration_curve import (
     calibration_line,
 )
 from calprobe.curves.calibration_figure import draw_calibration
-from calprobe.measures.compare_results import SIGNIFICANT
 from calprobe.measures.run_names import state
 from calprobe.metrics import ACE_BINS, Resampling, bootstrap_many, standard_metrics
+from calprobe.metrics.intervals import SIGNIFICANT
 from calprobe.show.kinds.dumbbell_figure import DumbbellRow, Dumbbells
 from calprobe.show.kinds.matrix_figure import Correlations
 from calprobe.show.kinds.quarters_figure import QuarterBars, Quarters

@@ -156,7 +156,7 @@ def _of_sets(found: CellSets, coverage: float) -> str:
 def _checked(found: CellSets | Withheld) -> str:
     if found.held_out:
         return f"checked on {found.on}"
-    return f"on {found.on}, NOT HELD OUT: answers of the same model to the same facts fixed the threshold"
+    return f"on {found.on}, NOT HELD OUT: the same answers, or the same model's to the same facts, fixed the threshold"
 
 
 def _answering(found: Withheld) -> str:

@@ -56,8 +56,8 @@ def _sentences(scores: str, cell: CellThreshold) -> Iterator[str]:
         yield f"  {group}: {_kept_text(kept)}"
     if not cell.held_out:
         yield (
-            f"NOT HELD OUT: {cell.on} has answers of the same model to the same facts, which fixed the threshold; "
-            "only other facts would test it."
+            f"NOT HELD OUT: {cell.on} has the same answers, or the same model's to the same facts, which fixed the "
+            "threshold; only other facts would test it."
         )
 
 
