@@ -93,7 +93,7 @@ def unit_behind(text: str, place: int) -> str:
 def plain_unit(text: str) -> str:
     """A unit without LaTeX's marks, and with one form for each sign.
 
-    >>> plain_unit("$\\mathrm{~kJ} \\mathrm{~mol}^{-1}$"), plain_unit("m²"), plain_unit("$")
+    >>> plain_unit("$\\\\mathrm{~kJ} \\\\mathrm{~mol}^{-1}$"), plain_unit("m²"), plain_unit("$")
     ('kJ mol^-1', 'm^2', '$')
     """
     # A single sign in front is of money, LaTeX's are pairs.
