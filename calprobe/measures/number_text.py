@@ -1,4 +1,4 @@
-"""Numbers, intervals and ranges as text, the same wherever people read them."""
+"""Numbers, intervals, p-values and ranges as text, the same wherever people read them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable
 
 from calprobe.metrics import Difference, Estimate
+from calprobe.metrics.intervals import SIGNIFICANT
+
+LEAST_OF_P = 3  # decimals: with two, .001 and .004 look like 0, and .047 and .053 alike
 
 
 def spelled(estimate: Estimate) -> str:
@@ -77,6 +80,30 @@ def short_signed(estimate: Estimate, decimals: int) -> str:
         without_zero(f"{number:+z.{decimals}f}") for number in (estimate.value, estimate.low, estimate.high)
     )
     return value if math.isnan(estimate.low) else f"{value} ({low} to {high})"
+
+
+def p_text(p: float, decimals: int = LEAST_OF_P) -> str:
+    """A p-value with three decimals or more; "undefined" for NaN. None is printed as if on the other side of .05.
+
+    >>> p_text(0.047), p_text(0.0498), p_text(0.00002), p_text(0.00002, 4), p_text(0.5, 2)
+    ('0.047', '0.0498', '<0.001', '<0.0001', '0.500')
+    """
+    decimals = max(decimals, LEAST_OF_P)
+    if p < 0.5 * 10**-decimals:
+        return f"<{10**-decimals:.{decimals}f}"
+    while p < SIGNIFICANT <= float(number(p, decimals)):
+        decimals += 1
+    return number(p, decimals)
+
+
+def short_p(p: float) -> str:
+    """The same in sentences.
+
+    >>> short_p(0.047), short_p(0.00002)
+    ('.047', '< .001')
+    """
+    text = p_text(p)
+    return f"< {without_zero(text[1:])}" if text.startswith("<") else without_zero(text)
 
 
 def ranges(numbers: Iterable[int]) -> str:

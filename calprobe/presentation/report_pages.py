@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from calprobe.confidence import Headline, headline
-from calprobe.measures.number_text import interval, number, signed, signed_interval
+from calprobe.measures.number_text import interval, number, p_text, signed, signed_interval
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.error_shown import chance_shown, with_chance
 from calprobe.presentation.asked_figure_views import asked_figures, asked_figures_across
@@ -269,7 +269,7 @@ def _error(overall: Overall, chance: bool) -> BigNumber:
     error, if_calibrated, p = with_chance(overall.error)
     value, below = overall.metrics[error], interval(overall.metrics[error])
     if chance and not math.isnan(by_chance := overall.metrics[if_calibrated].value):
-        tested = "" if math.isnan(p_value := overall.metrics[p].value) else f", p {number(p_value)}"
+        tested = "" if math.isnan(p_value := overall.metrics[p].value) else f", p {p_text(p_value, 4)}"
         below = ", ".join(text for text in (below, f"{number(by_chance)} if calibrated{tested}") if text)
     return BigNumber(error.upper(), number(value.value), below, f"m-{error}")
 

@@ -17,8 +17,7 @@ from calprobe.measures.compare_results import (
     Scope,
     WithinRun,
 )
-from calprobe.measures.number_text import number, ranges
-from calprobe.measures.p_value_text import p_text
+from calprobe.measures.number_text import number, p_text, ranges
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, Metric
 from calprobe.metrics.intervals import SIGNIFICANT

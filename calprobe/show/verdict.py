@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from calprobe.measures.number_text import short, short_signed, short_spelled
-from calprobe.measures.p_value_text import short_p
+from calprobe.measures.number_text import short, short_p, short_signed, short_spelled
 from calprobe.metrics import Estimate
 from calprobe.metrics.error_shown import ErrorName, with_chance
 from calprobe.metrics.intervals import SAME, SIGNIFICANT

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from calprobe.measures.number_text import short_signed
-from calprobe.measures.p_value_text import p_text
+from calprobe.measures.number_text import p_text, short_signed
 from calprobe.measures.slice_gaps import SliceGaps
 from calprobe.metrics import Estimate, GroupGap
 from calprobe.show.kinds.dumbbell_figure import LONGEST, REST_INCHES, ROW_INCHES

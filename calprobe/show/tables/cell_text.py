@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from calprobe.measures.number_text import interval, number, signed, signed_interval
-from calprobe.measures.p_value_text import p_text
+from calprobe.measures.number_text import interval, number, p_text, signed, signed_interval
 from calprobe.metrics import Difference, Estimate
 from calprobe.show.tables.types import Cell, PValue, Table
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from calprobe.measures.compare_results import Contrast, Corrected
-from calprobe.measures.number_text import short_signed
-from calprobe.measures.p_value_text import short_p
+from calprobe.measures.number_text import short_p, short_signed
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, Estimate, Metric
 from calprobe.show.compare_prose import CORRECTED, TOO_FEW, correction_notes

@@ -25,8 +25,9 @@ INTERVALS: dict[DrawnBy, str] = {
 }
 TITLES = {"accuracy": "accuracy", "confidence_gap": "conf - acc", "ace": "ACE", "brier": "Brier"}
 SIGNED = "confidence_gap"
-OF_FILE = "in the file"
-OF_FOLDS = {"least fold": min, "largest fold": max}
+OF_FOLDS = {"least_fold": min, "largest_fold": max}
+OF_MAPS = {"all_facts": "all facts", "least_fold": "least fold", "largest_fold": "largest fold"}  # titles, by key
+OF_FILE = {"of_the_file": "in the file"}
 
 FORMULAS: dict[Recalibration, str] = {
     "isotonic": "Steps: different values of the non-decreasing map; --format json has its knots.",
@@ -123,31 +124,34 @@ def maps_table(run: RunReport, name: TableName) -> Table | None:
     if recalibration is None or not recalibration.maps:
         return None
     folds = any(maps.folds for maps in recalibration.maps.values())
-    titles = ("all facts", "least fold", "largest fold") if folds else (OF_FILE,)
+    titles = OF_MAPS if folds else OF_FILE
     parameters = PARAMETERS[recalibration.method] or ("steps",)
     return Layout[str](
         f"Maps of the confidences of {name.of} on {run.manifest.probe.name} ({recalibration.method}).",
         f"{name.label}-maps",
         "map of",
         lambda estimator: Row(estimator, keys={"estimator": estimator}),
-        tuple(_parameter(parameter, title, recalibration.maps) for parameter in parameters for title in titles),
+        tuple(
+            _parameter(parameter, key, title, recalibration.maps)
+            for parameter in parameters
+            for key, title in titles.items()
+        ),
         (f"{FORMULAS[recalibration.method]} -: all get the share right, since no map could be fitted.",),
         kind="recalibrated",
         more=UNRANKED,
     ).table(recalibration.maps, **of_run(run.facts))
 
 
-def _parameter(parameter: str, title: str, maps: Mapping[str, EstimatorMaps]) -> Cells[str]:
+def _parameter(parameter: str, of: str, title: str, maps: Mapping[str, EstimatorMaps]) -> Cells[str]:
     """A parameter by estimator: of the map of all facts, the least or the largest of the folds'; none of a constant."""
 
     def value(fitted: CalibrationMap) -> float | None:
         return fitted.steps or None if parameter == "steps" else fitted.parameters.get(parameter)
 
     def cell(estimator: str) -> float | None:
-        if title not in OF_FOLDS:
+        if of not in OF_FOLDS:
             return value(maps[estimator].all)
         values = [defined for fold in maps[estimator].folds if (defined := value(fold)) is not None]
-        return OF_FOLDS[title](values) if values else None
+        return OF_FOLDS[of](values) if values else None
 
-    name = "of the file" if title == OF_FILE else title
-    return cells(title, f"map_{parameter}_{name.replace(' ', '_')}", cell, heading=parameter)
+    return cells(title, f"map_{parameter}_{of}", cell, heading=parameter)

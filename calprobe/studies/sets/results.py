@@ -72,9 +72,8 @@ class RuleSets:
     calibrated: int
     threshold: float  # NaN of several; infinite: too few units, or too few with probabilities
     sets: AnswerSets
-    expected: (
-        Expected | None
-    )  # None: of clusters, of what is not held out, and of what promises nothing (`naive`, too many unscored)
+    # None: of clusters, of what is not held out, and where nothing is promised (`naive`, too many unscored).
+    expected: Expected | None
     groups: Mapping[str, GroupSets] = field(default_factory=dict)
     unscored: int = 0  # of the calibrated units, those without probabilities
     too_few: bool = False  # whether so few units fix no threshold, even where all have probabilities

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calprobe.measures.p_value_text import SIGNIFICANT, p_text, short_p
+from calprobe.measures.number_text import p_text, short_p
 from calprobe.metrics import Estimate
+from calprobe.metrics.intervals import SIGNIFICANT
 from calprobe.show.tables.cell_text import cell_text
 from calprobe.show.tables.layout import Layout, cells, quantity
 from calprobe.show.tables.types import Row, Table
