@@ -19,7 +19,7 @@ from calprobe.models.loaded_model import LoadOptions, Products
 from calprobe.models.memory import free_bytes
 from calprobe.models.sizes import weight_files
 from calprobe.models.source import Source
-from calprobe.models.unseen_card import torch_built_for, unseen_card
+from calprobe.models.unseen_card import no_card_here, torch_built_for, unseen_card
 from calprobe.words import Precision
 
 log = logging.getLogger(__name__)
@@ -129,11 +129,10 @@ def _device(name: str) -> torch.device:
     if device.type not in ("cpu", "cuda"):
         raise UsageError(f"--device {name!r} is not one of auto, cpu, cuda, cuda:N")
     if device.type == "cuda":
-        count = torch.cuda.device_count()
+        # The driver may show cards that CUDA cannot use.
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if (device.index or 0) >= count:
-            unseen = unseen_card() if count == 0 else None
-            instead = "; ".join(unseen) if unseen else "use --device auto or cpu"
-            raise UsageError(f"--device {name}: torch sees {count} GPU(s) here; {instead}")
+            raise UsageError(f"--device {name}: {no_card_here(count)}")
     return device
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from contextlib import suppress
@@ -15,6 +16,9 @@ from calprobe.messages import reason
 
 _SMI_S = 5.0
 _NO_CARD = "No devices were found"
+_MODULE = Path("/proc/driver/nvidia/version")  # there without nvidia-smi, which a container may lack
+# What torch says where there is no card: no driver, no card behind it, or the toolkit's stub in the driver's place.
+_NONE_TO_SEE = ("Found no NVIDIA driver", "No CUDA GPUs", "you might not have a CUDA gpu", "driver is a stub library")
 _AMD = Path("/dev/kfd")  # the AMD driver's device, which it makes where it finds a GPU
 _OF_AMD = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _NONE = ("", "-1", "NoDevFiles")  # values that hide all cards; the last is Slurm's, in a job without one
@@ -30,7 +34,7 @@ class UnseenCard(NamedTuple):
 
 
 class Driver(NamedTuple):
-    """What nvidia-smi tells: the driver's version, None where there is none, or no card; its error, else empty."""
+    """The driver's version, None where there is none, or no card; the error of nvidia-smi, else empty."""
 
     version: str | None
     fault: str = ""
@@ -47,6 +51,8 @@ def unseen_card(driver: Driver | None = None) -> UnseenCard | None:
     driver = driver or nvidia_driver()
     if driver.version is not None:
         return _hidden("CUDA_VISIBLE_DEVICES") or _unseen_nvidia(driver.version)
+    if not driver.fault and (unseen := _unseen_by_cuda()) is not None:
+        return unseen
     if _AMD.exists():  # with or without an nvidia-smi that is left over
         if (hidden := next(filter(None, map(_hidden, _OF_AMD)), None)) is not None:
             return hidden
@@ -72,15 +78,27 @@ def _hidden(variable: str) -> UnseenCard | None:
 
 
 def _unseen_nvidia(driver: str) -> UnseenCard:
-    if torch.version.cuda is None:
-        what = f"a GPU with driver {driver} is there, but this torch ({torch.__version__}) is CPU-only"
-        return UnseenCard(what, f"install torch's build for CUDA ({install_line(_FOR_CUDA)})")
-    reason = _reason()
-    what = f"a GPU with driver {driver} is there, but torch (built for CUDA {torch.version.cuda}) does not see it"
+    there = f"a GPU with driver {driver} is there, but"
+    if torch.version.cuda is not None:
+        return _unused(f"{there} torch (built for CUDA {torch.version.cuda}) does not see it", _reason())
+    what = f"{there} this torch ({torch.__version__}) is CPU-only"
+    return UnseenCard(what, f"install torch's build for CUDA ({install_line(_FOR_CUDA)})")
+
+
+def _unseen_by_cuda() -> UnseenCard | None:
+    """What torch says where nothing else tells of a driver; None where that means that there is no card."""
+    reason = _reason() if torch.version.cuda is not None else ""
+    if not reason or any(words in reason for words in _NONE_TO_SEE):
+        return None
+    return _unused(f"torch (built for CUDA {torch.version.cuda}) does not see a GPU", reason)
+
+
+def _unused(what: str, reason: str) -> UnseenCard:
+    fix = "see whether CUDA_VISIBLE_DEVICES hides it, and whether the driver is as new as torch's CUDA"
     if "too old" in reason:
         fix = f"update the driver, or install torch's build for an older CUDA ({install_line(_FOR_CUDA)})"
-    else:
-        fix = "see whether CUDA_VISIBLE_DEVICES hides it, and whether the driver is as new as torch's CUDA"
+    elif _NONE_TO_SEE[0] in reason:
+        fix = "if this is a container, start it with the GPUs (docker run --gpus all); else reinstall the driver"
     return UnseenCard(f"{what} ({reason})" if reason else what, fix)
 
 
@@ -91,8 +109,16 @@ def _reason() -> str:
         try:
             init()
         except RuntimeError as error:
-            return str(error).strip().splitlines()[0].split(". ")[0].removesuffix(".")
+            line = str(error).strip().partition("\n")[0]
+            by_number = re.search(r"Error \d+: .*", line)  # CUDA's own words, behind a guess of torch
+            return (by_number[0] if by_number else line.split(". ")[0]).removesuffix(".")
     return ""
+
+
+def no_card_here(count: int = 0) -> str:
+    """What to say of a GPU that was asked for, where torch sees fewer: how many, and why or what to do."""
+    unseen = unseen_card() if count == 0 else None
+    return f"torch sees {count} GPU(s) here; {'; '.join(unseen) if unseen else 'use --device auto or cpu'}"
 
 
 def install_line(build: str) -> str:
@@ -108,10 +134,10 @@ def torch_built_for() -> str:
 
 
 def nvidia_driver() -> Driver:
-    """The NVIDIA driver, as nvidia-smi tells it."""
+    """The NVIDIA driver, as nvidia-smi tells it, or its kernel module where that tool is missing."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
-        return Driver(None)
+        return Driver(_module_version())
     command = [tool, "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
         versions = subprocess.run(command, capture_output=True, text=True, timeout=_SMI_S, check=True).stdout.split()
@@ -124,3 +150,10 @@ def nvidia_driver() -> Driver:
         line = lines[0].strip() if lines else f"exit code {error.returncode}"
         return Driver(None, "" if line == _NO_CARD else line)
     return Driver(versions[0] if versions else None)  # a line for each card
+
+
+def _module_version() -> str | None:
+    with suppress(OSError):
+        found = re.search(r"Kernel Module\b.*?\s(\d+\.[\d.]+)\s", _MODULE.read_text("utf-8", errors="replace"))
+        return found[1] if found else None
+    return None

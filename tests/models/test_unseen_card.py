@@ -46,6 +46,7 @@ def give(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Give:
         for backend in (torch.backends.mps, torch.xpu):
             monkeypatch.setattr(backend, "is_available", lambda: False)
         monkeypatch.setattr(unseen_card, "_AMD", tmp_path if amd else tmp_path / "none")
+        monkeypatch.setattr(unseen_card, "_MODULE", tmp_path / "version")
 
     return machine
 
@@ -75,6 +76,73 @@ def test_a_driver_that_is_too_old_is_said_in_one_line_with_torchs_reason(
     caplog.clear()
     place(LoadOptions(device="cpu"))  # asked for
     assert not caplog.records
+
+
+def test_a_card_that_the_driver_shows_and_cuda_cannot_use_is_refused_with_the_install_line(
+    give: Give, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give(driver="550.54.14", cuda="13.0", says=TOO_OLD)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)  # NVML's, which an old driver answers too
+    with pytest.raises(UsageError, match=r"torch sees 0 GPU\(s\) here; a GPU with driver 550.*too old.*whl/cu128"):
+        place(LoadOptions(device="cuda"))
+
+
+OLD_DRIVER_FIX = (
+    "update the driver, or install torch's build for an older CUDA (pip install --force-reinstall torch --index-url"
+    " https://download.pytorch.org/whl/cu128)"
+)
+
+
+def test_without_nvidia_smi_torchs_own_reason_is_said(give: Give, caplog: pytest.LogCaptureFixture) -> None:
+    give(cuda="13.0", says=TOO_OLD)
+    assert place(LoadOptions()).device.type == "cpu"
+    assert caplog.messages == [
+        "computing on the CPU: torch (built for CUDA 13.0) does not see a GPU (The NVIDIA driver on your system is too"
+        f" old (found version 12040)); {OLD_DRIVER_FIX}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed it.", None),
+        ("No CUDA GPUs are available", None),
+        ("CUDA driver initialization failed, you might not have a CUDA gpu.", None),
+        ("Unexpected error from cudaGetDeviceCount(). Did you run some? Error 34: CUDA driver is a stub library", None),
+        ("", None),
+        (
+            "Unexpected error from cudaGetDeviceCount(). Did you run some? Error 803: system has unsupported driver",
+            "Error 803: system has unsupported driver",
+        ),
+    ],
+)
+def test_what_torch_says_of_a_machine_without_cards_is_no_reason(says: str, reason: str | None, give: Give) -> None:
+    give(cuda="13.0", says=says)
+    card = unseen()
+    assert (card and card.what) == (reason and f"torch (built for CUDA 13.0) does not see a GPU ({reason})")
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024",
+        "NVIDIA UNIX Open Kernel Module for aarch64  550.54.14  Release Build  (builder@host)",
+    ],
+)
+def test_without_nvidia_smi_the_kernel_module_tells_its_version(module: str, give: Give, tmp_path: Path) -> None:
+    (tmp_path / "version").write_text(f"NVRM version: {module}\nGCC version:  gcc 12.3.0\n", "utf-8")
+    give(cuda="13.0", says=TOO_OLD)
+    card = unseen()
+    assert card is not None
+    assert card.what.startswith("a GPU with driver 550.54.14 is there, but torch (built for CUDA 13.0) does not see it")
+    assert card.fix == OLD_DRIVER_FIX
+    give(cuda="13.0", says="Found no NVIDIA driver on your system. Please check it.")
+    card = unseen()
+    assert card is not None
+    assert "Found no NVIDIA driver" in card.what  # a container without the card of its machine
+    assert "docker run --gpus all" in card.fix
+    (tmp_path / "version").write_text("what a later driver writes\n", "utf-8")
+    assert unseen() is None
 
 
 def test_a_build_for_the_cpu(give: Give) -> None:
