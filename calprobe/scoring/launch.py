@@ -20,6 +20,7 @@ import torch
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadOptions
 from calprobe.models.libraries import first_line
+from calprobe.models.unseen_card import no_card_here
 from calprobe.runs.lock import Owner, read_owner
 from calprobe.scoring.workers import Stopped, Store, Workers
 
@@ -64,7 +65,10 @@ def workers_of_launch(options: LoadOptions) -> tuple[Workers, LoadOptions]:
     except UsageError as error:
         workers.leave(error)
         raise
-    return workers, replace(options, device="cpu" if card is None else f"cuda:{card}")
+    if card is not None:
+        return workers, replace(options, device=f"cuda:{card}")
+    # The first keeps `auto`, and says so where there is a card that torch does not compute on; once is enough.
+    return workers, options if rank == 0 else replace(options, device="cpu")
 
 
 def _own_card(rank: int, device: str) -> int | None:
@@ -74,20 +78,22 @@ def _own_card(rank: int, device: str) -> int | None:
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if not count and device == "auto":
         return None
+    if not count:
+        raise UsageError(f"process {rank}: {no_card_here()}")
     if count == 1:  # perhaps one of its own, by CUDA_VISIBLE_DEVICES: `_check_cards` looks whether it is
         return 0
     local = next((os.environ[name] for name in _LOCAL if os.environ.get(name, "").isdigit()), None)
-    if count and local is None:
+    if local is None:
         raise UsageError(
             f"process {rank}: torch sees {count} GPUs here, and neither {' nor '.join(_LOCAL)} says which is this"
             " process's\nstart the processes with torchrun or accelerate launch, or show each one GPU with"
             " CUDA_VISIBLE_DEVICES"
         )
-    if int(local or 0) >= count:
+    if int(local) >= count:
         raise UsageError(
-            f"process {rank}: torch sees {count} GPU(s) here, but this is process {int(local or 0) + 1} on this machine"
+            f"process {rank}: torch sees {count} GPU(s) here, but this is process {int(local) + 1} on this machine"
         )
-    return int(local or 0)
+    return int(local)
 
 
 # Which process of its machine a process is, from 0: torchrun and accelerate launch say the one, srun says the other.

@@ -13,6 +13,8 @@ from torch.distributed import HashStore
 import calprobe
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadOptions
+from calprobe.models.placement import place
+from calprobe.models.unseen_card import UnseenCard
 from calprobe.scoring.launch import launched, workers_of_launch
 from calprobe.scoring.workers import Stopped, Workers
 
@@ -137,11 +139,27 @@ def test_gpus_for_only_some_processes_are_refused(machines: Machines, first_has_
 
 
 def test_processes_on_cpus_need_no_place_and_may_see_gpus(machines: Machines) -> None:
-    assert [machines.device(rank, [], "auto") for rank in (0, 1)] == ["cpu", "cpu"]
+    assert [machines.device(rank, [], "auto") for rank in (0, 1)] == ["auto", "cpu"]
     assert machines.device(2, ["a", "b"], "cpu") == "cpu"
     with pytest.raises(UsageError, match=r"process 3: torch sees 0 GPU\(s\) here"):
         machines.device(3, [], "cuda", LOCAL_RANK="3")
     assert not machines.chosen
+
+
+def test_a_card_that_no_process_can_use_is_said_by_the_first(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    card = UnseenCard("the driver is too old", "update it")
+    for module in ("placement", "unseen_card"):
+        monkeypatch.setattr(f"calprobe.models.{module}.unseen_card", lambda: card)
+    for rank in range(8):
+        chosen = machines.device(rank, [], LOCAL_RANK=str(rank))
+        with monkeypatch.context() as patch:
+            patch.setattr("torch.cuda.is_available", lambda: False)
+            assert place(LoadOptions(device=chosen)).device.type == "cpu"
+    assert caplog.messages == ["computing on the CPU: the driver is too old; update it"]
+    with pytest.raises(UsageError, match=r"process 8: torch sees 0 GPU\(s\) here; the driver is too old; update it"):
+        machines.device(8, [], "cuda", LOCAL_RANK="0")
 
 
 def test_a_rank_that_no_launcher_gave_is_said_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
