@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from calprobe.doctor.diagnosis import Check, Look
+from calprobe.doctor.diagnosis import Check, Look, State
 from calprobe.doctor.kernel_trials import OLDEST_CAPABILITY, try_kernels
 
 GIB = 1024**3
@@ -122,11 +122,16 @@ def _toolkit() -> Check:
 def _card(index: int) -> Check:
     import torch
 
+    from calprobe.models.unseen_card import without_code
+
     name, capability = torch.cuda.get_device_name(index), torch.cuda.get_device_capability(index)
     free, total = torch.cuda.mem_get_info(index)
     version = ".".join(map(str, capability))
     facts = {"index": index, "name": name, "capability": version, "free_bytes": free, "total_bytes": total}
     text = f"{name}, compute capability {version}, {free / GIB:.1f} GiB free of {total / GIB:.1f}"
+    if (missing := without_code(torch.device("cuda", index))) is not None:
+        state: State = "note" if index else "fail"  # --device auto takes the first
+        return Check(f"cuda:{index}", state, f"{text}; {missing.what}", missing.fix, facts)
     if capability < OLDEST_CAPABILITY:
         oldest = ".".join(map(str, OLDEST_CAPABILITY))
         return Check(f"cuda:{index}", "note", f"{text}; older than {oldest}, the oldest that is tested", facts=facts)

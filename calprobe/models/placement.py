@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from calprobe.models.loaded_model import LoadOptions, Products
 from calprobe.models.memory import free_bytes
 from calprobe.models.sizes import weight_files
 from calprobe.models.source import Source
-from calprobe.models.unseen_card import no_card_here, torch_built_for, unseen_card
+from calprobe.models.unseen_card import no_card_here, unseen_card, without_code
 from calprobe.words import Precision
 
 log = logging.getLogger(__name__)
@@ -50,7 +49,7 @@ def place(options: LoadOptions, checkpoint_dtype: torch.dtype | None = None) -> 
     """
     device = _device(options.device)
     if device.type == "cuda":
-        _refuse_older_than_torch(device)
+        _refuse_without_code(device)
         _warn_of_amd(device)
     dtype: torch.dtype | None = getattr(torch, options.dtype) if options.dtype != "auto" else None
     if dtype is None and device.type == "cpu":
@@ -64,20 +63,12 @@ def place(options: LoadOptions, checkpoint_dtype: torch.dtype | None = None) -> 
     return Placement(device, options.device_map, dtype)
 
 
-def _refuse_older_than_torch(device: torch.device) -> None:
-    """Raise UsageError for a card that this build of torch has no code for: V100 with CUDA 13."""
-    if torch.version.cuda is None:
-        return
-    built_for = [int(re.sub(r"\D", "", arch)) for arch in torch.cuda.get_arch_list()]
-    major, minor = torch.cuda.get_device_capability(device)
-    if built_for and 10 * major + minor < min(built_for):
-        oldest = min(built_for) / 10
-        raise UsageError(
-            f"{device} is a {torch.cuda.get_device_name(device)} (compute capability {major}.{minor}), and this torch"
-            f" ({torch_built_for()}) computes on {oldest} and later only\n"
-            "install torch's build for an older CUDA (pip install torch --index-url"
-            " https://download.pytorch.org/whl/cu126), or use --device cpu"
-        )
+def _refuse_without_code(device: torch.device) -> None:
+    """Raise UsageError for a card that this build of torch has no code for."""
+    if (missing := without_code(device)) is not None:
+        name, capability = torch.cuda.get_device_name(device), torch.cuda.get_device_capability(device)
+        shown = ".".join(map(str, capability))
+        raise UsageError(f"{device} is a {name} (compute capability {shown}), and {missing.what}\n{missing.fix}")
 
 
 def _warn_of_amd(device: torch.device) -> None:

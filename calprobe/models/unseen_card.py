@@ -22,8 +22,9 @@ _NONE_TO_SEE = ("Found no NVIDIA driver", "No CUDA GPUs", "you might not have a 
 _AMD = Path("/dev/kfd")  # the AMD driver's device, which it makes where it finds a GPU
 _OF_AMD = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _NONE = ("", "-1", "NoDevFiles")  # values that hide all cards; the last is Slurm's, in a job without one
-# The newest build that drivers of CUDA 12 (525 and later) run, and one for AMD, whose wheels bring their libraries.
-_FOR_CUDA, _FOR_ROCM = "cu128", "rocm6.4"
+# The newest build that drivers of CUDA 12 (525 and later) run, which has code for RTX 50; the last with code for V100;
+# and one for AMD, whose wheels bring their libraries.
+_FOR_CUDA, _FOR_OLD_CARDS, _FOR_ROCM = "cu128", "cu126", "rocm6.4"
 
 
 class UnseenCard(NamedTuple):
@@ -119,6 +120,36 @@ def no_card_here(count: int = 0) -> str:
     """What to say of a GPU that was asked for, where torch sees fewer: how many, and why or what to do."""
     unseen = unseen_card() if count == 0 else None
     return f"torch sees {count} GPU(s) here; {'; '.join(unseen) if unseen else 'use --device auto or cpu'}"
+
+
+def without_code(device: torch.device) -> UnseenCard | None:
+    """A card that this torch has no code for (V100 with CUDA 13), and why; None where it has, or does not say."""
+    built_for = _CODE.findall(" ".join(torch.cuda.get_arch_list())) if torch.version.cuda else []
+    if not built_for:
+        return None
+    card = torch.cuda.get_device_capability(device)
+    if any(_runs_on(card, *code) for code in built_for):
+        return None
+    versions = sorted({divmod(int(version), 10) for _, version, _ in built_for})
+    shown = ", ".join(f"{major}.{minor}" for major, minor in versions)
+    other, build = ("an older", _FOR_OLD_CARDS) if card < versions[0] else ("a newer", _FOR_CUDA)
+    return UnseenCard(
+        f"this torch ({torch_built_for()}) has code for {shown} only",
+        f"install torch's build for {other} CUDA ({install_line(build)}), or use --device cpu",
+    )
+
+
+_CODE = re.compile(r"\b(sm|compute)_(\d+)([af]?)\b")  # sm is machine code, compute what the driver compiles from
+
+
+def _runs_on(card: tuple[int, int], kind: str, version: str, only: str) -> bool:
+    """Whether a card of that compute capability runs that code."""
+    major, minor = divmod(int(version), 10)
+    if only == "a":  # for this very one
+        return card == (major, minor)
+    if kind == "compute" and not only:
+        return card >= (major, minor)
+    return card[0] == major and card[1] >= minor
 
 
 def install_line(build: str) -> str:

@@ -382,6 +382,16 @@ def test_cards_are_described(capability: tuple[int, int], state: str, card: Call
     assert "compute capability {}.{}, 1.0 GiB free of 2.0".format(*capability) in check.value
 
 
+def test_a_card_that_torch_has_no_code_for(card: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    card((12, 0))
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: ["sm_80", "sm_90"])
+    first, second = found("gpu", "cuda:0"), found("gpu", "cuda:1")
+    assert [first.state, second.state] == ["fail", "note"]  # --device auto takes the first
+    assert first.value.endswith("of 2.0; this torch (CUDA 12.4) has code for 8.0, 9.0 only")
+    assert first.fix.startswith("install torch's build for a newer CUDA (pip install --force-reinstall torch")
+
+
 def test_kernels_that_do_not_run_say_why_and_what_it_costs(
     card: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from calprobe.kernels.arguments import compiles_for
 from calprobe.models import LoadOptions, placement, sizes
 from calprobe.models.placement import Placement, check_memory, float32_products, place
 from calprobe.models.source import Source
+from calprobe.models.unseen_card import without_code
 from calprobe.words import Precision
 
 # 96 GiB of parameters in float32, counted without making one.
@@ -183,25 +184,61 @@ def test_tf32_that_nothing_can_set_back_is_refused(precision: Precision, monkeyp
     assert float32_products(precision, "float32", CPU) == "ieee"
 
 
-@pytest.mark.parametrize(("capability", "refused"), [((7, 0), True), ((7, 5), False), ((12, 1), False)])
-def test_a_card_that_torch_is_not_built_for_is_said_with_what_to_install(
-    capability: tuple[int, int], refused: bool, monkeypatch: pytest.MonkeyPatch
+WHEEL = "sm_75 sm_80 sm_90a sm_120 compute_120"
+
+
+@pytest.mark.parametrize(
+    ("capability", "built_for", "runs"),
+    [
+        ((7, 5), WHEEL, True),
+        ((8, 9), WHEEL, True),  # by the code for 8.0
+        ((9, 0), WHEEL, True),
+        ((12, 1), WHEEL, True),
+        ((13, 0), WHEEL, True),  # the driver compiles compute_120
+        ((7, 0), WHEEL, False),
+        ((12, 0), "sm_80 sm_90", False),
+        ((10, 0), "sm_80 sm_120 compute_120", False),
+        ((10, 0), "sm_90 compute_90", True),
+        ((10, 0), "sm_90a compute_90a", False),
+        ((10, 3), "sm_100f", True),
+        ((10, 3), "sm_100a", False),
+        ((8, 0), "sm_86", False),
+        ((12, 0), "", True),  # it does not say
+        ((12, 0), "gfx90a", True),
+    ],
+)
+def test_a_card_without_code_in_this_torch(
+    capability: tuple[int, int], built_for: str, runs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.version, "cuda", "12.4")
+    monkeypatch.setattr(torch.cuda, "get_arch_list", built_for.split)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    assert (without_code(torch.device("cuda", 0)) is None) == runs
+
+
+@pytest.mark.usefixtures("card")
+@pytest.mark.parametrize(
+    ("capability", "name", "built_for", "codes", "fix"),
+    [
+        ((7, 0), "Tesla V100", WHEEL, "7.5, 8.0, 9.0, 12.0", "an older CUDA ({}/cu126), or use --device cpu"),
+        ((12, 0), "RTX 5090", "sm_50 sm_90", "5.0, 9.0", "a newer CUDA ({}/cu128), or use --device cpu"),
+    ],
+)
+def test_a_card_that_torch_is_not_built_for_is_refused_with_what_to_install(
+    capability: tuple[int, int], name: str, built_for: str, codes: str, fix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.version, "cuda", "13.0")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: ["sm_75", "sm_80", "sm_90a", "compute_120"])
+    monkeypatch.setattr(torch.cuda, "get_arch_list", built_for.split)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Tesla V100")
-    if not refused:
-        assert place(LoadOptions(), torch.float16).device.type == "cuda"
-        return
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: name)
     with pytest.raises(UsageError) as error:
         place(LoadOptions(), torch.float16)
-    what, fix = str(error.value).splitlines()
-    assert what == (
-        "cuda:0 is a Tesla V100 (compute capability 7.0), and this torch (CUDA 13.0) computes on 7.5 and later only"
-    )
-    assert fix.startswith("install torch's build for an older CUDA (pip install torch --index-url")
+    shown = ".".join(map(str, capability))
+    command = "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl"
+    assert str(error.value).splitlines() == [
+        f"cuda:0 is a {name} (compute capability {shown}), and this torch (CUDA 13.0) has code for {codes} only",
+        f"install torch's build for {fix.format(command)}",
+    ]
 
 
 @pytest.mark.parametrize(("name", "kernels"), [("gfx942:sramecc+", True), ("gfx90a", True), ("gfx1100", False)])
