@@ -87,7 +87,7 @@ def _read(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:
         kind = kind_of(config, source.shown, options.kind)
         on_kind(kind)
         checkpoint_dtype = config.dtype  # before loading writes the chosen one over it
-        placement = place(options, checkpoint_dtype)
+        placement = place(options, checkpoint_dtype, source)
         network = load_network(source, config, kind, placement, options)
     return _Weights(
         network=network,

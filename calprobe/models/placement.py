@@ -16,7 +16,7 @@ from calprobe.kernels.arguments import compiles_for
 from calprobe.models.libraries import PICKLES
 from calprobe.models.loaded_model import LoadOptions, Products
 from calprobe.models.memory import free_bytes
-from calprobe.models.sizes import weight_files
+from calprobe.models.sizes import stored_dtype, weight_files
 from calprobe.models.source import Source
 from calprobe.models.unseen_card import no_card_here, unseen_card, without_code
 from calprobe.words import Precision
@@ -37,12 +37,12 @@ class Placement:
     dtype: torch.dtype | None  # None: the checkpoint's own
 
 
-def place(options: LoadOptions, checkpoint_dtype: torch.dtype | None = None) -> Placement:
+def place(options: LoadOptions, checkpoint_dtype: torch.dtype | None = None, source: Source | None = None) -> Placement:
     """Resolve `auto`: the first GPU if torch sees one, else the CPU; float32 on a CPU, the checkpoint's own on a GPU.
 
-    A card without units for bfloat16 (compute capability below 8.0: T4, RTX 20) takes float16 for it. Where there is a
-    card that torch does not compute on, where float16 is taken, and where no kernels are for an AMD card, a warning
-    says so.
+    A card without units for bfloat16 (compute capability below 8.0: T4, RTX 20) takes float16 for it; where no
+    `checkpoint_dtype` is given, the weights of `source` say it. Where there is a card that torch does not compute on,
+    where float16 is taken, and where no kernels are for an AMD card, a warning says so.
 
     Raises UsageError for a device that is not there, that this torch is not built for, or a dtype that it cannot
     compute in.
@@ -51,16 +51,34 @@ def place(options: LoadOptions, checkpoint_dtype: torch.dtype | None = None) -> 
     if device.type == "cuda":
         _refuse_without_code(device)
         _warn_of_amd(device)
-    dtype: torch.dtype | None = getattr(torch, options.dtype) if options.dtype != "auto" else None
-    if dtype is None and device.type == "cpu":
-        dtype = torch.float32
-    wanted = checkpoint_dtype if dtype is None else dtype
-    if wanted == torch.bfloat16 and device.type == "cuda" and not _multiplies_bfloat16(device):
-        if dtype is not None:
-            raise UsageError(f"--dtype bfloat16: {device} cannot compute in it; use --dtype float16 or float32")
-        dtype = torch.float16
-        log.warning("%s has no units for bfloat16: float16 instead; if it overflows, use --dtype float32", device)
-    return Placement(device, options.device_map, dtype)
+    return Placement(device, options.device_map, dtype_on(device, options, checkpoint_dtype, source))
+
+
+def dtype_on(
+    device: torch.device,
+    options: LoadOptions,
+    checkpoint_dtype: torch.dtype | None = None,
+    source: Source | None = None,
+) -> torch.dtype | None:
+    """The parameters' dtype on that device, as `place` says it; None for the checkpoint's own."""
+    asked: torch.dtype | None = getattr(torch, options.dtype) if options.dtype != "auto" else None
+    if asked is None and device.type == "cpu":
+        return torch.float32
+    if device.type == "cpu" or _multiplies_bfloat16(device):
+        return asked
+    if asked == torch.bfloat16:
+        raise UsageError(f"--dtype bfloat16: {device} cannot compute in it; use --dtype float16 or float32")
+    if asked is not None or not _is_bfloat16(checkpoint_dtype, source, options.revision):
+        return asked
+    log.warning("%s has no units for bfloat16: float16 instead; if it overflows, use --dtype float32", device)
+    return torch.float16
+
+
+def _is_bfloat16(checkpoint_dtype: torch.dtype | None, source: Source | None, revision: str | None) -> bool:
+    """Whether transformers would load a checkpoint in it: by its config, else by its weights."""
+    if checkpoint_dtype is None and source is not None:
+        return stored_dtype(source, revision) == "BF16"
+    return checkpoint_dtype == torch.bfloat16
 
 
 def _refuse_without_code(device: torch.device) -> None:

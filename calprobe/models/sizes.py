@@ -1,4 +1,4 @@
-"""How large a model is, as far as its name and its files say so: nothing is loaded, and nothing downloaded."""
+"""How large a model is, and in which dtype, as far as its name and its files say so: no weights are read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import struct
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from calprobe.models.aliases import ALIASES
 from calprobe.models.source import Source, resolve
@@ -57,13 +58,13 @@ def in_name(name: str) -> int | None:
     return round(int(experts or 1) * float(number) * _UNITS[unit.upper()])
 
 
-def folder_of(source: Source) -> Path | None:
+def folder_of(source: Source, revision: str | None = None) -> Path | None:
     """Where the files of a model are on this machine, as far as its name says it; None: nowhere."""
     if source.form != "hub":
         return Path(source.location)
     from huggingface_hub import try_to_load_from_cache
 
-    config = try_to_load_from_cache(source.location, "config.json")
+    config = try_to_load_from_cache(source.location, "config.json", revision=revision)
     return Path(config).parent if isinstance(config, str) else None
 
 
@@ -90,12 +91,46 @@ def _counted(folder: Path) -> int | None:
 
 
 def _in_header(path: Path) -> int | None:
-    try:
-        with path.open("rb") as stream:
-            (length,) = struct.unpack("<Q", stream.read(8))
-            if length > _LARGEST_HEADER:
-                return None
-            header = json.loads(stream.read(length))
-        return int(sum(math.prod(own["shape"]) for name, own in header.items() if name != "__metadata__"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error):
-        return None
+    with suppress(*_UNREADABLE):
+        return int(sum(math.prod(tensor["shape"]) for tensor in _header(path).values()))
+    return None
+
+
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error)
+
+
+def _header(path: Path) -> dict[str, Any]:
+    """What a safetensors file says of each tensor, by its name. Raises one of _UNREADABLE."""
+    with path.open("rb") as stream:
+        (length,) = struct.unpack("<Q", stream.read(8))
+        if length > _LARGEST_HEADER:
+            raise ValueError(f"a header of {length} bytes")
+        header = json.loads(stream.read(length))
+    return {name: tensor for name, tensor in header.items() if name != "__metadata__"}
+
+
+def stored_dtype(source: Source, revision: str | None = None) -> str | None:
+    """The dtype that transformers loads weights in where the config names none, as safetensors calls it: `BF16`.
+
+    It is that of the first floating-point tensor, by name, in the first file. The hub is asked for it where the weights
+    are still to be downloaded. None where nothing says it.
+    """
+    folder = folder_of(source, revision)
+    files = weight_files(folder) if folder is not None else []
+    dtypes: dict[str, str] = {}
+    with suppress(Exception):  # loading says why a file or the hub cannot be read
+        if files:
+            dtypes = {name: tensor["dtype"] for name, tensor in _header(files[0]).items()}
+        elif source.form == "hub":
+            dtypes = _dtypes_on_hub(source.location, revision)
+    return next((dtypes[name] for name in sorted(dtypes) if dtypes[name] in _LOADED_IN), None)
+
+
+_LOADED_IN = ("F64", "F32", "F16", "BF16")  # what transformers makes a whole model of
+
+
+def _dtypes_on_hub(name: str, revision: str | None) -> dict[str, str]:
+    from huggingface_hub import get_safetensors_metadata
+
+    files = get_safetensors_metadata(name, revision=revision).files_metadata
+    return {tensor: info.dtype for tensor, info in files[min(files)].tensors.items()}

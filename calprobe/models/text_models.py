@@ -68,7 +68,7 @@ def _loaded(source: Source, options: LoadOptions, auto_class: Any, unused: tuple
 
     where: dict[str, Any] = {"revision": options.revision, "trust_remote_code": options.trust_remote_code}
     config = AutoConfig.from_pretrained(source.location, **where)
-    placement = place(options, config.dtype)
+    placement = place(options, config.dtype, source)
     check_memory(config, auto_class, placement, source)
     network, info = auto_class.from_pretrained(
         source.location,

@@ -9,13 +9,15 @@ from types import SimpleNamespace
 import pytest
 import torch
 from safetensors.torch import save_file
+from tiny_models import save_tiny_model
 from transformers import AutoModelForCausalLM, GPT2Config
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.kernels.arguments import compiles_for
-from calprobe.models import LoadOptions, placement, sizes
+from calprobe.models import LoadOptions, load_model, placement, sizes
 from calprobe.models.placement import Placement, check_memory, float32_products, place
 from calprobe.models.source import Source
+from calprobe.models.text_models import load_text_model
 from calprobe.models.unseen_card import without_code
 from calprobe.words import Precision
 
@@ -111,6 +113,87 @@ def test_a_card_that_only_emulates_bfloat16_takes_float16(
     if dtype is not None:
         with pytest.raises(UsageError, match="cannot compute in it; use --dtype float16 or float32"):
             place(LoadOptions(dtype="bfloat16"), torch.float32)
+
+
+@pytest.fixture
+def old_card(card: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that only emulates bfloat16."""
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+
+
+@pytest.fixture
+def no_dtype(tmp_path: Path) -> Path:
+    """A model of bfloat16 with a config that does not say so."""
+    folder = save_tiny_model(tmp_path / "model")
+    AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).save_pretrained(folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({key: config[key] for key in config if key != "dtype"}))
+    return folder
+
+
+@pytest.mark.usefixtures("old_card")
+@pytest.mark.parametrize(
+    ("dtypes", "dtype"),
+    [
+        ((torch.bfloat16, torch.float32), torch.float16),
+        ((torch.int64, torch.bfloat16), torch.float16),
+        ((torch.float32, torch.bfloat16), None),  # transformers makes all of it float32
+        ((torch.float16,), None),
+    ],
+)
+def test_where_the_config_has_no_dtype_that_of_the_first_weights_counts(
+    dtypes: tuple[torch.dtype, ...], dtype: torch.dtype | None, tmp_path: Path
+) -> None:
+    names = reversed(list(enumerate(dtypes)))  # of the file; transformers goes by name
+    save_file({f"weight {number}": torch.zeros(2, dtype=own) for number, own in names}, tmp_path / "model.safetensors")
+    assert place(LoadOptions(), None, Source("own", str(tmp_path), "folder")).dtype == dtype
+
+
+@pytest.mark.usefixtures("old_card")
+@pytest.mark.parametrize("content", [None, b"", b"\x02\0\0\0\0\0\0\0[]"])
+def test_weights_that_cannot_be_read_are_left_to_the_loading(content: bytes | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "model.safetensors").write_bytes(content)
+    assert place(LoadOptions(), None, Source("own", str(tmp_path), "folder")).dtype is None
+
+
+@pytest.mark.usefixtures("old_card")
+def test_of_weights_on_the_hub_the_header_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def metadata(name: str, revision: str | None = None) -> SimpleNamespace:
+        asked.append((name, revision))
+        files = {
+            f"model-{number}.safetensors": SimpleNamespace(tensors={"weight": SimpleNamespace(dtype=own)})
+            for number, own in ((2, "F32"), (1, "BF16"))
+        }
+        return SimpleNamespace(files_metadata=files)
+
+    monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_, **given: None)
+    monkeypatch.setattr("huggingface_hub.get_safetensors_metadata", metadata)
+    assert place(LoadOptions(revision="v2"), None, LARGE_SOURCE).dtype == torch.float16
+    assert asked == [("large", "v2")]
+    assert place(LoadOptions(dtype="float32"), None, LARGE_SOURCE).dtype == torch.float32
+    monkeypatch.setattr("huggingface_hub.get_safetensors_metadata", lambda *_, **given: 1 / 0)
+    assert place(LoadOptions(), None, LARGE_SOURCE).dtype is None
+    assert len(asked) == 1, "asked only where it decides"
+
+
+@pytest.mark.usefixtures("old_card")
+def test_both_ways_of_loading_look_into_the_weights(no_dtype: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    placed = []
+
+    def stop(*arguments: object) -> None:
+        placed.extend(argument for argument in arguments if isinstance(argument, Placement))
+        raise CalprobeError("enough")
+
+    monkeypatch.setattr("calprobe.models.load.load_network", stop)
+    monkeypatch.setattr("calprobe.models.text_models.check_memory", stop)
+    with pytest.raises(CalprobeError, match="enough"):
+        load_model(str(no_dtype))
+    with pytest.raises(CalprobeError, match="enough"):
+        load_text_model(str(no_dtype), LoadOptions(), "AutoModel")
+    assert [placement.dtype for placement in placed] == [torch.float16] * 2
 
 
 @pytest.mark.usefixtures("card")
