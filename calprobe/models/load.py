@@ -19,7 +19,7 @@ from calprobe.models.kind import kind_of
 from calprobe.models.libraries import explained, first_line, look_for_hub, patient_hub, quiet_libraries, shows_bars
 from calprobe.models.loaded_model import LoadedModel, LoadOptions, Products
 from calprobe.models.network import load_network, max_positions_of
-from calprobe.models.placement import Placement, float32_products, place
+from calprobe.models.placement import Placement, dtype_on, float32_products, place
 from calprobe.models.source import Source, resolve
 from calprobe.models.split_linears import layers_taken
 from calprobe.words import ModelKind
@@ -115,11 +115,11 @@ def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions, on_kin
     in_float32 = replace(options, dtype="float32", revision=adapter.base_revision)
     base = _read(resolve(adapter.base), in_float32, on_kind)
     network, merged = put_on(base.network, adapter)
-    placement = place(options, base.checkpoint_dtype)
+    dtype = dtype_on(base.placement.device, options, base.checkpoint_dtype)
     return replace(
         base,
-        network=network.to(placement.dtype or base.checkpoint_dtype),
-        placement=placement,
+        network=network.to(dtype or base.checkpoint_dtype),
+        placement=replace(base.placement, dtype=dtype),
         tokenizer_location=str(adapter.folder) if adapter.has_tokenizer else base.tokenizer_location,
         source=f"{base.source} + {source.location}",
         note=source.note or base.note,

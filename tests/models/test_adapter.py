@@ -71,6 +71,16 @@ def test_merged_in_float32_and_rounded_once(base: Path, tmp_path: Path) -> None:
     )
 
 
+def test_where_it_is_computed_is_said_once(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    save_lora(base, tmp_path / "lora")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("calprobe.models.placement.unseen_card", lambda: ("a card is there", "use it"))
+    load_model(str(tmp_path / "lora"))
+    assert caplog.messages.count("computing on the CPU: a card is there; use it") == 1
+
+
 def test_a_tokenizer_beside_the_adapter_comes_first(base: Path, tmp_path: Path) -> None:
     save_lora(base, tmp_path / "lora")
     tokenizer = tiny_tokenizer()
