@@ -58,7 +58,7 @@ Arch = int | str  # compute capability, or AMD's name
 # Bytes of shared memory that a block may have (CUDA C++ guide, compute capabilities; AMD: 64 KiB).
 SHARED_LIMIT: dict[Arch, int] = {
     75: 64 * 1024, 80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 100: 227 * 1024, 103: 227 * 1024,
-    120: 99 * 1024, 121: 99 * 1024, "gfx90a": 64 * 1024, "gfx942": 64 * 1024,
+    110: 227 * 1024, 120: 99 * 1024, 121: 99 * 1024, "gfx90a": 64 * 1024, "gfx942": 64 * 1024,
 }  # fmt: skip
 # Their instructions are another card's of this list, so that each tile is compiled with all flags alone.
 LIKE_ANOTHER: tuple[Arch, ...] = (75, 89, 103, 121, "gfx90a")

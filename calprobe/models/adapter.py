@@ -14,6 +14,7 @@ from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.models.libraries import first_line
 from calprobe.models.loaded_model import LoadOptions
 from calprobe.models.source import Source
+from calprobe.models.torch_settings import exact_torch
 
 _CONFIG = "adapter_config.json"
 
@@ -73,6 +74,7 @@ def _adapter_folder(location: str, options: LoadOptions) -> Path | None:
     return Path(snapshot_download(location, revision=options.revision, allow_patterns=patterns))
 
 
+@exact_torch()
 def put_on(base: torch.nn.Module, adapter: Adapter) -> tuple[torch.nn.Module, bool]:
     """`base` (float32) with the adapter, and whether it could be merged into the weights.
 

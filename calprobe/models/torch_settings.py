@@ -14,7 +14,7 @@ from calprobe.models.process_switch import ProcessSwitch
 
 @contextmanager
 def exact_torch() -> Iterator[None]:
-    """Inside, float32 products are float32's own and attention takes no cuDNN kernel; afterwards all is as it was.
+    """Inside, products have their operands' full precision and attention takes no cuDNN kernel; then all is as it was.
 
     Products: `TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1`, which NVIDIA's images set, or `set_float32_matmul_precision` in a
     notebook let a card cut operands to TF32, and a CPU to bfloat16: SmolLM2-135M's scores move by up to 0.02 nats.
@@ -23,9 +23,13 @@ def exact_torch() -> Iterator[None]:
     Attention: on recent cards torch tries cuDNN first, which builds a plan on the host for each new shape, and nearly
     each batch has a shape of its own. Without it the same kernels run with every torch that calprobe supports.
 
-    The settings are the process's. They are set back also after an error, and where blocks of threads overlap.
+    A caller's `torch.autocast`, which cuts operands of products to bfloat16 or float16, is off.
+
+    The settings are the process's, and autocast the thread's. They are set back also after an error, and where blocks
+    of threads overlap.
     """
-    with _FULL_FLOAT32.held(), _CUDNN_ATTENTION.held():
+    without_autocast = torch.autocast("cpu", enabled=False), torch.autocast("cuda", enabled=False)
+    with _FULL_FLOAT32.held(), _CUDNN_ATTENTION.held(), without_autocast[0], without_autocast[1]:
         yield
 
 

@@ -9,12 +9,13 @@ import torch
 
 Precision = Literal["ieee", "tf32x3"]
 # Tables of tiles. `wide` for cards with at least 163 KB of shared memory a block (A100, H100); `narrow` for 99 KB (A10,
-# L4, L40S, RTX 30, 40 and 50); `tensor_memory` for B200, whose sums lie outside the registers until the softmax; `hip`
-# for AMD's CDNA (MI200, MI300) with 64 KB.
+# L4, L40S, RTX 30, 40 and 50); `tensor_memory` for B200, B300 and Thor, whose sums lie outside the registers until the
+# softmax; `hip` for AMD's CDNA (MI200, MI300) with 64 KB.
 TileSet = Literal["wide", "narrow", "tensor_memory", "hip"]
 # Of all kernels but the rotary one: products are fused with their sums, which Triton does by itself before 3.10 only.
 FUSING = {"enable_fp_fusion": True}
 WIDE_SHARED = 163 * 1024  # bytes that a block may have
+TENSOR_MEMORY = (10, 11)  # compute capabilities, their first numbers
 OLDEST_CAPABILITY = 8  # on older cards Triton multiplies without tensor cores, and larger tiles spill
 CDNA = ("gfx90a", "gfx942")  # of AMD; on RDNA (gfx10, gfx11, gfx12) all tiles spill
 
@@ -42,9 +43,9 @@ class Tiles:
 
 # 128 x 256 with 8 warps keeps 128 sums a thread, the most that leaves room for the softmax without spilling; smaller
 # tiles load more bytes a multiplication than the L2 cache delivers. Up to 16 rows, reading the weight once is all the
-# work: the smallest tile of the tensor cores. In 99 KB, a step half as deep leaves room for four stages. On B200 128 x
-# 256 spills. `ieee` runs on the plain float32 units, which gain nothing from size; tf32x3 holds each operand twice, so
-# that a deeper step than 16 spills on sm_80.
+# work: the smallest tile of the tensor cores. In 99 KB, a step half as deep leaves room for four stages. Out of tensor
+# memory, 128 x 256 spills. `ieee` runs on the plain float32 units, which gain nothing from size; tf32x3 holds each
+# operand twice, so that a deeper step than 16 spills on sm_80.
 _HALF: dict[TileSet, tuple[Tiles, ...]] = {
     "wide": (Tiles(16, 128, 128, 4, 4), Tiles(64, 256, 64, 8, 4), Tiles(128, 256, 64, 8, 4)),
     "narrow": (Tiles(16, 128, 64, 4, 4), Tiles(64, 128, 64, 4, 3), Tiles(128, 256, 32, 8, 4)),
@@ -65,7 +66,7 @@ def tile_set(major: int, shared_bytes: int) -> TileSet:
     """
     if shared_bytes < WIDE_SHARED:
         return "narrow"
-    return "tensor_memory" if major == 10 else "wide"
+    return "tensor_memory" if major in TENSOR_MEMORY else "wide"
 
 
 def tile_choices(dtype: torch.dtype, precision: Precision, tile_set: TileSet = "wide") -> tuple[Tiles, ...]:

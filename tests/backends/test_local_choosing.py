@@ -8,6 +8,7 @@ import torch
 from scipy.stats import chisquare
 
 from calprobe.backends import Decoding
+from calprobe.backends.local import noise
 from calprobe.backends.local.choosing import Draw, choose, nucleus_floor
 from calprobe.backends.local.noise import sample_key
 
@@ -60,3 +61,14 @@ def test_the_nucleus_of_a_flat_distribution_is_found_behind_the_first_look() -> 
 def test_ties_with_the_last_token_of_a_nucleus_are_kept() -> None:
     tied = torch.tensor([[0.5, 0.25, 0.25]]).log()
     assert nucleus_floor(tied, torch.tensor([0.7], dtype=torch.float64)).exp().item() == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("scratch", [0, 2**20, 2**29])
+def test_the_tokens_that_were_drawn_are_drawn_again(scratch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a torch 2.13 on a CPU, when noise was first drawn: runs go on with the replies that they have."""
+    monkeypatch.setattr(noise, "_CPU_SCRATCH", scratch)
+    logits = torch.arange(50_000).remainder(17).expand(12, -1) / 4
+    decodings = [Decoding(1, 1.0)] * 6 + [Decoding(1, 0.7, 0.9)] * 6
+    draws = [Draw(decoding, sample_key(row // 6, "q", row % 6), row) for row, decoding in enumerate(decodings)]
+    expected = [8786, 34300, 28912, 8460, 18460, 41325, 44895, 30122, 9382, 169, 46783, 24579]
+    assert choose(logits, draws).tokens.tolist() == expected

@@ -207,6 +207,18 @@ def test_order_neighbours_and_batches_change_nothing() -> None:
             same(reply, expected[key])
 
 
+@pytest.mark.parametrize("architecture", ["llama", "mamba"])
+def test_replies_are_the_same_within_a_caller_s_autocast(architecture: str) -> None:
+    dialogues = [*questions(), *sampled("s", variant="sampled", stage="sample")]
+    expected = asked(tiny_backend(architecture), *dialogues)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        backend = tiny_backend(architecture)
+        found = asked(backend, *dialogues)
+    assert isinstance(backend._runner, RaggedRunner) == (architecture == "llama")
+    for key, reply in expected.items():
+        same(found[key], reply, tolerance=0)
+
+
 def test_samples_differ_and_equal_questions_do_not() -> None:
     backend = tiny_backend()
     replies = list(backend.replies(Pending(each) for each in [*sampled(), *sampled()]))

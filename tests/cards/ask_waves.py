@@ -1,6 +1,7 @@
 """Asks a model of Llama 3's size for labels on a card that is not there, and prints what a wave has them do.
 
-`python ask_waves.py FOLDER LAYERS ..`: numbers as JSON, by the count of layers; FOLDER keeps the device guard.
+`python ask_waves.py FOLDER TEMPERATURE TOP_P LAYERS ..`: numbers as JSON, by the count of layers; FOLDER keeps the
+device guard.
 """
 
 from __future__ import annotations
@@ -52,35 +53,36 @@ def llama(n_layers: int) -> LoadedModel:
     return loaded(network, device=CARD, dtype="bfloat16", fused=True, **known)
 
 
-def dialogues(tokens: int) -> list[Dialogue]:
-    """Each question under each variant, of which each has an opening of its own; replies of so many tokens."""
+def dialogues(decoding: Decoding) -> list[Dialogue]:
+    """Each question under each variant, of which each has an opening of its own."""
     rng = random.Random(0)
     questions = ["".join(rng.choices("abcdefghij ", k=rng.randrange(40, 180))) for _ in range(QUESTIONS)]
     openings = [f"Answer with a letter: {'x' * (60 + 20 * variant)}" for variant in range(VARIANTS)]
     return [
-        dialogue(f"{opening} {text}?", f"{number}", variant=f"{variant}", labels=LETTERS, decoding=Decoding(tokens))
+        dialogue(f"{opening} {text}?", f"{number}", variant=f"{variant}", labels=LETTERS, decoding=decoding)
         for number, text in enumerate(questions)
         for variant, opening in enumerate(openings)
     ]
 
 
-def numbers_of(n_layers: int) -> dict[str, Any]:
+def numbers_of(n_layers: int, temperature: float, top_p: float) -> dict[str, Any]:
     """Numbers of a wave, and its launches for each further token of its replies."""
-    short, long = (wave(n_layers, tokens) for tokens in (TOKENS, 2 * TOKENS))
+    short, long = (wave(n_layers, Decoding(tokens, temperature, top_p)) for tokens in (TOKENS, 2 * TOKENS))
     return short | {"a step": (long["launches"] - short["launches"]) / TOKENS}
 
 
-def wave(n_layers: int, tokens: int) -> dict[str, Any]:
+def wave(n_layers: int, decoding: Decoding) -> dict[str, Any]:
     """Numbers of a wave; nothing of loading."""
     measured, agrees = lambda *_: (1.0, None), lambda *_: None  # of arrays without values, neither can be seen
     with fake_cards() as work, patch.object(head, "_response", measured), patch.object(check, "_disagreement", agrees):
         backend = TransformersBackend(llama(n_layers))
         work.clear()
-        replies = list(backend.replies(Pending(each) for each in dialogues(tokens)))
+        replies = list(backend.replies(Pending(each) for each in dialogues(decoding)))
         assert len(replies) == VARIANTS * QUESTIONS
         return {**work.numbers(), "of kernels": work.counts["of kernels"], "where": dict(work.places)}
 
 
 if __name__ == "__main__":
     load_guard(Path(sys.argv[1]))
-    print(json.dumps({count: numbers_of(int(count)) for count in sys.argv[2:]}))
+    drawn = [float(number) for number in sys.argv[2:4]]
+    print(json.dumps({count: numbers_of(int(count), *drawn) for count in sys.argv[4:]}))

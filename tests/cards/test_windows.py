@@ -1,25 +1,31 @@
-"""Rows of `ask` over several windows where memory is counted: what its own caches hold is not lost to it."""
+"""Rows of `ask` where memory is counted: its own caches are not lost to later windows, and noise has its room."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 import torch
-from tiny_backends import dialogue, tiny_backend
+from tiny_backends import VOCABULARY, dialogue, tiny_backend
 
-from calprobe.backends import Pending
-from calprobe.backends.local import limits
+from calprobe.backends import Decoding, Dialogue, FollowUp, Pending
+from calprobe.backends.local import TransformersBackend, limits
 from calprobe.backends.local.cache import RaggedCache
+from calprobe.backends.local.noise import scratch_bytes
 
 N_ROWS = 6  # conversations that fit into half of the free memory
 N_WINDOWS = 4
 
 
-def test_later_windows_have_as_many_rows_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    backend = tiny_backend()
+def rows_of_waves(
+    backend: TransformersBackend, n_bytes: int, dialogues: Sequence[Dialogue], monkeypatch: pytest.MonkeyPatch
+) -> list[int]:
+    """Rows of each wave over several windows, on a device that has so many bytes beside the caches."""
     runner = backend._runner
     caches: list[RaggedCache] = []  # all that hold keys and values
     right = RaggedCache.reserve
-    rows: list[int] = []  # of each wave
+    rows: list[int] = []
 
     def reserve(self: RaggedCache, n_rows: int, n_slots: int) -> None:
         if all(self is not cache for cache in caches):
@@ -28,15 +34,40 @@ def test_later_windows_have_as_many_rows_as_the_first(monkeypatch: pytest.Monkey
             rows.append(n_rows)
         right(self, n_rows, n_slots)
 
-    dialogues = [dialogue(f"What is number {number:04}?", str(number)) for number in range(N_ROWS * 2)]
-    tokens = max(each.n_tokens for one in dialogues for each in backend._conversations(Pending(one)))
-    total = 2 * (N_ROWS * tokens + 1) * runner.limits.bytes_of_token
-
-    def free(device: torch.device) -> int:
-        return total - sum(cache.n_bytes for cache in caches)
-
-    monkeypatch.setattr(limits, "free_bytes", free)
+    monkeypatch.setattr(limits, "free_bytes", lambda device: n_bytes - sum(cache.n_bytes for cache in caches))
     monkeypatch.setattr(RaggedCache, "reserve", reserve)
     for _ in range(N_WINDOWS):
-        assert len(list(backend.replies(Pending(each) for each in dialogues))) == len(dialogues)
-    assert rows == [N_ROWS] * 2 * N_WINDOWS
+        assert len({reply.question for reply in backend.replies(Pending(each) for each in dialogues)}) == len(dialogues)
+    return rows
+
+
+def asked(**changes: Any) -> list[Dialogue]:
+    return [dialogue(f"What is number {number:04}?", str(number), **changes) for number in range(N_ROWS * 2)]
+
+
+def bytes_of_rows(backend: TransformersBackend, dialogues: Sequence[Dialogue]) -> int:
+    """Of memory with half of which the keys and values of so many conversations just fit."""
+    tokens = max(each.n_tokens for one in dialogues for each in backend._conversations(Pending(one)))
+    return 2 * (N_ROWS * tokens + 1) * backend._runner.limits.bytes_of_token
+
+
+def test_later_windows_have_as_many_rows_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend, dialogues = tiny_backend(), asked()
+    room = bytes_of_rows(backend, dialogues)
+    assert rows_of_waves(backend, room, dialogues, monkeypatch) == [N_ROWS] * 2 * N_WINDOWS
+
+
+DRAWN = Decoding(8, temperature=1)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"decoding": DRAWN}, {"follow_ups": (FollowUp("sample", "Again?", DRAWN),)}], ids=["reply", "follow-up"]
+)
+def test_where_tokens_are_drawn_their_noise_has_room_of_its_own(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend, dialogues = tiny_backend(), asked(**changes)
+    noise = scratch_bytes(backend._runner.limits.branches, VOCABULARY, torch.device("cpu"))
+    room = bytes_of_rows(backend, dialogues)
+    assert noise > 0.1 * room  # without it, there would be more rows
+    assert rows_of_waves(backend, room + noise, dialogues, monkeypatch) == [N_ROWS] * 2 * N_WINDOWS

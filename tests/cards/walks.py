@@ -9,9 +9,10 @@ from __future__ import annotations
 import copy
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -52,6 +53,7 @@ DTYPE = torch.bfloat16
 N_STATEMENTS, BUDGET = 10, 40
 N_MASKED, MASKED_BUDGET = 4, 512
 N_DIALOGUES = 6
+_DECODINGS = {"ask": (Decoding(2),), "draw": (Decoding(2, temperature=1), Decoding(2, temperature=1, top_p=0.9))}
 _BYTES_OF_TOKEN = 256  # of a tiny model's keys and values
 HYBRIDS = TAKES_NO_TREE | HYBRID_CONFIGS.keys()
 # Families beside those of `tiny_models`, by their names in transformers, with what their tiny sizes need.
@@ -77,7 +79,9 @@ FAMILIES = (*CAUSAL_CONFIGS, *(name for name in HYBRID_CONFIGS if name not in CA
 _ONE_GROUP = {"albert"}  # of layers that are one, so that there is nothing to spread
 # Files of transformers that multiply float32 by bfloat16, which torch refuses: neither does their own forward run.
 _IN_FLOAT32 = {"deberta"}
-QUICK = ("llama flat 1", "llama ask 1", "bert masked 1")
+_DRAWS = "llama"  # the family whose replies are drawn, too
+_MANY_TOKENS = 128_256  # of its vocabulary then: on a CPU, noise for two rows of it is computed at once
+QUICK = ("llama flat 1", "llama ask 1", "llama draw 1", "bert masked 1")
 _FIRST = torch.device("cuda", 0)
 _RULE_OF = fused_rotary._rule_of
 
@@ -86,7 +90,7 @@ class Walk(NamedTuple):
     """One run: a family along a path, on one card or two."""
 
     family: str
-    path: str  # of scoring, or `ask`
+    path: str  # of scoring, or `ask`, or `draw`: asked for replies that are drawn
     n_cards: int
 
     @property
@@ -116,16 +120,19 @@ def _paths(family: str) -> tuple[str, ...]:
         return ("masked",)
     if family in _MORE:
         return ("flat", "ask")
+    if family == _DRAWS:
+        return ("flat", "tree", "padded", "ask", "draw")
     return ("padded",) if family in HYBRIDS else ("flat", "tree", "padded", "ask")
 
 
 def walk(name: Walk) -> dict[str, Any]:
     """What the run does: its numbers and where it waits for the card, or why the path refuses the family."""
-    twin = _twin(name.family, name.path == "ask")
+    twin = _twin(name.family, name.path)
     with _as_real(twin), fake_cards(name.n_cards) as work:
         model = _on_cards(twin, name.n_cards)
         try:
-            batches = _asked(model, work) if name.path == "ask" else _scored(model, name.path, work)
+            decodings = _DECODINGS.get(name.path)
+            batches = _asked(model, decodings, work) if decodings else _scored(model, name.path, work)
         except (AttentionUnusable, head.HeadUnusable, NotRagged, TypeError) as error:
             return {"refused": what_failed(error)}
         except RuntimeError as error:
@@ -152,7 +159,7 @@ def known_work() -> dict[str, Any]:
         return {**work.numbers(), "where": dict(work.places)}
 
 
-def _twin(family: str, is_asked: bool) -> LoadedModel:
+def _twin(family: str, path: str) -> LoadedModel:
     """The family's tiny model on the CPU."""
     if family in MASKED_CONFIGS:
         return loaded(tiny_masked(family), kind="masked", tokenizer=tiny_masked_tokenizer())
@@ -160,16 +167,16 @@ def _twin(family: str, is_asked: bool) -> LoadedModel:
         config = AutoConfig.for_model(family, **_SIZE, **_MORE[family])
     else:
         config = copy.deepcopy((CAUSAL_CONFIGS | HYBRID_CONFIGS)[family])
-    if not is_asked:
+    if path not in _DECODINGS:
         return loaded(AutoModelForCausalLM.from_config(config).eval())
-    config.vocab_size, config.eos_token_id = VOCABULARY, 2
+    config.vocab_size, config.eos_token_id = _MANY_TOKENS if path == "draw" else VOCABULARY, 2
     for name in ("max_position_embeddings", "max_seq_len"):
         if hasattr(config, name):
             setattr(config, name, POSITIONS)
     tokenizer = tiny_tokenizer()
     tokenizer.chat_template = TEMPLATE
     network = AutoModelForCausalLM.from_config(config).eval()
-    return loaded(network, tokenizer=tokenizer, max_positions=POSITIONS, embedding_rows=VOCABULARY)
+    return loaded(network, tokenizer=tokenizer, max_positions=POSITIONS, embedding_rows=config.vocab_size)
 
 
 @contextmanager
@@ -276,12 +283,15 @@ def _rows(n_statements: int) -> TokenRows:
     return TokenRows(tokens, np.zeros(len(tokens), np.int8), np.cumsum([0, *map(len, ids)], dtype=np.int64))
 
 
-def _asked(model: LoadedModel, work: Work) -> int:
-    """Ask for letters and short replies; the number of dialogues."""
+def _asked(model: LoadedModel, decodings: Sequence[Decoding], work: Work) -> int:
+    """Ask for letters and short replies, generated in these ways in turn; the number of dialogues."""
     with patch.object(backend_module, "ragged_engine", lambda model: (Engine(model), _BYTES_OF_TOKEN)):
         backend = TransformersBackend(model)  # whose check compares values
     texts = [f"Which of these is number {number}? A, B, C or D." for number in range(N_DIALOGUES)]
-    dialogues = [dialogue(text, str(place), labels=LETTERS, decoding=Decoding(2)) for place, text in enumerate(texts)]
+    dialogues = [
+        dialogue(text, str(place), labels=LETTERS, decoding=decoding)
+        for place, (text, decoding) in enumerate(zip(texts, cycle(decodings), strict=False))
+    ]
     work.clear()
     assert len(list(backend.replies(Pending(each) for each in dialogues))) == N_DIALOGUES
     return N_DIALOGUES

@@ -17,13 +17,13 @@ from calprobe.kernels.tiles import _FLOAT32, _HALF, TileSet
 
 SCRIPT = Path(__file__).resolve().parents[2] / "bench" / "aot.py"
 TABLES: dict[int | str, TileSet] = {
-    80: "wide", 86: "narrow", 89: "narrow", 90: "wide", 100: "tensor_memory", 103: "tensor_memory", 120: "narrow",
-    121: "narrow", "gfx90a": "hip", "gfx942": "hip",
+    80: "wide", 86: "narrow", 89: "narrow", 90: "wide", 100: "tensor_memory", 103: "tensor_memory",
+    110: "tensor_memory", 120: "narrow", 121: "narrow", "gfx90a": "hip", "gfx942": "hip",
 }  # fmt: skip
-QUICK = (80, 86, 90, 100, 120, "gfx942")
+QUICK = (80, 86, 90, 100, 110, 120, "gfx942")
 LIMITS: dict[int | str, int] = {
-    80: 166_912, 86: 101_376, 89: 101_376, 90: 232_448, 100: 232_448, 103: 232_448, 120: 101_376, 121: 101_376,
-    "gfx90a": 65_536, "gfx942": 65_536,
+    80: 166_912, 86: 101_376, 89: 101_376, 90: 232_448, 100: 232_448, 103: 232_448, 110: 232_448, 120: 101_376,
+    121: 101_376, "gfx90a": 65_536, "gfx942": 65_536,
 }  # fmt: skip
 pytestmark = pytest.mark.skipif(
     Version(version("triton")) < Version("3.3"), reason="Triton 3.2 names what is divisible otherwise"
@@ -56,7 +56,7 @@ def test_the_largest_tile_compiles_for_every_kind_of_card() -> None:
     assert {row["arch"]: row["label"].split()[0] for row in rows if row["kernel"] == "_partial_lse_kernel"} == {
         arch: block(_HALF[TABLES[arch]][-1]) for arch in QUICK
     }
-    instructions = {90: "wgmma", 100: "tcgen05"}
+    instructions = {90: "wgmma", 100: "tcgen05", 110: "tcgen05"}
     positions = [row for row in rows if row["kernel"] == "_rotary_kernel"]
     assert {row["arch"]: row["fused"] for row in positions} == dict.fromkeys(QUICK, 0)
     assert all(row[instructions.get(row["arch"], "mma")] > 0 for row in rows if row not in positions)

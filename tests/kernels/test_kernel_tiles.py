@@ -39,7 +39,10 @@ def test_the_last_wave_is_full() -> None:
 
 
 def test_a_card_takes_the_tiles_that_its_shared_memory_holds() -> None:
-    in_kib = {(8, 163): "wide", (9, 227): "wide", (10, 227): "tensor_memory", (8, 99): "narrow", (12, 99): "narrow"}
+    in_kib = {
+        (8, 163): "wide", (9, 227): "wide", (10, 227): "tensor_memory", (11, 227): "tensor_memory", (8, 99): "narrow",
+        (12, 99): "narrow",
+    }  # fmt: skip
     assert {(major, kib): tile_set(major, kib * 1024) for major, kib in in_kib} == in_kib
 
 

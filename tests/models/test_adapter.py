@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, PromptTuningConfig, TaskType, get_peft_model
+from peft import LoraConfig, LoraModel, PromptTuningConfig, TaskType, get_peft_model
 from safetensors.torch import load_file, save_file
 from tiny_models import save_tiny_model, tiny_tokenizer
 from tolerances import TINY_SCORE
@@ -79,6 +79,27 @@ def test_where_it_is_computed_is_said_once(
     monkeypatch.setattr("calprobe.models.placement.unseen_card", lambda: ("a card is there", "use it"))
     load_model(str(tmp_path / "lora"))
     assert caplog.messages.count("computing on the CPU: a card is there; use it") == 1
+
+
+def test_merged_with_products_in_full(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the process has set: NVIDIA's images let cards cut B and A to TF32, autocast would to bfloat16."""
+    save_lora(base, tmp_path / "lora")
+    exact = load_model(str(tmp_path / "lora")).network.state_dict()
+    merge, seen = LoraModel.merge_and_unload, []
+
+    def merged(self: LoraModel, **options: Any) -> Any:
+        seen.append(torch.get_float32_matmul_precision())
+        return merge(self, **options)
+
+    monkeypatch.setattr(LoraModel, "merge_and_unload", merged)
+    try:
+        torch.set_float32_matmul_precision("medium")
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = load_model(str(tmp_path / "lora")).network.state_dict()
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert seen == ["highest"]
+    assert all(torch.equal(value, exact[name]) for name, value in found.items())
 
 
 def test_a_tokenizer_beside_the_adapter_comes_first(base: Path, tmp_path: Path) -> None:

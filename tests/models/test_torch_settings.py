@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from threading import Event, Thread
 
 import pytest
@@ -58,6 +59,26 @@ def test_products_are_in_full_inside_and_as_before_outside(way: str) -> None:
         assert torch.get_float32_matmul_precision() == "highest"
         assert not torch.backends.cudnn.allow_tf32
     assert settings() == before
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_autocast_is_off_inside_and_as_before_outside(device: str) -> None:
+    def found() -> list[object]:
+        return [torch.is_autocast_enabled(device), torch.get_autocast_dtype(device), torch.is_autocast_cache_enabled()]
+
+    usual = found()
+    torch.set_autocast_enabled(device, True)  # as `torch.autocast` does where there is such a device
+    torch.set_autocast_dtype(device, torch.float16)
+    try:
+        before = found()
+        with suppress(ZeroDivisionError), exact_torch():
+            assert not torch.is_autocast_enabled(device)
+            assert torch.mm(torch.ones(1, 1), torch.ones(1, 1)).dtype == torch.float32
+            raise ZeroDivisionError
+        assert found() == before
+    finally:
+        torch.set_autocast_enabled(device, usual[0])
+        torch.set_autocast_dtype(device, usual[1])
 
 
 @pytest.mark.parametrize("before", [True, False])

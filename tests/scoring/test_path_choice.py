@@ -154,6 +154,16 @@ def test_scores_do_not_follow_the_precision_of_a_notebook(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["tree", "padded", "plain"])
+def test_scores_are_the_same_within_a_caller_s_autocast(path: Path) -> None:
+    model, rows = loaded(tiny_causal("llama")), random_rows(seed=3, n_statements=20)
+    expected = score_rows(executor_of(path, model, 200), rows)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert choose_path(model, 200, rows) == "tree"
+        np.testing.assert_array_equal(score_rows(executor_of(path, model, 200), rows), expected)
+        assert torch.mm(torch.ones(1, 1), torch.ones(1, 1)).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("path", ["tree", "padded", "plain"])
 def test_no_pass_of_a_path_may_take_cudnn_for_its_attention(path: Path) -> None:
     model = loaded(tiny_causal("llama"))
     seen: list[bool] = []

@@ -95,8 +95,8 @@ def _sampled(logits: Tensor, draws: Sequence[Draw]) -> Tensor:
     )
     logprobs = (logits / temperatures[:, None]).log_softmax(1)
     if (masses < 1).any():
-        logprobs = logprobs.masked_fill(logprobs < nucleus_floor(logprobs, top_p)[:, None], -torch.inf)
-    return (logprobs + gumbel_noise(keys, positions, logits.shape[1])).argmax(1)
+        logprobs.masked_fill_(logprobs < nucleus_floor(logprobs, top_p)[:, None], -torch.inf)
+    return logprobs.add_(gumbel_noise(keys, positions, logits.shape[1])).argmax(1)
 
 
 def nucleus_floor(logprobs: Tensor, top_p: Tensor) -> Tensor:

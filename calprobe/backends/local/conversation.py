@@ -53,6 +53,12 @@ class Conversation:
         return self.is_answered and all(follow_up.stage in self.replies for follow_up in self.dialogue.follow_ups)
 
     @property
+    def draws(self) -> bool:
+        """Whether a token of its replies is drawn with noise."""
+        decodings = (self.dialogue.decoding, *(follow_up.decoding for follow_up in self.dialogue.follow_ups))
+        return any(decoding.temperature > 0 for decoding in decodings)
+
+    @property
     def n_tokens(self) -> int:
         """At most, of prompt and reply."""
         reply = self.replies.get(self.dialogue.stage)

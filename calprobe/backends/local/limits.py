@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from calprobe.backends.local.conversation import Conversation
+from calprobe.backends.local.noise import scratch_bytes
 from calprobe.backends.local.sharing import shared_tokens
 from calprobe.models import LoadedModel
 from calprobe.models.memory import free_bytes
-from calprobe.scoring.budget import auto_batch_tokens
+from calprobe.scoring.budget import auto_batch_tokens, vocabulary_size
 
 _CPU_ROWS, _GPU_ROWS = 64, 256  # conversations whose next tokens are computed together; more gain little
 _CPU_BRANCHES, _GPU_BRANCHES = 256, 512  # the same for follow-ups, of which a conversation has several
@@ -56,9 +57,14 @@ class Limits:
             joining=None if on_cpu else _GPU_JOINING,
         )
 
-    def now(self, model: LoadedModel, n_held: int) -> Limits:
-        """With the memory that is free now, and the bytes that caches hold: these are used again, or let go."""
-        return replace(self, room=free_bytes(model.device) + n_held)
+    def now(self, model: LoadedModel, n_held: int, draws: bool) -> Limits:
+        """With the memory that is free now, and the bytes that caches hold: these are used again, or let go.
+
+        Where it `draws` tokens, without what their noise takes.
+        """
+        most_rows = max(self.rows, self.branches)
+        noise = scratch_bytes(most_rows, vocabulary_size(model), model.device) if draws else 0
+        return replace(self, room=max(0, free_bytes(model.device) + n_held - noise))
 
     def beside(self, n_places: int) -> Limits:
         """With the memory that is left beside a cache of so many slots in all its rows."""

@@ -45,7 +45,8 @@ class RaggedRunner:
 
         Raises CalprobeError if a single conversation does not fit in memory.
         """
-        limits = self._now()
+        draws = any(conversation.draws for conversation in conversations)
+        limits = self._now(draws)
         waves = limits.waves(conversations)[::-1]
         while waves:
             wave = waves.pop()
@@ -53,19 +54,19 @@ class RaggedRunner:
             if error is not None:
                 self._shrink(wave, error)
                 unanswered = [c for group in (wave, *waves) for c in group if not c.is_done]
-                limits = self._now()
+                limits = self._now(draws)
                 waves = limits.waves(unanswered)[::-1]
             elif waves:
-                limits = self._now()
+                limits = self._now(draws)
 
     def close(self) -> None:
         """Let go of all keys and values."""
         for held in self._held:
             held.release()
 
-    def _now(self) -> Limits:
+    def _now(self, draws: bool) -> Limits:
         """The limits with the memory that there is, which is asked for once a wave."""
-        return self.limits.now(self._engine.model, sum(held.n_bytes for held in self._held))
+        return self.limits.now(self._engine.model, sum(held.n_bytes for held in self._held), draws)
 
     def _tried(self, wave: Sequence[Conversation], limits: Limits) -> Generator[Reply, None, Exception | None]:
         """Answer; returns what went wrong if memory ran out. Replies that were given stay in the conversations."""
