@@ -46,4 +46,14 @@ def the_head_has_another_scale(monkeypatch: Patch) -> None:
     monkeypatch.setattr(Engine, "__init__", scaled)
 
 
+def windows_are_ignored(monkeypatch: Patch) -> None:
+    """An error of models that have some."""
+
+    def seen_from_everywhere(self: Engine, seen: torch.Tensor, *_: torch.Tensor) -> Any:
+        mask = self._additive(seen)
+        return {"full_attention": mask, "sliding_attention": mask} if self.windows.mixed else mask
+
+    monkeypatch.setattr(Engine, "_windowed", seen_from_everywhere)
+
+
 ERRORS = (rows_see_their_padding, positions_are_one_too_large, a_prefix_is_not_copied, the_head_has_another_scale)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from engine_errors import ERRORS, rows_see_their_padding
+from engine_errors import ERRORS, rows_see_their_padding, windows_are_ignored
 from proofs import few_of
 from tiny_models import BY_PLACES, CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE, loaded, tiny_causal, tiny_named
 
@@ -21,6 +21,7 @@ from calprobe.backends.local.ragged_engine import Engine
 from calprobe.errors import CalprobeError
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel, LoadOptions, load_model
+from calprobe.models.head import ScoringHead
 
 DTYPES = ("float32", "bfloat16", "float16")
 Patch = pytest.MonkeyPatch
@@ -134,6 +135,35 @@ def test_rows_of_a_family_do_not_see_each_other_or_it_is_refused(architecture: s
     network = tiny_causal(architecture).to(getattr(torch, dtype))
     checked = ragged_engine(loaded(network, dtype=dtype, tokenizer=Words()))
     assert isinstance(checked, str) == (architecture in HYBRID_CONFIGS)
+
+
+@pytest.mark.parametrize("architecture", ["gemma3", "mistral"])
+def test_an_engine_that_ignores_windows_is_refused(architecture: str, monkeypatch: Patch) -> None:
+    model = loaded(tiny_causal(architecture), dtype="float32", tokenizer=Words())
+    assert not isinstance(ragged_engine(model), str)
+    windows_are_ignored(monkeypatch)
+    assert "differ from the model's own" in str(ragged_engine(model))
+
+
+def test_a_window_is_left_by_a_quarter_of_it() -> None:
+    """Behind it by a few tokens only, what a window hides moves a model less than bfloat16 does."""
+    long, *short = check._rows(Engine(loaded(tiny_causal("mistral"), tokenizer=Words())))
+    assert len(long) - 16 - max(map(len, short)) >= 16 // 4
+
+
+def test_a_head_that_fails_with_many_rows_is_refused(monkeypatch: Patch) -> None:
+    """A kernel takes another tile for them."""
+    right, asked = ScoringHead.logprobs, list[int]()
+
+    def small_tiles(self: ScoringHead, hidden: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        asked.append(len(hidden))
+        return right(self, hidden, *others) - 0.5 * (len(hidden) > 64)
+
+    monkeypatch.setattr(ScoringHead, "logprobs", small_tiles)
+    assert not isinstance(ragged_engine(model_in("float32")), str)
+    assert max(asked) <= 64
+    monkeypatch.setattr(check, "triton_takes", lambda _: True)
+    assert ragged_engine(model_in("float32")) == "its head's log-probabilities are off by up to 0.5 nats"
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import real_models
 import torch
-from engine_errors import ERRORS
+from engine_errors import ERRORS, windows_are_ignored
 from proofs import few_of
 from torch import Tensor
 
@@ -175,6 +175,15 @@ def test_a_right_engine_is_never_refused(name: str, dtype: str, of: str, differe
 def test_a_model_whose_numbers_overflow_is_named(of: str) -> None:
     with pytest.raises(CalprobeError, match=r"its own forward in float16 gives NaN .*\n.* try --dtype float32"):
         CHECKS[of](model_of(*OVERFLOWS), 0)
+
+
+@pytest.mark.proof
+@pytest.mark.weights
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_an_engine_that_ignores_windows_is_always_refused(dtype: str, monkeypatch: Patch) -> None:
+    model = model_of("gemma3", dtype)
+    windows_are_ignored(monkeypatch)
+    assert not [seed for seed in range(WRONG_SEEDS) if is_asked_so(model, seed)]
 
 
 @pytest.mark.parametrize(
