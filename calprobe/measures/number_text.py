@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from calprobe.metrics import Difference, Estimate
 from calprobe.metrics.intervals import SIGNIFICANT
 
+_NOTHING = 1e-12  # a difference below it is a sum's rounding
 LEAST_OF_P = 3  # decimals: with two, .001 and .004 look like 0, and .047 and .053 alike
 
 
@@ -33,14 +34,14 @@ def interval(estimate: Estimate) -> str:
 
 def signed(value: float, decimals: int = 4) -> str:
     """A difference, with its sign; "undefined" for NaN."""
-    return number(value) if math.isnan(value) else f"{value:+z.{decimals}f}"
+    return number(value) if math.isnan(value) else _signed(value, decimals)
 
 
 def signed_interval(estimate: Estimate | Difference) -> str:
     """The interval of a difference, -.046 to +.009; empty where there is none."""
     if math.isnan(estimate.low):
         return ""
-    low, high = (without_zero(f"{end:+z.3f}") for end in (estimate.low, estimate.high))
+    low, high = (without_zero(_signed(end, 3)) for end in (estimate.low, estimate.high))
     return f"{low} to {high}"
 
 
@@ -77,7 +78,7 @@ def short_spelled(estimate: Estimate, decimals: int) -> str:
 def short_signed(estimate: Estimate, decimals: int) -> str:
     """A difference with its sign, and behind it the interval where there is one: -.03 (-.09 to +.08)."""
     value, low, high = (
-        without_zero(f"{number:+z.{decimals}f}") for number in (estimate.value, estimate.low, estimate.high)
+        without_zero(_signed(number, decimals)) for number in (estimate.value, estimate.low, estimate.high)
     )
     return value if math.isnan(estimate.low) else f"{value} ({low} to {high})"
 
@@ -135,3 +136,12 @@ def _short(value: float) -> str:
 def _rounded(value: float, decimals: int) -> str:
     """Fixed decimals, without the sign of a number that rounds to 0."""
     return f"{value:z.{decimals}f}"
+
+
+def _signed(value: float, decimals: int) -> str:
+    """Fixed decimals with the sign, also of a number that rounds to 0: an interval's end says on which side it is.
+
+    >>> _signed(-0.0025, 2), _signed(0.0025, 2), _signed(-1e-16, 2)
+    ('-0.00', '+0.00', '+0.00')
+    """
+    return f"{0.0 if abs(value) < _NOTHING else value:+.{decimals}f}"

@@ -18,7 +18,7 @@ from calprobe.models.identity import identified
 from calprobe.models.kind import kind_of
 from calprobe.models.libraries import explained, first_line, look_for_hub, patient_hub, quiet_libraries, shows_bars
 from calprobe.models.loaded_model import LoadedModel, LoadOptions, Products
-from calprobe.models.network import load_network, max_positions_of
+from calprobe.models.network import in_dtype, load_network, max_positions_of
 from calprobe.models.placement import Placement, dtype_on, float32_products, place
 from calprobe.models.source import Source, resolve
 from calprobe.models.split_linears import layers_taken
@@ -118,7 +118,7 @@ def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions, on_kin
     dtype = dtype_on(base.placement.device, options, base.checkpoint_dtype)
     return replace(
         base,
-        network=network.to(dtype or base.checkpoint_dtype),
+        network=in_dtype(network, dtype or base.checkpoint_dtype or torch.float32),
         placement=replace(base.placement, dtype=dtype),
         tokenizer_location=str(adapter.folder) if adapter.has_tokenizer else base.tokenizer_location,
         source=f"{base.source} + {source.location}",

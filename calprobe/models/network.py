@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
@@ -50,6 +51,22 @@ def load_network(
         missing |= {name for name, parameter in every if parameter.is_meta}
     refuse_random_parameters(network, missing, source.shown)
     ready: torch.nn.Module = network.eval().requires_grad_(False)
+    return ready
+
+
+def in_dtype(network: Any, dtype: torch.dtype) -> torch.nn.Module:
+    """The network, which was read in float32, as it is when it is read in another dtype.
+
+    What no checkpoint has stays as it is: frequencies of positions, which bfloat16 would make others. So do the
+    parameters that its class keeps in float32 (DeepSeek's biases of experts).
+    """
+    names = ["_keep_in_fp32_modules_strict"] if dtype == torch.bfloat16 else []
+    names = ["_keep_in_fp32_modules_strict", "_keep_in_fp32_modules"] if dtype == torch.float16 else names
+    kept = [pattern.replace("*", ".*") for name in names for pattern in getattr(network, name, None) or ()]
+    for name, tensor in network.state_dict(keep_vars=True).items():
+        if tensor.is_floating_point() and not any(re.search(pattern, name) for pattern in kept):
+            tensor.data = tensor.data.to(dtype)
+    ready: torch.nn.Module = network
     return ready
 
 

@@ -11,13 +11,20 @@ import pytest
 import torch
 from peft import LoraConfig, LoraModel, PromptTuningConfig, TaskType, get_peft_model
 from safetensors.torch import load_file, save_file
-from tiny_models import save_tiny_model, tiny_tokenizer
+from tiny_models import CAUSAL_CONFIGS, save_tiny_model, tiny_tokenizer
 from tolerances import TINY_SCORE
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, DeepseekV3Config
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.models import LoadOptions, load_model
+from calprobe.models.network import in_dtype
 
+DEEPSEEK = DeepseekV3Config(
+    vocab_size=64, hidden_size=32, intermediate_size=32, moe_intermediate_size=16, num_hidden_layers=2,
+    num_attention_heads=2, num_key_value_heads=2, n_routed_experts=4, n_group=2, topk_group=1, num_experts_per_tok=2,
+    first_k_dense_replace=1, kv_lora_rank=8, q_lora_rank=8, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=8,
+    max_position_embeddings=64,
+)  # fmt: skip
 TOKENS = torch.tensor([[1, 40, 41, 42, 43, 60]])
 
 
@@ -61,14 +68,33 @@ def test_an_adapter_is_merged_into_its_base(base: Path, tmp_path: Path) -> None:
     assert not any(parameter.requires_grad for parameter in model.network.parameters())
 
 
-def test_merged_in_float32_and_rounded_once(base: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_merged_in_float32_and_rounded_as_a_merged_folder_is(base: Path, tmp_path: Path, dtype: Any) -> None:
+    """Also what no file has: frequencies of positions stay in float32, an embedding's scale may."""
     save_lora(base, tmp_path / "lora")
-    exact = load_model(str(tmp_path / "lora")).network.state_dict()
-    rounded = load_model(str(tmp_path / "lora"), LoadOptions(dtype="bfloat16"))
-    assert rounded.dtype == "bfloat16"
-    assert all(
-        torch.equal(value, exact[name].to(torch.bfloat16)) for name, value in rounded.network.state_dict().items()
+    load_model(str(tmp_path / "lora")).network.save_pretrained(tmp_path / "merged")
+    tiny_tokenizer().save_pretrained(tmp_path / "merged")
+    merged, found = (load_model(str(tmp_path / name), LoadOptions(dtype=dtype)) for name in ("merged", "lora"))
+    assert found.dtype == merged.dtype == dtype
+    wanted, others = (
+        {**dict(model.network.named_buffers()), **model.network.state_dict()} for model in (merged, found)
     )
+    assert wanted.keys() == others.keys()
+    assert all(torch.equal(value, others[name]) and value.dtype == others[name].dtype for name, value in wanted.items())
+    assert torch.float32 in {buffer.dtype for buffer in found.network.buffers()}
+
+
+@pytest.mark.parametrize("architecture", ["gemma3", "deepseek_v3"])
+def test_a_network_gets_the_dtypes_that_it_is_read_in(architecture: str, tmp_path: Path) -> None:
+    """DeepSeek keeps its experts' biases in float32."""
+    config = DEEPSEEK if architecture == "deepseek_v3" else CAUSAL_CONFIGS[architecture]
+    AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    wanted, read = (AutoModelForCausalLM.from_pretrained(tmp_path, dtype=dtype) for dtype in ("bfloat16", "float32"))
+    found = in_dtype(read, torch.bfloat16).state_dict()
+    assert {name: value.dtype for name, value in wanted.state_dict().items()} == {
+        name: value.dtype for name, value in found.items()
+    }
+    assert all(torch.equal(value, found[name]) for name, value in wanted.state_dict().items())
 
 
 def test_where_it_is_computed_is_said_once(
