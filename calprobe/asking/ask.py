@@ -29,6 +29,7 @@ from calprobe.errors import UsageError
 from calprobe.interrupts import saying_how_to_resume
 from calprobe.messages import counted, dollars
 from calprobe.models.source import check_spelling
+from calprobe.models.torch_settings import tensors_on_host
 from calprobe.prompts import (
     fingerprint_of,
 )
@@ -65,6 +66,7 @@ class _Request:
     given: tuple[Collected, ...] | None = None  # what is collected, as given; None: as the study has it
 
 
+@tensors_on_host()
 def ask(
     model: str | Backend,
     questions: Questions | Sequence[Questions],
@@ -111,6 +113,7 @@ def ask(
     return open_asked(request.out)
 
 
+@tensors_on_host()
 def preview(
     model: str,
     questions: Questions | Sequence[Questions],

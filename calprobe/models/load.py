@@ -22,6 +22,7 @@ from calprobe.models.network import in_dtype, load_network, max_positions_of
 from calprobe.models.placement import Placement, dtype_on, float32_products, place
 from calprobe.models.source import Source, resolve
 from calprobe.models.split_linears import layers_taken
+from calprobe.models.torch_settings import tensors_on_host
 from calprobe.words import ModelKind
 
 _DEFAULTS = LoadOptions()
@@ -29,6 +30,7 @@ OnKind = Callable[[ModelKind], object]
 _COPY_TOKENIZER = "its files are missing or damaged: copy tokenizer.json and tokenizer_config.json into its folder"
 
 
+@tensors_on_host()
 def load_model(name: str, options: LoadOptions = _DEFAULTS, on_kind: OnKind = lambda kind: None) -> LoadedModel:
     """Load the model that `name` stands for: alias, hub id, local folder, FILE.gguf, or PEFT adapter.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,13 @@ def exact_torch() -> Iterator[None]:
     """
     without_autocast = torch.autocast("cpu", enabled=False), torch.autocast("cuda", enabled=False)
     with _FULL_FLOAT32.held(), _CUDNN_ATTENTION.held(), without_autocast[0], without_autocast[1]:
+        yield
+
+
+@contextmanager
+def tensors_on_host() -> Iterator[None]:
+    """Inside, a tensor that is given no device is on the CPU, whatever a notebook has set (`set_default_device`)."""
+    with nullcontext() if torch.get_default_device().type == "cpu" else torch.device("cpu"):
         yield
 
 

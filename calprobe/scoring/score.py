@@ -19,6 +19,7 @@ from calprobe.interrupts import saying_how_to_resume
 from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.aliases import default_probe
 from calprobe.models.source import mistyped_alias, resolve
+from calprobe.models.torch_settings import tensors_on_host
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import Manifest, Run, RunFolder, open_scores
 from calprobe.runs.decode import decode
@@ -55,6 +56,7 @@ from calprobe.words import ModelKind
 log = logging.getLogger(__name__)
 
 
+@tensors_on_host()
 def score(
     model: str | LoadedModel,
     probe: str | Path | Probe | None = None,
@@ -109,6 +111,7 @@ def score(
     return open_scores(request.out)
 
 
+@tensors_on_host()
 def score_in_memory(model: LoadedModel, probe: str | Path | Probe, options: ScoreOptions = ScoreOptions()) -> Run:
     """Score a probe with a model in memory; the run has no folder, and nothing is written.
 
@@ -138,6 +141,7 @@ def score_in_memory(model: LoadedModel, probe: str | Path | Probe, options: Scor
     return Run(Path(model.name), manifest, [piece for group in scored for piece in group.pieces], taken)
 
 
+@tensors_on_host()
 def preview(
     model: str | LoadedModel,
     probe: str | Path | Probe | None = None,

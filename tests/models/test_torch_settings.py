@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 import torch
 
+import calprobe
+from calprobe import QuestionOptions, ScoreOptions
 from calprobe.models.torch_settings import exact_torch
 
 BY_BACKEND = hasattr(torch.backends.cuda.matmul, "fp32_precision")  # torch 2.9 and later
@@ -118,3 +122,17 @@ def test_blocks_of_two_threads_that_overlap_leave_all_as_it_was() -> None:
         assert torch.backends.cuda.cudnn_sdp_enabled()
     finally:
         torch.backends.cuda.enable_cudnn_sdp(enabled)
+
+
+def test_a_notebook_s_default_device_changes_nothing(tmp_path: Path) -> None:
+    """In a thread of its own, whose default device that is: the next tests keep the CPU."""
+    options = ScoreOptions(relations=("month",), limit=2)
+
+    def scores(device: str) -> bytes:
+        torch.set_default_device(device)
+        calprobe.ask("tiny-chat", "mini", tmp_path / f"asked-{device}", question_options=QuestionOptions(draw=2))
+        return calprobe.score("tiny-clm", "mini", tmp_path / device, options).table().scores.tobytes()
+
+    with ThreadPoolExecutor(1) as thread:
+        usual, on_meta = (thread.submit(scores, device).result() for device in ("cpu", "meta"))
+    assert usual == on_meta
