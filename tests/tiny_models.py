@@ -310,10 +310,10 @@ def tiny_masked_tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-def save_tiny_model(folder: Path) -> Path:
+def save_tiny_model(folder: Path, **changes: Any) -> Path:
     """A random Llama with `tiny_tokenizer`, saved as transformers saves models."""
     torch.manual_seed(0)
-    config = LlamaConfig(**(_SIZE | {"vocab_size": 260, "max_position_embeddings": 256}))
+    config = LlamaConfig(**(_SIZE | {"vocab_size": 260, "max_position_embeddings": 256} | changes))
     AutoModelForCausalLM.from_config(config).save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
     return folder

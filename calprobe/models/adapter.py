@@ -96,4 +96,16 @@ def put_on(base: torch.nn.Module, adapter: Adapter) -> tuple[torch.nn.Module, bo
         ) from error
     if not hasattr(adapted.base_model, "merge_and_unload"):
         return adapted.eval().requires_grad_(False), False
+    _untie(adapted)
     return adapted.merge_and_unload(safe_merge=True).eval().requires_grad_(False), True
+
+
+def _untie(adapted: Any) -> None:
+    """Give an embedding that the adapter changes weights of its own: merged into tied ones, it would change both."""
+    from peft.tuners.tuners_utils import BaseTunerLayer
+
+    for end in (adapted.get_input_embeddings(), adapted.get_output_embeddings()):
+        if isinstance(end, BaseTunerLayer):
+            changed: Any = end.get_base_layer()
+            changed.weight = torch.nn.Parameter(changed.weight.detach().clone(), requires_grad=False)
+            adapted.config.tie_word_embeddings = False

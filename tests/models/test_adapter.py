@@ -51,6 +51,17 @@ def save_lora(base: Path, folder: Path) -> torch.Tensor:
         return network(TOKENS).logits
 
 
+@pytest.mark.parametrize("targets", [["lm_head"], ["embed_tokens"], ["lm_head", "embed_tokens"]])
+def test_an_adapter_of_one_of_two_tied_embeddings_leaves_the_other(targets: list[str], tmp_path: Path) -> None:
+    base = save_tiny_model(tmp_path / "base", tie_word_embeddings=True)
+    network = adapted(base, LoraConfig(r=2, target_modules=targets, task_type=TaskType.CAUSAL_LM))
+    network.save_pretrained(tmp_path / "lora")
+    merged = load_model(str(tmp_path / "lora"), LoadOptions(device="cpu"))
+    assert merged.adapter_merged
+    with torch.no_grad():
+        assert torch.allclose(merged.network(TOKENS).logits, network(TOKENS).logits, atol=TINY_SCORE, rtol=0)
+
+
 def edit_config(folder: Path, **changes: Any) -> None:
     file = folder / "adapter_config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
