@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from calprobe.models.split_linears import layers_taken
 from calprobe.models.torch_settings import tensors_on_host
 from calprobe.words import ModelKind
 
+log = logging.getLogger(__name__)
 _DEFAULTS = LoadOptions()
 OnKind = Callable[[ModelKind], object]
 _COPY_TOKENIZER = "its files are missing or damaged: copy tokenizer.json and tokenizer_config.json into its folder"
@@ -91,6 +93,10 @@ def _read(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:
         checkpoint_dtype = config.dtype  # before loading writes the chosen one over it
         placement = place(options, checkpoint_dtype, source)
         network = load_network(source, config, kind, placement, options)
+        if options.dtype == "auto" and placement.dtype == torch.float16 and _overflows(network, placement.device):
+            log.warning("%s: its numbers are too large for float16; float32 instead, which is slower", source.shown)
+            placement, network = replace(placement, dtype=torch.float32), None
+            network = load_network(source, config, kind, placement, options)
     return _Weights(
         network=network,
         config=config,
@@ -103,6 +109,18 @@ def _read(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:
         note=source.note,
         folders=(Path(source.location),) if source.form == "folder" else (),
     )
+
+
+_TRIED_TOKENS = 16
+
+
+@torch.inference_mode()
+def _overflows(network: Any, device: torch.device) -> bool:
+    """Whether its own forward of a few tokens, behind the start token if it has one, gives NaN."""
+    config = network.config.get_text_config()
+    start = config.bos_token_id if isinstance(getattr(config, "bos_token_id", None), int) else 0
+    ids = torch.tensor([[start, *range(min(_TRIED_TOKENS, config.vocab_size))]], device=device)
+    return bool(network(input_ids=ids).logits.isnan().any())
 
 
 def _read_gguf(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:

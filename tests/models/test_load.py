@@ -454,3 +454,18 @@ def test_a_vocabulary_out_of_thin_air_is_refused(tmp_path: Path) -> None:
         file.unlink()
     with pytest.raises(CalprobeError, match="tokenizer"):
         load_model(folder)
+
+
+@pytest.mark.parametrize("overflows", [False, True])
+def test_where_float16_is_too_small_for_a_model_it_is_loaded_in_float32(
+    overflows: bool, llama: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """On a card that has no units for bfloat16, as Gemma 3 is."""
+    if overflows:
+        network = AutoModelForCausalLM.from_pretrained(llama)
+        network.get_parameter("model.layers.0.mlp.down_proj.weight").data.mul_(1e6)
+        network.save_pretrained(llama)
+    monkeypatch.setattr("calprobe.models.placement.dtype_on", lambda *_: torch.float16)
+    loaded = load_model(str(llama), LoadOptions(device="cpu"))
+    assert loaded.dtype == ("float32" if overflows else "float16")
+    assert ("too large for float16; float32 instead" in caplog.text) == overflows
