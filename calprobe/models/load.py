@@ -95,7 +95,8 @@ def _read(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:
         network = load_network(source, config, kind, placement, options)
         if options.dtype == "auto" and placement.dtype == torch.float16 and _overflows(network, placement.device):
             log.warning("%s: its numbers are too large for float16; float32 instead, which is slower", source.shown)
-            placement, network = replace(placement, dtype=torch.float32), None
+            placement = replace(placement, dtype=torch.float32)
+            del network  # both may be more than there is room for
             network = load_network(source, config, kind, placement, options)
     return _Weights(
         network=network,
