@@ -348,7 +348,8 @@ CONTRACT = {
     "import": "lm-pub-quiz lm-eval inspect replies",
     "merge": "RUN --out --partial",
     "runs": (
-        "DIR --model --probe --questions --state --kind --since --sort --numbers --no-numbers --paths --format --json"
+        "DIR --model --probe --questions --state --kind --since --sort --numbers --no-numbers --paths --null --format"
+        " --json"
     ),
     "import lm-pub-quiz": "DIR --probe --out",
     "import lm-eval": "FILE --out --model --metric --filter --correct-at --regrade",

@@ -21,6 +21,7 @@ COLLECTED: tuple[Collected, ...] = get_args(Collected)
 PARAPHRASED = ("none", "hand")  # or a file
 Replaced = Literal["target", "counterfactual", "abstain"]
 Permuted = Literal["none", "cyclic"]
+MOST_SAMPLES = 10_000  # of a question, whose requests are made together; shares of answers are then known to 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,9 @@ class AskOptions:
             for word in values:
                 if word not in words:
                     raise UsageError(f"--{option} {word}: known are {', '.join(words)}{did_you_mean(word, words)}")
+        is_possible = self.samples is None or (_is_int(self.samples) and 1 <= self.samples <= MOST_SAMPLES)
+        _check("samples", is_possible, self.samples, f"a whole number from 1 to {MOST_SAMPLES:,}")
         for option, value in (
-            ("samples", self.samples),
             ("max-new-tokens", self.max_new_tokens),
             ("stated-tokens", self.stated_tokens),
             ("think-tokens", self.think_tokens),

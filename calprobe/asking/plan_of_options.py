@@ -24,6 +24,7 @@ from calprobe.prompts import (
 )
 from calprobe.questions import Question, QuestionOptions, QuestionSet, load_questions
 from calprobe.questions.paraphrase_file import read_paraphrases
+from calprobe.questions.summary import DRAW_THE_ORDER, one_place
 from calprobe.runs.asked_records import ParaphraseRecord
 
 log = logging.getLogger(__name__)
@@ -135,6 +136,13 @@ def _asked_set(source: Questions, prompts: PromptSet, options: AskOptions, chose
             )
     if not questions.questions:
         raise UsageError(f"{questions.name}: has no questions; choose another file, --split or --limit")
+    if options.permute != "cyclic" and not prompts.claim and (where := one_place(questions.questions)):
+        log.warning(
+            "%s: the right option is in %s, and the model may prefer that place: %s",
+            questions.name,
+            where,
+            DRAW_THE_ORDER,
+        )
     questions = labelled(questions, prompts.labels)
     if prompts.claim:
         questions = judged(questions, prompts.claim, prompts.layout)

@@ -105,8 +105,21 @@ def main(args: list[str] | None = None) -> None:
         _fail(f"{error.strerror or error}; check the path, and where the output goes", 1, debug)
     except UnicodeEncodeError as error:
         _fail(_not_utf8(error), 1, debug)
+    except ModuleNotFoundError as error:
+        _fail(_not_installed(error), 1, debug)
     except Exception as error:  # noqa: BLE001 - any other error: one line, no traceback
-        _fail(f"{type(error).__name__}: {error} (a defect of calprobe: please report it with --debug)", 1, debug)
+        _fail(_defect(error), 1, debug)
+
+
+def _defect(error: Exception) -> str:
+    return f"{type(error).__name__}: {error} (a defect of calprobe: please report it with --debug)"
+
+
+def _not_installed(error: ModuleNotFoundError) -> str:
+    """Which package is missing, and how to get it; a module of calprobe's own is a defect."""
+    module = (error.name or "calprobe").partition(".")[0]
+    package = {"PIL": "pillow", "dateutil": "python-dateutil"}.get(module, module)  # what matplotlib itself imports
+    return _defect(error) if module == "calprobe" else f"the Python package {package} is missing\npip install {package}"
 
 
 def _not_utf8(error: UnicodeEncodeError) -> str:

@@ -174,7 +174,7 @@ _vllm_setting = partial(option, kinds=("vllm",), setting_of="--backend-option")
     "gives]",
 )
 @heading(Group.SAMPLING)
-@option("--samples", type=int, metavar="N", help="Answers to each question.  [default: 1]")
+@option("--samples", type=int, metavar="N", help="Answers to each question, at most 10000.  [default: 1]")
 @option("--temperature", type=float, metavar="T", help="Temperature of answers; 0: greedy.  [default: 0]")
 @option("--top-p", type=float, metavar="P", help="Sample from the likeliest tokens of this mass.  [default: 1]")
 @option("--max-new-tokens", type=int, metavar="N", help="Longest answer, in tokens.  [default: the variant's]")

@@ -41,13 +41,19 @@ format_option = option(
     type=click.Choice(FORMATS),
     help="Format of the output.  [default: text; with --json: json]",
 )
-bins_option = option(
-    "--bins",
-    group=Group.SURE,
-    type=NumberOrAuto(1, MOST_BINS),
-    metavar="N|auto",
-    help="Quantile bins of ACE; auto: 4 to 20, by the number of facts.  [default: 20; of slices: auto]",
-)
+
+
+def bins_option(units: str = "facts", default: str = "20; of slices: auto") -> Callable[[Command], Command]:
+    """`--bins`, with what the command measures and its default in the help."""
+    return option(
+        "--bins",
+        group=Group.SURE,
+        type=NumberOrAuto(1, MOST_BINS),
+        metavar="N|auto",
+        help=f"Quantile bins of ACE; auto: 4 to 20, by the number of {units}.  [default: {default}]",
+    )
+
+
 seed_option = option(
     "--seed",
     group=Group.SURE,
@@ -225,7 +231,7 @@ def report_options(
             ties_option,
             *([format_options] if formats else []),
         ]
-        declared += [bins_option, bootstrap_option(results), cluster_option(cluster), seed_option]
+        declared += [bins_option(), bootstrap_option(results), cluster_option(cluster), seed_option]
         decorated: Callable[..., None] = with_options
         for declaration in reversed(declared):
             decorated = declaration(decorated)

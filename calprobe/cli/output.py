@@ -133,8 +133,8 @@ def print_data(text: str) -> None:
     print_result(text, as_is=not is_terminal(sys.stdout))
 
 
-def print_result(text: str, *, as_is: bool = False) -> None:
-    """Print a command's result and a line end, with no escape sequence of a label in it.
+def print_result(text: str, *, as_is: bool = False, end: str = "\n") -> None:
+    """Print a command's result and `end`, with no escape sequence of a label in it.
 
     `as_is`: the text is free of these already, and may have colours of its own.
 
@@ -142,7 +142,8 @@ def print_result(text: str, *, as_is: bool = False) -> None:
     as other filters do (click would exit with 1). Raises CalprobeError if the disk is full.
     """
     try:
-        click.echo(text if as_is else printable(text), color=True)  # the caller uses colours only on a terminal
+        shown = text if as_is else printable(text)
+        click.echo(f"{shown}{end}", nl=False, color=True)  # the caller uses colours only on a terminal
     except BrokenPipeError:
         _drop_stdout()
         sys.exit(128 + signal.SIGPIPE)

@@ -70,7 +70,8 @@ if TYPE_CHECKING:
 )
 @quiet_option
 def command(questions: str, model: str, out: Path | None, quiet: bool, **given: Any) -> None:
-    """Ask a model for QUESTIONS in other words, and write those that pass the checks to FILE.jsonl.
+    """Ask a model for the questions of a set (NAME) or of FILE.jsonl in other words, and write those that pass the
+    checks to the file of --out.
 
     Dropped and counted are replies that are cut off or no question, that have an accepted answer in them, lack or add a
     name, a number or a date, or repeat another one; with --nli also those that mean something else. All replies are in

@@ -67,7 +67,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     "--baseline", metavar="COLUMN", help="Also show the differences of the other scores from this one, with p-values."
 )
 @format_options
-@bins_option
+@bins_option("answers", "20")
 @bootstrap_option()
 @seed_option
 def command(

@@ -31,6 +31,7 @@ _UNITS = {"min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 )
 @click.option("--numbers/--no-numbers", default=True, help="Leave out accuracy and ACE, for which runs are read.")
 @click.option("--paths", is_flag=True, help="Print nothing but the runs' folders, one in a line, for other commands.")
+@click.option("--null", is_flag=True, help="With --paths: end each folder with a NUL, for names with spaces.")
 @format_options
 def command(
     folder: Path,
@@ -38,6 +39,7 @@ def command(
     sort: RunOrder,
     numbers: bool,
     paths: bool,
+    null: bool,
     form: str,
     **given: Any,
 ) -> None:
@@ -53,6 +55,7 @@ def command(
         calprobe runs runs/paper --probe bear --sort accuracy
         calprobe runs runs/paper --state partial,failed
         calprobe report $(calprobe runs runs/paper --kind asked --paths) --html asked.html
+        calprobe runs runs/paper --paths --null | xargs -0 calprobe report
         calprobe runs /data/experiments --format csv > runs.csv
     """
     from calprobe.cli.logs import log_to_stderr
@@ -64,6 +67,8 @@ def command(
 
     if paths and any(typed(click.get_current_context(), name) for name in ("form", "as_json")):
         raise UsageError("--paths prints folders alone; leave out --format and --json")
+    if null and not paths:
+        raise UsageError("--null is for --paths; give both")
     for state in given["states"] or ():
         if state not in get_args(RunState):
             raise UsageError(f"--state: {no_such(state, get_args(RunState))}")
@@ -71,7 +76,9 @@ def command(
     filters = Filters(**{**given, "states": given["states"] or ()}, since_s=None if since is None else _seconds(since))
     listing = catalogue(list_runs(folder), failures_around(folder), filters, sort, headlines=numbers and not paths)
     if paths:
-        print_result("\n".join(run.path for run in listing.runs if run.run is not None))
+        end = "\0" if null else "\n"
+        folders = "".join(f"{run.path}{end}" for run in listing.runs if run.run is not None)
+        print_result(folders, as_is=null, end="")  # for xargs the names as they are
         return
     print_tables(listing, partial(run_list_tables, listing), form)
 

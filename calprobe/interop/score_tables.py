@@ -7,6 +7,7 @@ decides on answers. A table of candidates has a column with the probabilities of
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,7 +199,9 @@ def _number(value: object) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if math.isnan(number):
-        raise _ValueFault(f"{_shown(value)} is no number; give one, or remove the line")
+        comma = isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+,[0-9]+", value.strip())
+        fix = f"write {comma[0].replace(',', '.')}" if comma else "give one, or remove the line"
+        raise _ValueFault(f"{_shown(value)} is no number; {fix}")
     return number
 
 

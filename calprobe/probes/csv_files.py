@@ -27,6 +27,9 @@ class CsvFile:
 def read_csv(path: Path, delimiter: str = ",") -> CsvFile:
     """The header and rows of a CSV file, or of one with another delimiter, in UTF-8, with or without a byte order mark.
 
+    Where commas are expected and the header has semicolons alone, these are the delimiter: spreadsheets write them in
+    languages with a decimal comma.
+
     Raises:
         ProbeFormatError: the file cannot be read, is not UTF-8 or not CSV, or a row has more or fewer fields than the
             header, or the header has another delimiter.
@@ -39,7 +42,10 @@ def read_csv(path: Path, delimiter: str = ",") -> CsvFile:
 
 
 def _read(path: Path, delimiter: str) -> CsvFile:
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), delimiter=delimiter, strict=True)
+    text = read_text(path)
+    if delimiter == "," and len(_header(text, ",")) < 2 <= len(_header(text, ";")):
+        delimiter = ";"
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     lines: list[int] = []
     rows: list[tuple[str, ...]] = []
     begins = 1
@@ -61,3 +67,11 @@ def _read(path: Path, delimiter: str) -> CsvFile:
     except csv.Error as error:
         raise ProbeFormatError(f"{path}:{begins}: not CSV ({error}); fix the line") from error
     return CsvFile(path, header, tuple(rows), tuple(lines))
+
+
+def _header(text: str, delimiter: str) -> list[str]:
+    """The first record; empty where it is none with this delimiter, as `"a";"b"` is none with commas."""
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        return []

@@ -72,7 +72,8 @@ def place_of(answer: Any, options: Sequence[str], labels: Sequence[str]) -> int:
     places = {place for place in range(len(options)) if text in (labels[place], options[place])}
     if not places:
         choices = (*labels, *options)
-        meant = did_you_mean(text, choices) or "; give one of them, or a place without quotes"
+        a_place = ", or a place without quotes" if text.isdigit() else ""
+        meant = did_you_mean(text, choices) or f"; give one of them{a_place}"
         problem = f"answer {_shown(answer)} is neither a label ({', '.join(labels)}) nor an option's text"
         raise QuestionFault(f"{problem}{meant}")
     if len(places) > 1:

@@ -13,6 +13,13 @@ from calprobe.messages import counted
 from calprobe.questions.facts import reads_as
 from calprobe.questions.types import Question, QuestionKind, QuestionSet
 
+LEAST_TO_JUDGE = 12  # choices, before their places are judged
+NEARLY_ALL = 0.9  # of them have the right option in one place
+TOO_UNLIKELY = 1e-6  # that drawn orders have it there so often
+DRAW_THE_ORDER = (
+    "let the order be drawn where the right option has a column of its own (--columns "
+    "options=RIGHT+WRONG+..,answer=RIGHT), or ask in every order (ask --permute cyclic)"
+)
 NAMED = 5  # ids in a note before it is cut short
 _REFERS = re.compile(
     r"(?:(?:all|none|both|neither|any|either)(?: of)? (?:the )?(?:above|these|those|other|options|choices|answers)\b)"
@@ -83,6 +90,29 @@ def summary_of(questions: QuestionSet) -> SetSummary:
     )
 
 
+def one_place(questions: Sequence[Question]) -> str:
+    """That the right option nearly always stands in one place, which a model may prefer; empty where it does not.
+
+    The rule: 12 choices or more, nine of ten in that place, and p < 1e-6 by the exact binomial test against the
+    chance 1/K, where K is the smallest number of options.
+
+    >>> choices = [Question(str(n), "Which?", "choice", ("x", "y", "z"), ("A", "B", "C"), 0) for n in range(13)]
+    >>> one_place(choices), one_place(choices[:12])
+    ('place 1 in 13 of 13 questions', '')
+    """
+    places = Counter(q.answer for q in questions if q.answer is not None and not q.of)  # claims have no order
+    if places.total() < LEAST_TO_JUDGE:
+        return ""
+    ((place, count),) = places.most_common(1)
+    if count < NEARLY_ALL * places.total():
+        return ""
+    from scipy.stats import binom
+
+    chance = max(question.chance for question in questions)
+    is_drawn = binom.sf(count - 1, places.total(), chance) >= TOO_UNLIKELY
+    return "" if is_drawn else f"place {place + 1} in {count:,} of {counted(places.total(), 'question')}"
+
+
 def _lengths(texts: Sequence[str]) -> Lengths:
     sizes = [len(text) for text in texts]
     return Lengths(median(sizes), max(sizes))
@@ -99,6 +129,8 @@ def _odd(questions: Sequence[Question]) -> Iterator[str]:
     yield from _note('An option refers to others ("all of the above")', refers)
     mislabelled = [q for q in questions if q.answer is not None and _names_label(q)]
     yield from _note("An option's text is the label of another option", mislabelled)
+    if where := one_place(questions):
+        yield f"The right option is in {where}, and a model may prefer that place: {DRAW_THE_ORDER}."
     firsts = Counter(q.labels[0] for q in questions if q.labels)
     if len(firsts) > 1:
         kinds = ", ".join(f"from {label} in {count:,}" for label, count in firsts.most_common(NAMED))

@@ -26,7 +26,10 @@ from calprobe.questions.question_rows import NAMES, Row
 from calprobe.questions.types import Question
 
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
-_THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+# Numbers of languages with a decimal comma: 3,5 and 1.000,5 and 1.000.000; and 1.000, which is read as 1.
+_DECIMAL_COMMA = re.compile(r"[-+]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+),[0-9]+|[-+]?[0-9]{1,3}(?:\.[0-9]{3}){2,}")
+_PERHAPS_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 _LISTS = ("options", "labels", "paraphrases")
 TRUTH = ("True", "False")  # the options of a statement whose answer is a boolean
 
@@ -64,6 +67,8 @@ def read_table(
     of = _columns_of(header, columns, name)
     records = [_record(row, of, place, texts=texts) for row in rows]
     notes = [] if of["answer"][0] in of.get("options", ()) else _read_as_places(records, of, name, lenient=lenient)
+    if texts:
+        notes += _perhaps_thousands([row.content.get(of["answer"][0]) for row in rows], records)
     _refuse_letters_alone(records, of, name)
     questions: dict[str, Question] = {}
     where: dict[str, str] = {}
@@ -71,7 +76,8 @@ def read_table(
     for row, record in zip(rows, records, strict=True):
         try:
             if texts:
-                _refuse_thousands(record)
+                _refuse_commas(record)
+            _refuse_lone_place(record)
             question = read_question(_with_gold(record))
             if question.id in questions:
                 raise QuestionFault(f"id {question.id!r} is also in {where[question.id]}; give another")
@@ -225,12 +231,44 @@ def _with_gold(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return record
 
 
-def _refuse_thousands(record: Mapping[str, Any]) -> None:
-    """Raise QuestionFault for 1,000, which would make the question an open one."""
+def _refuse_commas(record: Mapping[str, Any]) -> None:
+    """Raise QuestionFault for 1,000 and 3,5, which would make the question an open one."""
+    if "options" in record or record.get("kind") == "open":
+        return
+    text = str(answer := record.get("answer")).strip()
+    with_point = text.replace(".", "").replace(",", ".")
+    if _THOUSANDS.fullmatch(text):
+        decimal = f" (or {with_point})" if text.count(",") == 1 and "." not in text else ""
+        fix = f"write {text.replace(',', '')}{decimal}"
+    elif _DECIMAL_COMMA.fullmatch(text):
+        fix = f"write {with_point}"
+    else:
+        return
+    raise QuestionFault(
+        f"answer {answer!r} is not read as a number; {fix}, or give a column kind with open, for a text"
+    )
+
+
+def _perhaps_thousands(cells: Sequence[Any], records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A note where each number with a point has three digits behind it, so that it may be a thousand."""
+    pairs = zip(cells, records, strict=True)
+    numbers = [cell.strip() for cell, record in pairs if isinstance(record.get("answer"), float) and "." in cell]
+    if not numbers or not all(map(_PERHAPS_THOUSANDS.fullmatch, numbers)):
+        return []
+    whole = numbers[0].replace(".", "")
+    return [f"The point in {numbers[0]} is read as a decimal point; if it separates thousands, write {whole}."]
+
+
+def _refuse_lone_place(record: Mapping[str, Any]) -> None:
+    """Raise QuestionFault for a number of an option in a column with other answers, where it is not read as a place."""
     answer = record.get("answer")
-    if "options" not in record and record.get("kind") != "open" and _THOUSANDS.fullmatch(str(answer).strip()):
-        fix = f"write {str(answer).replace(',', '')}, or give a column kind with open, for a text"
-        raise QuestionFault(f"answer {answer!r} is not read as a number; {fix}")
+    if not record.get("options") or not isinstance(answer, str) or _whole(answer) is None:
+        return
+    if answer.strip() not in _names(record):
+        raise QuestionFault(
+            f"answer {answer!r} is no option's text or label; give one (A, B, ..): numbers are places only where every "
+            "answer of the column is a place, from 0 or from 1"
+        )
 
 
 def _read_as_places(

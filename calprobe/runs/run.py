@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -248,7 +249,7 @@ def whole_record(manifest: Manifest, progress: Progress, cut_contexts: Mapping[s
 
 def _what_it_is(path: Path) -> str:
     """Why there is no run at `path`, and the fix: distinguishes a folder of runs, a file, and a missing path."""
-    fix = f"make one with `calprobe score --model NAME --out {path}`, or with `calprobe ask`"
+    fix = f"make one with `calprobe score --model NAME --out {shlex.quote(str(path))}`, or with `calprobe ask`"
     if path.is_file():
         return "a file, not a run folder; give the folder that `calprobe score` or `import` made"
     if not path.is_dir():

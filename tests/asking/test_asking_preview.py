@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
+from asked_replies import choice
+from asked_replies import question_set as made_up
 from asked_samples import PROMPTS, question_set
 from fake_backend import FakeBackend
 
 from calprobe.asking import AskOptions, AskPreview, AskProgress, ask, preview, work
+from calprobe.asking.ask_options import Permuted
 from calprobe.asking.stage_cost import Guessing, cost_of
 from calprobe.backends.protocol import Decoding, Dialogue, FollowUp, Message, Pending
 from calprobe.questions import QuestionOptions
@@ -21,6 +25,19 @@ STUDIES = {
     "science-labels": AskOptions(study="science-labels", quiet=True),
     "science-answers": AskOptions(study="science-answers", samples=2, max_new_tokens=8, quiet=True),
 }
+
+
+@pytest.mark.parametrize(("permute", "is_said"), [("none", True), ("cyclic", False)])
+def test_a_right_option_always_in_one_place_is_warned_of(
+    permute: Permuted, is_said: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    questions = made_up([choice(f"q{number}") for number in range(12)])
+    with caplog.at_level(logging.WARNING):
+        preview("tiny-chat", questions, tmp_path / "run", AskOptions(permute=permute, quiet=True))
+    said = (
+        "quiz: the right option is in place 1 in 12 of 12 questions, and the model may prefer that place: let the order"
+    )
+    assert (said in caplog.text) == is_said
 
 
 def replies_by_stage(run: AskedRun) -> dict[str, list[Reply]]:

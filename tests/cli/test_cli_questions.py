@@ -89,6 +89,30 @@ def test_what_is_odd(tmp_path: Path) -> None:
     assert "Notes:\n- Keys that are not read: extra.\n" in printed(tmp_path / "odd.jsonl")
 
 
+@pytest.mark.parametrize(
+    ("n", "elsewhere", "k", "is_noted"),
+    [
+        (12, 0, 4, True),  # 4^-12 = 6e-8
+        (11, 0, 10, False),  # too few
+        (19, 0, 2, False),  # 2^-19 = 2e-6
+        (20, 0, 2, True),  # 2^-20 = 1e-6 less a bit
+        (30, 3, 4, True),
+        (30, 4, 4, False),  # fewer than nine of ten
+    ],
+)
+def test_a_right_option_always_in_one_place_is_noted(
+    tmp_path: Path, n: int, elsewhere: int, k: int, is_noted: bool
+) -> None:
+    options = [f"option {place}" for place in range(k)]
+    records = [
+        CHOICE | {"id": str(number), "question": f"Q{number}?", "options": options, "answer": int(number >= elsewhere)}
+        for number in range(n)
+    ]
+    odd = as_json(write_questions(tmp_path / "q.jsonl", records))["odd"]
+    start = f"The right option is in place 2 in {n - elsewhere} of {n} questions, and a model may prefer that place: "
+    assert [note.startswith(start) and "answer=RIGHT" in note for note in odd] == [True] * is_noted
+
+
 def test_where_the_right_option_stands(tmp_path: Path) -> None:
     records = [
         CHOICE | {"id": str(number), "question": f"Q{number}?", "answer": number % 4 // 2} for number in range(8)

@@ -20,6 +20,12 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+def test_the_help_of_bins_speaks_of_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("rank", "--help") == 0
+    found = " ".join(capsys.readouterr().out.split())
+    assert "auto: 4 to 20, by the number of answers. [default: 20]" in found
+
+
 def test_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--score", "entropy", "--correct", "rouge", "--correct-at", 0.5, "--uncertainty", "--json")
     assert exit_code("rank", table, *arguments, "--bootstrap", 20) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -64,6 +65,20 @@ def test_each_run_gets_what_its_templates_allow_and_several_are_compared(
     assert sorted(written) == sorted(map(str, plots.iterdir()))
     svg = (plots / "runs-a.calibration.svg").read_text("utf-8")
     assert all(f">{name}</text>" in svg for name in ("base", "margin", "average_vote_2", "average_min", "model-a"))
+
+
+def test_without_matplotlib_one_line_says_how_to_get_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for drawn in (
+        ["report", "runs/a", "--bootstrap", "0", "--plots"],
+        ["curve", "runs/a", "--kind", "calibration", "--out"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main([*drawn, str(tmp_path / "figure.svg")])
+        assert ended.value.code == 1
+        assert capsys.readouterr().err == "calprobe: the Python package matplotlib is missing\npip install matplotlib\n"
 
 
 def test_a_run_without_a_plain_template_gets_no_figures_and_is_named(

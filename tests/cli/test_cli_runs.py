@@ -84,6 +84,14 @@ def test_no_folder_and_no_runs(folder: Path, tmp_path: Path) -> None:
     assert calprobe("runs", folder / "other").stdout == f"{folder / 'other'}: 0 runs\n"
 
 
+def test_folders_with_spaces_are_told_apart_by_nul(tmp_path: Path) -> None:
+    for name in ("a b", "c"):
+        write_run(tmp_path / name)
+    assert calprobe("runs", tmp_path, "--paths", "--null").stdout == f"{tmp_path}/a b\0{tmp_path}/c\0"
+    assert calprobe("runs", tmp_path, "--paths", "--null", "--model", "gpt").stdout == ""
+    assert "--null is for --paths; give both" in calprobe("runs", tmp_path, "--null").stderr
+
+
 def test_filters_order_and_paths_for_other_commands(folder: Path) -> None:
     assert calprobe("runs", folder, "--state", "partial", "--paths").stdout == f"{folder}/more/part\n"
     assert calprobe("runs", folder, "--sort", "size", "--paths").stdout.split()[0] == f"{folder}/complete"

@@ -127,6 +127,14 @@ def test_the_frame_has_the_confidences_of_the_export() -> None:
     assert frame["question"].tolist() == of_label["question"].tolist()
 
 
+def test_a_label_is_one_token_and_not_cut() -> None:
+    answers = [reply("q0", "A", stage="label", finish="length"), reply("q1", "A", finish="length")]
+    every = shown_replies(asked([choice("q0"), choice("q1")], answers)).replies
+    assert {one.question: one.cut for one in every} == {"q0": False, "q1": True}
+    labels_alone = ROOT / "tests" / "golden" / "runs" / "labels"
+    assert calprobe("show", labels_alone, "--cut").stdout.strip().endswith("labels: 0 of 48 replies cut.")
+
+
 def test_a_failed_request_is_shown_with_its_reason() -> None:
     run = asked([choice("q0"), choice("q1", 1)], [reply("q0", "B"), reply("q1", finish="error", error="timeout")])
     every, choose = shown_replies(run), ReplyChoice(frozenset({"failed"}))

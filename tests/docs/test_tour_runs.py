@@ -11,6 +11,8 @@ import pytest
 from commands import calprobe
 from sources import ROOT
 
+from calprobe import replies as calprobe_replies
+
 PAGES = ("when-to-trust", "which-answers", "worth-answering")
 COMMAND = re.compile(r"(?:^\$ |`)(calprobe (?:threshold|sets|stakes|curve) [^`\n]+)", re.MULTILINE)
 RUN = ROOT / "tests" / "golden" / "runs" / "clm"
@@ -34,3 +36,19 @@ def test_commands_of_the_page_run(page: str, tmp_path: Path, monkeypatch: pytest
         if "is not written: there is no threshold" in done.stderr:
             continue  # of so few facts
         assert done.returncode == 0, f"{shlex.join(words)}: {done.stderr.strip()[-300:]}"
+
+
+def test_the_script_of_the_page_on_graders_writes_grades_that_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "tests" / "golden" / "runs" / "wording", tmp_path / "runs" / "smol")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("builtins.input", lambda _: "y")
+    every = calprobe_replies("runs/smol")
+    monkeypatch.setattr("calprobe.replies", lambda _: every[every["paraphrase"] == 0])  # the page has one wording
+    text = (ROOT / "docs" / "tour" / "another-grader.md").read_text("utf-8")
+    (script,) = re.findall(r"```python\n(import json\n.*?)```", text, re.DOTALL)
+    exec(script, {})
+    done = calprobe("grade", "runs/smol", "--grades", "by-hand.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "imported" in done.stdout + done.stderr

@@ -57,6 +57,7 @@ def _write(folder: Path, name: str, content: str | bytes | pa.Table) -> Path:
     [
         ("a.csv", "", "a.csv: empty, without a line of column names"),
         ("a.csv", "s,right\n", "a.csv:1: no row in the table; give one with an answer a row"),
+        ("a.csv", "s;right\n0,75;1\n", "a.csv:2: s '0,75' is no number; write 0.75"),
         ("a.csv", "s,right\n1,1\n\n,0\n", "a.csv:4: s (empty) is no number; give one, or remove the line"),
         ("a.csv", 's,right,t\n1,1,"a\nb"\nnan,0,\n', "a.csv:4: s 'nan' is no number"),
         ("a.csv", "s,right\n1,1\n2,0,3\n", "a.csv:3: 3 fields, 2 in the header; fix the line"),

@@ -93,8 +93,38 @@ def test_a_number_with_commas_is_refused_and_said_how_to_write(tmp_path: Path, u
     path = table(tmp_path / "q.csv", f'question,answer,unit\nHow far?,500,m\nHow long?,"1,000.5",{unit}\n')
     with pytest.raises(ProbeFormatError, match=r"q\.csv:3: answer '1,000\.5' is not read as a number; write 1000\.5,"):
         loaded(path)
-    path = table(tmp_path / "q.csv", 'question,answer,kind\nHow long?,"1,000",open\nWhich?,"10,20",\n')
-    assert [question.accepted for question in loaded(path).questions] == [("1,000",), ("10,20",)]
+    path = table(tmp_path / "q.csv", 'question,answer,kind\nHow long?,"1,000",open\nWhich?,"10,20,30",\n')
+    assert [question.accepted for question in loaded(path).questions] == [("1,000",), ("10,20,30",)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "fix"),
+    [
+        ("1,000", "1000 (or 1.000)"),
+        ("1,000,000", "1000000"),
+        ("3,5", "3.5"),
+        ("-0,125", "-0.125"),
+        ("1.000,5", "1000.5"),
+        ("1.000.000", "1000000"),
+    ],
+)
+def test_numbers_of_other_languages_are_refused_and_said_how_to_write(tmp_path: Path, cell: str, fix: str) -> None:
+    path = table(tmp_path / "q.csv", f'question,answer\nHow many?,12\nHow long?,"{cell}"\n')
+    said = f"q.csv:3: answer '{cell}' is not read as a number; write {fix}, or give a column kind with open"
+    with pytest.raises(ProbeFormatError, match=re.escape(said)):
+        loaded(path)
+    path = table(tmp_path / "q.csv", f'question,answer,kind\nHow long?,"{cell}",open\n')
+    assert loaded(path).questions[0].accepted == (cell,)
+
+
+def test_a_point_that_may_separate_thousands_is_noted(tmp_path: Path) -> None:
+    def notes(*cells: str) -> tuple[str, ...]:
+        return loaded(table(tmp_path / "q.csv", "question,answer\n" + "".join(f"{c}?,{c}\n" for c in cells))).notes
+
+    assert notes("7", "1.500", "-2.000") == (
+        "The point in 1.500 is read as a decimal point; if it separates thousands, write 1500.",
+    )
+    assert notes("7", "1.500", "2.5") == notes("0.125") == notes("1999") == notes("Paris") == ()
 
 
 def places(tmp_path: Path, options: str, *answers: str) -> tuple[list[int | None], tuple[str, ...]]:
@@ -110,8 +140,10 @@ def test_digits_are_places_where_the_whole_column_is(tmp_path: Path) -> None:
     assert places(tmp_path, "x|y|z", "C", "x")[0] == [2, 0]
     with pytest.raises(ProbeFormatError, match="also texts of options, in every row"):
         places(tmp_path, "2|1|0", "0", "1")
-    with pytest.raises(ProbeFormatError, match="neither a label"):
+    with pytest.raises(ProbeFormatError, match=r"q\.csv:2: answer '0' is no option's text or label; give one \(A, B"):
         places(tmp_path, "x|y|z", "0", "4")
+    with pytest.raises(ProbeFormatError, match=r"q\.csv:3: answer '1' .* numbers are places only where every answer"):
+        places(tmp_path, "x|y|z", "y", "1")
     with pytest.raises(ProbeFormatError, match=r"q\.csv: .* places from 0 or from 1: .*; write labels \(A, B"):
         places(tmp_path, "x|y|z", "1", "2", "1")
 
@@ -329,13 +361,38 @@ def test_files_of_a_known_set_side_by_side(tmp_path: Path) -> None:
         ("quiz.csv", "question,answer\n", "quiz.csv: no rows; add questions, one a row"),
         ("quiz.json", "[]", "quiz.json: no rows; add questions, one a row"),
         ("quiz.csv", "question,answer,question\nRed?,blood,Blue?\n", "quiz.csv:1: column 'question' is there twice"),
-        ("quiz.csv", 'question;answer\n"Red, or?";"blood"\n', "separated by semicolons; save the file with commas"),
+        ("quiz.csv", "question\tanswer\nRed?\tblood\n", "separated by tabs; save the file with commas"),
+        ("quiz.csv", "question;answer\nRed?;blood;sky\n", "quiz.csv:2: 3 fields, 2 in the header; fix the line"),
         ("quiz.tsv", "question,answer\nRed?,blood\n", "separated by commas; save the file with tabs"),
     ],
 )
 def test_files_that_are_no_tables(tmp_path: Path, name: str, text: str, said: str) -> None:
     with pytest.raises(ProbeFormatError, match=re.escape(said)):
         loaded(table(tmp_path / name, text))
+
+
+@pytest.mark.parametrize("begin", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("question;options;answer", 'Red, or not?;"sky;air|blood, too";B'),
+        ('"question";"options";"answer"', '"Red, or not?";"sky;air|blood, too";"B"'),
+        ('"answer";"question, or more";"options"', 'B;"Red, or not?";"sky;air|blood, too"'),
+    ],
+)
+def test_semicolons_separate_where_the_header_has_no_commas(
+    tmp_path: Path, lines: tuple[str, str], begin: str, end: str
+) -> None:
+    (tmp_path / "q.csv").write_bytes((begin + "".join(line + end for line in lines)).encode())
+    columns = {"question": "question, or more"} if "more" in lines[0] else {}
+    (question,) = loaded(tmp_path / "q.csv", columns).questions
+    assert (question.text, question.options, question.answer) == ("Red, or not?", ("sky;air", "blood, too"), 1)
+
+
+def test_a_semicolon_within_a_column_separates_nothing(tmp_path: Path) -> None:
+    found = loaded(table(tmp_path / "q.csv", "question,answer,a;b\nRed; or?,blood;sky,1\n"))
+    assert [(q.text, q.accepted) for q in found.questions] == [("Red; or?", ("blood;sky",))]
 
 
 def test_a_long_context_and_columns_without_a_name(tmp_path: Path) -> None:

@@ -113,6 +113,8 @@ def test_what_is_not_a_run_is_missing_data_with_the_fix(tmp_path: Path) -> None:
         open_run(tmp_path)
     with pytest.raises(DataMissingError, match="no such run"):
         open_run(tmp_path / "absent")
+    with pytest.raises(DataMissingError, match=r"--out '.*/my run'`, or with"):
+        open_run(tmp_path / "my run")
 
 
 def test_a_folder_of_runs_and_a_file_differ_from_what_is_not_there(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Estimate, Resampling
 from calprobe.presentation.overview_page import task_page
+from calprobe.prompts.types import Variant
 from calprobe.runs import open_asked
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import asked_tables
@@ -45,6 +46,21 @@ def report() -> AskedReport:
 def mean_over(report: AskedReport, variants: tuple[str, ...], metric: str) -> float:
     cells = report.runs[0].sets["mini"].cells
     return sum(cells[name].estimators["label"].metrics[metric].value for name in variants) / len(variants)
+
+
+def test_a_right_option_always_in_one_place_stands_beside_the_accuracy() -> None:
+    def said(n_elsewhere: int, *others: Variant, more: str = "") -> tuple[bool, bool]:
+        questions = [made.choice(f"q{number}", int(number < n_elsewhere)) for number in range(20)]
+        run = made.asked(questions, [made.reply(q.id, "A") for q in questions], made.prompts(made.PLAIN, *others))
+        (found,) = report_asked([run], OPTIONS).runs
+        text = f"in place 1 in {20 - n_elsewhere} of 20 questions of quiz; a model may prefer that place{more}"
+        in_verdict = f"The right option is {text}." in verdict(found)
+        return ("right option", text) in found.disclosure.lines(), in_verdict
+
+    assert said(0) == said(2) == (True, True)
+    assert said(3) == (False, False)
+    turned = replace(made.PLAIN, name="plain+1", turned=1)
+    assert said(0, turned, more="; variants +1, +2, .. have it elsewhere") == (True, True)
 
 
 def test_means_leave_out_the_variants_of_another_form(report: AskedReport) -> None:

@@ -38,6 +38,7 @@ NO_REPLIES = "No replies yet, so there are no numbers: run the `calprobe ask` of
 ON_TERMINALS = frozenset(
     (
         *("answers", "graded by", "left out", "failures", "missing", "asked by", "tokens", "model", "paraphrases"),
+        "right option",
         *("not graded", "grading errors", "entailment", "sentence embeddings"),
         *get_args(AskedCompat),
     )

@@ -14,6 +14,7 @@ from calprobe.measures.options import ReportOptions
 from calprobe.messages import counted
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.judged import JudgedAccuracy, judged_accuracy
+from calprobe.questions.summary import one_place
 from calprobe.runs.grades import StoredGrade
 from calprobe.runs.stages import ANSWER, FINAL, StatedStage
 from calprobe.studies.asked.cell_results import CellReport
@@ -65,12 +66,25 @@ def disclosure(asked: Asked, sets: Mapping[str, SetReport], options: ReportOptio
         reasons=tuple(_reasons(cells).most_common()),
         missing={} if asked.extent is None else asked.extent.missing,
         tokens=_tokens(asked, cells),
-        about={**asked.about, **({"grading errors": sentence} if sentence else {}), **_study(options)},
+        about={
+            **asked.about,
+            **_one_place(asked),
+            **({"grading errors": sentence} if sentence else {}),
+            **_study(options),
+        },
         judged=errors,
         judge_mass=asked.judge_mass,
         exact={name: report.exact for name, report in sets.items() if report.exact is not None},
         graded={name: {v: _decided(cell) for v, cell in report.cells.items()} for name, report in sets.items()},
     )
+
+
+def _one_place(asked: Asked) -> dict[str, str]:
+    """Sets whose right option is nearly always in one place, as the variants that means are over have it."""
+    places = {of.name: one_place(of.questions) for of in asked.sets}
+    named = [f"{where} of {name}" for name, where in places.items() if where]
+    elsewhere = "; variants +1, +2, .. have it elsewhere" if any(asked.turns.values()) else ""
+    return {"right option": f"in {', '.join(named)}; a model may prefer that place{elsewhere}"} if named else {}
 
 
 def _reasons(cells: Iterable[CellReport]) -> Counter[str]:

@@ -30,8 +30,9 @@ def verdict(run: AskedRunReport, most: int = MOST) -> tuple[str, ...]:
     names = _names(run, overall)
     sentences = [sentence_on(judged(run, name), accuracy.value) for name in names[:most]]
     more = [f"{counted(len(names) - most, 'more confidence')} below."] if len(names) > most else []
-    warning = run.disclosure.judge_warning
-    return (first, *([warning] if warning else []), *sentences, *more)
+    where = run.disclosure.about.get("right option", "")
+    warnings = [run.disclosure.judge_warning, f"The right option is {where}." if where else ""]
+    return (first, *filter(None, warnings), *sentences, *more)
 
 
 def _beside_read(run: AskedRunReport, overall: Overall, digits: int) -> str:

@@ -242,7 +242,7 @@ def _asked(reply: Reply, question: Question) -> ShownReply:
         prompt=reply.prompt,
         reply=reply.text,
         thought=reply.reasoning or "",
-        cut=reply.finish == "length",
+        cut=reply.finish == "length" and reply.stage != LABEL,  # a label is one token
         answer=None,
         start=-1,
         end=-1,
