@@ -11,7 +11,7 @@ import numpy as np
 
 from calprobe.answers.graders import GradeRules
 from calprobe.cells.asked_extent import AskedExtent
-from calprobe.cells.cell import Cell, Confidences, Units
+from calprobe.cells.cell import UNKNOWN, Cell, Confidences, Units
 from calprobe.cells.cell_readers import readers_of_cell, stated_reader
 from calprobe.cells.reading_options import ReplyReading
 from calprobe.confidence import Confidence
@@ -261,7 +261,7 @@ def _units(table: ReplyTable) -> Units:
     return Units(
         questions,
         np.fromiter((row.key for row in table.rows), object, len(table)),
-        np.array([len(row.question.options) for row in table.rows], np.int64),
+        np.array([len(q.options) if (q := row.question).is_known else UNKNOWN for row in table.rows], np.int64),
         questions if len(np.unique(questions)) < len(questions) else None,
     )
 

@@ -57,13 +57,16 @@ class AskedExtent:
 
 
 COMPLETE = "complete"
+# What is there of a run of either kind that is not finished. Prompts of like length are answered together, the short
+# ones first; another backend goes by the order of the file, and scores come relation by relation.
+NOT_A_SAMPLE = "not a sample: which come first goes by length or order, and intervals do not allow for that"
 
 
 def state_of(extent: AskedExtent | None) -> str:
     """complete, but for examples; or what is missing: PARTIAL, replies to ..; LIMITED: 5 of 46 questions of mini."""
     if extent is None:
         return COMPLETE
-    clauses = [f"PARTIAL, {extent}"] if extent.partial else []
+    clauses = [f"PARTIAL, {extent}, {NOT_A_SAMPLE}"] if extent.partial else []
     if extent.limited:
         clauses.append(f"LIMITED: {', '.join(record.limits() for record in extent.limited)}")
     if not clauses:

@@ -24,6 +24,7 @@ from calprobe.metrics.bootstrap import Predictions
 Labels = npt.NDArray[np.str_] | Within  # [units]
 Key = tuple[str, Any]  # a unit: its group, and what tells it from others of that group
 EVERY = slice(None)
+UNKNOWN = -1  # number of options of a question of which an import says nothing
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Units:
     # [units], what tells units of a group apart: line number in the relation's file, from 0; of an answer the id of its
     # question, the paraphrase and the sample; the row of a table.
     id: npt.NDArray[Any]
-    n_options: Ints  # [units], K; 0 where answers are free
+    n_options: Ints  # [units], K; 0 where answers are free, UNKNOWN where the question is not known
     clusters: Labels | None  # [units], that resamples go by; None: units are drawn one by one
 
     def __len__(self) -> int:
@@ -47,9 +48,9 @@ class Units:
 
     @property
     def chance(self) -> Floats:
-        """What a blind guess would be right with, [units]: 1/K of K options, 0 where answers are free."""
-        free = self.n_options == 0
-        return np.where(free, 0.0, 1 / np.where(free, 1, self.n_options))
+        """What a blind guess would be right with, [units]: 1/K of K options, 0 where answers are free; NaN: unknown."""
+        chance = np.where(self.n_options > 0, 1 / np.maximum(self.n_options, 1), 0.0)
+        return np.where(self.n_options == UNKNOWN, np.nan, chance)
 
     def clusters_of(self, kept: Mask) -> Labels | None:
         """The clusters of some units."""

@@ -125,7 +125,7 @@ def _quarters(quarters: tuple[Quarters, ...]) -> Iterator[FigureView]:
         yield FigureView(
             "Ranked right, answered right",
             drawn(panel),
-            "Shares of the facts in percent. Only ranked right: the model finds it the most probable and says another.",
+            "Shares of the facts in percent. Only ranked right: the right answer is ranked first, and another is said.",
             tuple(Choice(series.name, series.place, charts.part_key(series.place)) for series in panel.series),
             choosable=False,
         )

@@ -31,7 +31,7 @@ from calprobe.show.tables import Table
 from calprobe.show.tables.comparison import pair_tables
 from calprobe.show.tables.side_by_side import Sides, told
 from calprobe.studies.asked.compared import AskedComparison
-from calprobe.studies.asked.compared_layouts import compared_heading, compared_notes, compared_tables
+from calprobe.studies.asked.compared_layouts import compared_heading, compared_notes, compared_tables, compared_warnings
 from calprobe.studies.asked.compared_layouts import compared_sides as asked_sides
 from calprobe.studies.four_ways.figures import way_pictures
 from calprobe.studies.four_ways.glance import ways_told
@@ -79,12 +79,13 @@ def asked_comparison_page(comparison: AskedComparison) -> str:
     where = "variants of a run" if comparison.within else "runs"
     lines = zip(comparison.runs, compared_heading(comparison), strict=True)
     heads = (asked_head(run, place, line) for place, (run, line) in enumerate(lines))
+    sentences = (*compared_warnings(comparison.runs), *_sentences(asked_sides(comparison), comparison))
     first, pairs = _pairs(compared_tables(comparison), comparison.metrics)
     page = Page(
         title=few([run.model for run in comparison.runs], "model"),
         subtitle=f"Differences between {where} on the same questions. Ranges are 95\u00a0% intervals.",
         sections=(
-            _runs(_sentences(asked_sides(comparison), comparison), heads, first),
+            _runs(sentences, heads, first),
             Section("pairs", "Differences", (*pairs, *compared_notes(comparison))),
         ),
         definitions=(

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from calprobe.confidence import Headline, headline
 from calprobe.curves.accuracy_ace import AccuracyAce
 from calprobe.curves.accuracy_rejection import AccuracyRejection
@@ -100,10 +102,11 @@ def rejection(
         return
     places = series_places([line.estimator for line in curves.lines])
     votes = " Plus signs: votes of two paraphrases or more that agree." if curves.votes else ""
+    bands = ", with 95\u00a0% bands" if any(np.isfinite(line.band.low).any() for line in curves.lines) else ""
     yield FigureView(
         title,
         charts.rejection(curves.lines, curves.votes, places),
-        "Accuracy of the rest when the least confident predictions are rejected, with 95\u00a0% bands. Points: "
+        f"Accuracy of the rest when the least confident predictions are rejected{bands}. Points: "
         f"confidence thresholds 0.0, 0.1, .. 1.0.{votes}",
         legend(places, places.values(), shown),
     )

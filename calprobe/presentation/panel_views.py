@@ -10,6 +10,7 @@ from calprobe.presentation import charts
 from calprobe.show.html.panels import drawn
 from calprobe.show.html.views import Choice, FigureView
 from calprobe.show.kinds.dumbbell_figure import Dumbbells
+from calprobe.show.kinds.grouped_dots import GroupedDots
 from calprobe.show.kinds.share_figure import SharePanel
 from calprobe.show.kinds.size_figure import SizePanel, spelled_rho
 from calprobe.show.marks import Drawable, Figures, Panel
@@ -35,6 +36,8 @@ def _more(data: Drawable) -> str:
             return " Dashed: the exact shares, of label probabilities."
         case SizePanel(series=(first, *_)):
             return f" {spelled_rho(first.rho, first.reader, len(data.names))}."
+        case GroupedDots() if data.chance is not None:
+            return " Dotted: chance."
         case Dumbbells() if not math.isnan(data.chance):
             return " Dotted: chance of the answers."
         case _:

@@ -41,7 +41,7 @@ from calprobe.studies.asked.asked_tables import heading as asked_heading
 from calprobe.studies.asked.figures import Pictures
 from calprobe.studies.asked.overall import Overall, kinds_of, overall_of
 from calprobe.studies.asked.results import AskedRunReport
-from calprobe.studies.asked.run_verdict import verdict
+from calprobe.studies.asked.run_verdict import verdict_beside_numbers
 from calprobe.studies.scored.against_table import against_table
 from calprobe.studies.scored.answers_table import answers_table
 from calprobe.studies.scored.averages_table import averages_table, models_table
@@ -134,7 +134,13 @@ def asked_page(
     runs, tables = report.runs, asked_tables(report)
     estimators = {name: e for run in runs for cell in run.cells for name, e in cell.estimators.items()}
     heads = [
-        asked_head(run, at, asked_heading(run)[0], _asked_numbers(run, report.options.resampling), verdict(run)[1:])
+        asked_head(
+            run,
+            at,
+            asked_heading(run)[0],
+            _asked_numbers(run, report.options.resampling),
+            verdict_beside_numbers(run),
+        )
         for at, run in enumerate(runs)
     ]
     heads = [replace(head, replies=replies.get(head.label, "")) for head in heads]
@@ -261,7 +267,8 @@ def _asked_numbers(run: AskedRunReport, resampling: Resampling) -> Iterator[BigN
         yield BigNumber("confidence - accuracy", signed(gap.value), signed_interval(gap), "m-confidence_gap")
         yield _error(overall, chance_shown(overall.questions, resampling))
         yield BigNumber.of("AUROC", metrics["auroc"], "m-auroc")
-    yield BigNumber("chance", number(overall.chance), "", definitions.CHANCE_OF_QUESTIONS.key, lesser=True)
+    if not math.isnan(overall.chance):
+        yield BigNumber("chance", number(overall.chance), "", definitions.CHANCE_OF_QUESTIONS.key, lesser=True)
 
 
 def _error(overall: Overall, chance: bool) -> BigNumber:
@@ -283,6 +290,7 @@ def _tables_of(runs: Sequence[AskedRunReport], tables: Sequence[Table]) -> tuple
 def _tables(run: AskedRunReport, tables: Sequence[Table]) -> tuple[Table, ...]:
     """A run's own tables, without what its head and its disclosure say."""
     disclosed = {f"{title}: {text}." for title, text in run.disclosure.lines()}
+    disclosed |= {f"Warning: {matches.warning}." for matches in run.disclosure.exact.values()}
     return tuple(
         replace(table, notes=tuple(note for note in table.notes if note not in disclosed))
         for table in tables

@@ -47,6 +47,11 @@ class Question:
         return self.accepted[0] if self.accepted else f"{self.number:.15g}"
 
     @property
+    def is_known(self) -> bool:
+        """Whether anything is known of it: not of replies that were imported as right or wrong, without questions."""
+        return self.accepted != ("",)
+
+    @property
     def chance(self) -> float:
         """The probability that a blind guess is right: 1/K of K options; 0 where answers are free."""
         return 1 / len(self.options) if self.options else 0.0

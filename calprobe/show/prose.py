@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from calprobe.cells.asked_extent import NOT_A_SAMPLE
 from calprobe.cells.run_facts import RunFacts
 from calprobe.measures.compare_results import Scope
 from calprobe.measures.covariates import TREE, Covariate
@@ -49,7 +50,7 @@ def heading(run: RunFacts) -> tuple[str, str, str]:
 
 def state(run: RunFacts) -> str:
     """complete; or what is missing or left out: PARTIAL, 3 of 8 relations; LIMITED: 8 of 60 relations."""
-    return _lacking(run, "PARTIAL", "LIMITED") or "complete"
+    return _lacking(run, "PARTIAL", "LIMITED", f", {NOT_A_SAMPLE}") or "complete"
 
 
 def left_out(run: RunFacts) -> str:
@@ -70,8 +71,8 @@ def unfinished(run: RunFacts) -> str:
     return f"{told}: run the `calprobe score` of this run again, and it goes on"
 
 
-def _lacking(run: RunFacts, partial: str, limited: str) -> str:
-    clauses = [f"{partial}, {run.relations} of {len(run.manifest.relations)} relations"] if run.partial else []
+def _lacking(run: RunFacts, partial: str, limited: str, told: str = "") -> str:
+    clauses = [f"{partial}, {run.relations} of {len(run.manifest.relations)} relations{told}"] if run.partial else []
     if limits := run.manifest.limits():
         clauses.append(f"{limited}: {limits}")
     return "; ".join(clauses)

@@ -100,7 +100,7 @@ def sentence_on(judged: Judged, accuracy: float) -> str:
         parts.append(f"confidence - accuracy {short_signed(metrics['confidence_gap'], digits)}")
     if _defined(metrics, error):
         chance = f", {short(metrics[size].value, digits)} if calibrated" if _defined(metrics, size) else ""
-        chance += f" (p {short_p(metrics[p].value)})" if _defined(metrics, p) else ""
+        chance += f" ({error.upper()} p {short_p(metrics[p].value)})" if _defined(metrics, p) else ""
         parts.append(f"{error.upper()} {short(metrics[error].value, digits)}{chance}")
     if _defined(metrics, "auroc"):
         parts.append(f"AUROC {short_spelled(metrics['auroc'], digits)}")

@@ -77,7 +77,11 @@ def test_what_is_missing_is_counted_and_never_wrong(tmp_path: Path) -> None:
     run = stopped(tmp_path / "run", 64 + 8 * 3 + 1)
     report = report_asked_run(asked_of("run", run), QUICK)
     (said,) = heading(report)
-    assert "PARTIAL, replies to 32 of 40 questions under 2 of 2 variants (89 of 200 requests)" in said
+    assert (
+        "PARTIAL, replies to 32 of 40 questions under 2 of 2 variants (89 of 200 requests), not a sample: which come "
+        in said
+    )
+    assert "first goes by length or order, and intervals do not allow for that" in said
     steps = report.sets["sums"].cells["steps"]
     assert (steps.rows, steps.failed, steps.accuracy["last_marker"].asked) == (9, 0, 9)
     assert steps.accuracy["constrained"].asked == 8

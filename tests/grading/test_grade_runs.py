@@ -178,7 +178,7 @@ def test_a_ratio_of_next_to_nothing_is_no_verdict(run: AskedRun, mass: float, is
     warning = reported(run).disclosure.judge_warning
     assert ("4 of 4 answers have no verdict of it and count as wrong" in warning) is not is_decided
     assert warning in reported(run).disclosure.to_json()["warnings"]
-    assert warning in verdict(reported(run))
+    assert f"Warning: {warning}" in verdict(reported(run))
 
 
 def test_a_judge_that_answers_is_not_warned_of(run: AskedRun) -> None:

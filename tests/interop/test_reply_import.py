@@ -16,10 +16,14 @@ from calprobe.interop.reply_import import import_replies
 from calprobe.interop.reply_lines import read_reply_lines
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
+from calprobe.presentation.report_pages import asked_page
 from calprobe.runs import open_asked
 from calprobe.runs.listing import list_runs
-from calprobe.studies.asked.asked_tables import heading
+from calprobe.studies.asked.asked_report import AskedReport
+from calprobe.studies.asked.asked_tables import asked_tables, heading
+from calprobe.studies.asked.figures import pictures
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
+from calprobe.studies.asked.run_verdict import verdict
 
 OPTIONS = ReportOptions(resampling=Resampling(0))
 
@@ -72,6 +76,14 @@ def test_graded_replies_need_no_questions(tmp_path: Path) -> None:
     cell = found.sets["quiz"].cells["import"]
     assert cell.accuracy["given"].value.value == pytest.approx(2 / 3)
     assert cell.estimators["stated_import"].metrics["brier"].value == pytest.approx(0.25**2)
+    assert "; chance unknown; 2 questions." in verdict(found)[0]
+    assert cell.to_json()["chance"] is None
+    report = AskedReport((found,), (), OPTIONS)
+    answers = next(table for table in asked_tables(report) if table.kind == "answers")
+    assert dict(zip([column.title for column in answers.columns], answers.rows[0].cells, strict=True))["chance"] is None
+    page = asked_page(report, {"run": pictures(found, OPTIONS)})
+    assert ">chance</button>" not in page
+    assert "otted: chance" not in page
 
 
 def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def test_the_page_has_every_number_and_figure(found: FourWays) -> None:
         assert signed(own.difference.value) in html
     for view in found.views:
         assert view.view.title in page.text
+    assert "the right answer is ranked first, and another is said." in page.text, "of one model, or of two"
     assert "Of the 8 facts that B ranks right, C answers 3 (38 %) right." in page.text
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(set(ids)) == len(ids)

@@ -11,6 +11,7 @@ from compared_runs import run_of
 from run_samples import write_run
 
 from calprobe.analysis import Report, ReportOptions, RunReport, SliceOptions, compare_reductions, report
+from calprobe.cells.asked_extent import NOT_A_SAMPLE
 from calprobe.cells.run_facts import RunFacts
 from calprobe.metrics import Estimate, Resampling
 from calprobe.runs import StartToken
@@ -68,7 +69,7 @@ def test_the_heading_of_a_part_of_a_probe(facts: RunFacts) -> None:
     said = "4 of each relation (sampled), 3 of 60 relations"
     assert prose.heading(limited)[0].startswith(f"runs/x: LIMITED: {said}; path padded")
     assert prose.size_and_state(limited) == f"9 instances in 3 relations (limited: {said})"
-    assert prose.state(replace(limited, relations=1)) == f"PARTIAL, 1 of 3 relations; LIMITED: {said}"
+    assert prose.state(replace(limited, relations=1)) == f"PARTIAL, 1 of 3 relations, {NOT_A_SAMPLE}; LIMITED: {said}"
     assert prose.left_out(facts) == ""
     what = {"instances": 4, "drawn": "sample", "seed": 0, "relations": 3, "probe_relations": 60}
     assert (facts.to_json()["limited"], limited.to_json()["limited"]) == (None, what)
@@ -83,7 +84,7 @@ def test_the_heading_counts_candidates_with_the_same_tokens(facts: RunFacts) -> 
 
 def test_the_heading_of_a_partial_run(facts: RunFacts) -> None:
     partial = replace(facts, relations=1)
-    assert prose.heading(partial)[0].startswith("runs/x: PARTIAL, 1 of 3 relations; path padded")
+    assert prose.heading(partial)[0].startswith(f"runs/x: PARTIAL, 1 of 3 relations, {NOT_A_SAMPLE}; path padded")
     assert prose.size_and_state(partial) == "9 instances in 1 relation (partial run, 1 of 3 relations)"
 
 

@@ -60,7 +60,7 @@ def test_digits_follow_from_the_number_of_questions(n: int, gap: str) -> None:
 
 def test_its_own_accuracy_is_said_where_it_is_another() -> None:
     judged = Judged("label", numbers(Estimate(0.1, 0.04, 0.16)) | {"accuracy": Estimate(0.4)}, 60, "ece")
-    assert sentence_on(judged, 0.4).endswith("ECE .10, .08 if calibrated (p .500).")
+    assert sentence_on(judged, 0.4).endswith("ECE .10, .08 if calibrated (ECE p .500).")
     assert sentence_on(judged, 0.6).endswith("Accuracy of its answers .40.")
 
 

@@ -43,6 +43,22 @@ def only(found: AskedComparison, at: int = 0) -> CellPair:
     return found.pairs[0].cells[at]
 
 
+def test_the_same_answers_with_confidences_that_differ_by_rounding_do_not_differ() -> None:
+    """As those of one model in batches of another size: every d* of the Brier score has the same sign."""
+    first = run("a", 1)
+    off = [
+        replace(
+            own,
+            label_scores=replace(own.label_scores, logprobs=np.add(own.label_scores.logprobs, [4e-5, 0, 0, 0])),
+        )
+        for own in first.replies
+        if own.label_scores is not None
+    ]
+    other = replace(first, label="b", replies=(*off, *(own for own in first.replies if own.label_scores is None)))
+    metrics = only(compare_asked([first, other], replace(QUICK, estimators=("label",)))).estimators["label"]
+    assert {(own.difference.value, own.difference.p_value) for own in metrics.values()} == {(0.0, 1.0)}
+
+
 def test_accuracy_is_compared_on_the_rows_that_both_have() -> None:
     questions, first = made.answered({"plain": ["A", "B", "C", "A"]}, [0, 1, 2, 3])
     _, second = made.answered({"plain": ["A", "A", "C", "D"]}, [0, 1, 2, 3])

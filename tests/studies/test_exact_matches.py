@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import asked_replies as made
 import pytest
 
 from calprobe.cells.asked import Asked
-from calprobe.measures.options import ReportOptions
+from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Resampling
+from calprobe.presentation.comparison_pages import asked_comparison_page
+from calprobe.presentation.report_pages import asked_page
 from calprobe.questions import Question
 from calprobe.studies.asked.asked_tables import asked_tables
+from calprobe.studies.asked.compare_asked import compare_asked
+from calprobe.studies.asked.compared_layouts import compared_tables
 from calprobe.studies.asked.exact_matches import ExactMatches
 from calprobe.studies.asked.figures import pictures
+from calprobe.studies.asked.glance import compared_at_a_glance, tables_at_a_glance
 from calprobe.studies.asked.report_asked import report_asked
+from calprobe.studies.asked.run_verdict import verdict
 
 OPTIONS = ReportOptions(resampling=Resampling(0))
 
@@ -37,6 +45,30 @@ def test_wrong_answers_with_an_accepted_text_are_counted_and_warned_of() -> None
     assert "--judge MODEL" in warning
     notes = [note for table in asked_tables(report) for note in table.notes]
     assert f"Warning: {warning.removeprefix('quiz: ')}." in notes
+
+
+def test_the_warning_stands_once_before_what_is_said_of_confidences() -> None:
+    runs = [replace(open_run("It is Paris.", "Rome"), label=label) for label in "ab"]
+    for number in (1, 2):
+        report = report_asked(runs[:number], OPTIONS)
+        tables = tables_at_a_glance(report, asked_tables(report))
+        lines = [line for table in tables for line in (*table.heading, *table.notes)]
+        assert [line[:30] for line in lines if "Warning" in line] == ["Warning: quiz: 1 of 2 answers "] * number
+        assert verdict(report.runs[0])[1].startswith("Warning: quiz: 1 of 2 answers (50 %)"), "behind the accuracy"
+        page = asked_page(report, {run.label: pictures(run, OPTIONS) for run in report.runs})
+        assert page.count("are wrong by exact matching") == number
+        assert page.index("are wrong by exact matching") < page.index("<table")
+
+
+def test_a_comparison_warns_of_each_run() -> None:
+    runs = [replace(open_run("It is Paris.", "Rome"), label="a"), replace(open_run("Paris", "Rome"), label="b")]
+    found = compare_asked(runs, CompareOptions(scores=OPTIONS))
+    (warning,) = found.runs[0].warnings
+    assert not found.runs[1].warnings
+    head, *others = compared_at_a_glance(found, compared_tables(found))
+    assert head.heading[2] == f"Warning: a, {warning}."
+    assert not any("Warning" in note for table in others for note in table.notes)
+    assert asked_comparison_page(found).count("are wrong by exact matching") == 1
 
 
 @pytest.mark.parametrize(("contain", "is_warned"), [(5, False), (6, True)])

@@ -16,7 +16,7 @@ import same_facts as made
 from scipy.stats import binomtest, mannwhitneyu, spearmanr
 
 from calprobe.cells.asked import Asked, read_sets
-from calprobe.cells.asked_extent import AskedExtent
+from calprobe.cells.asked_extent import NOT_A_SAMPLE, AskedExtent
 from calprobe.cells.asked_folder import asked_of
 from calprobe.cells.opening import open_scored_runs
 from calprobe.errors import UsageError
@@ -411,7 +411,8 @@ def test_an_unfinished_run_says_so_in_its_state_and_not_in_how_it_was_made(found
     assert isinstance(asked, ComparedRun)
     asked = replace(asked, extent=AskedExtent(1, 2, 1, 2, 1, 1, {}, held_back=3), how="asked by x")
     state = (
-        "PARTIAL, replies to 1 of 2 questions under 1 of 1 variant (1 of 2 requests); 3 questions held back as examples"
+        f"PARTIAL, replies to 1 of 2 questions under 1 of 1 variant (1 of 2 requests), {NOT_A_SAMPLE}; "
+        "3 questions held back as examples"
     )
     assert state in four_ways_page(replace(found, runs=(scored, asked)))
     assert run_lines(asked)[0].endswith(f": {state}; asked by x")

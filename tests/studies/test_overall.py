@@ -54,7 +54,7 @@ def test_a_right_option_always_in_one_place_stands_beside_the_accuracy() -> None
         run = made.asked(questions, [made.reply(q.id, "A") for q in questions], made.prompts(made.PLAIN, *others))
         (found,) = report_asked([run], OPTIONS).runs
         text = f"in place 1 in {20 - n_elsewhere} of 20 questions of quiz; a model may prefer that place{more}"
-        in_verdict = f"The right option is {text}." in verdict(found)
+        in_verdict = f"Warning: The right option is {text}." in verdict(found)
         return ("right option", text) in found.disclosure.lines(), in_verdict
 
     assert said(0) == said(2) == (True, True)
@@ -92,8 +92,10 @@ def test_lists_overviews_and_pages_show_the_same_numbers(report: AskedReport) ->
     (side,) = task.sides
     assert (side.accuracy.value, side.metrics["ece"].value, side.of, side.n) == (accuracy, ece, "label", 48)
     table = sides_table(overview("runs", [task], options))
-    titles = ["n", "accuracy", "ECE", "if cal.", "p", "Brier", "AUROC", "of"]
+    titles = ["n", "accuracy", "conf - acc", "ECE", "if cal.", "ECE p", "Brier", "AUROC", "of"]
     assert [column.title for column in table.columns] == titles
+    assert table.rows[0].cells[2] == side.gap == found.metrics["confidence_gap"], "on which the verdict rests"
+    assert side.to_json()["confidence_gap"]["value"] == found.metrics["confidence_gap"].value
     assert "mini: means leave out format_change, of another form of reply or order of options." in table.notes
     with coarse_smoothing():
         page = task_page(report, options)
@@ -177,5 +179,9 @@ def test_a_verdict_says_whose_accuracy_it_is_where_replies_say_another(report: A
     other = replace(cell.accuracy[cell.reader], value=Estimate(0.25, 0.1, 0.4))
     cells = {"plain": replace(cell, accuracy={**cell.accuracy, cell.reader: other})}
     of_set = replace(report.runs[0].sets["mini"], cells=cells, usual=("plain",))
-    first, *_ = verdict(replace(report.runs[0], sets={"mini": of_set}))
+    two = replace(report.runs[0], sets={"mini": of_set})
+    first, *_ = verdict(two)
     assert ") by label, .25 by last_marker; chance .25" in first
+    page = task_page(replace(report, runs=(two,)), OPTIONS)
+    assert first in page
+    assert verdict(report.runs[0])[0] not in task_page(report, OPTIONS), "the numbers beside it say the same"

@@ -212,6 +212,7 @@ def test_an_overview_begins_with_a_verdict_on_each_task(found: Overview) -> None
     assert probe.startswith("probe: a and b are overconfident; partial (partial) is "), "a and b have the same numbers"
     assert sums.startswith("sums: a "), "what is missing has no verdict"
     assert not sides.heading
+    assert any(note.startswith("PARTIAL: of the questions or relations what is there is not a") for note in sides.notes)
     page = overview_page(found, FEW, {})
     assert page.index(sums) < page.index("<svg"), "before the figure"
     judged = found.tasks[1].sides[0].judged
@@ -235,6 +236,13 @@ def test_a_verdict_is_of_the_error_that_stands_for_the_task_and_says_in_how_few_
     (sentence,) = task_verdicts(overview("o", [TaskOverview("sums", "asked", tuple(by_label.values()), {})], FEW))
     assert "few (12 of 60 answers)" in sentence
     assert "silent" not in sentence
+
+
+def test_a_warning_stands_beside_the_verdict() -> None:
+    side = replace(run_of("a", judged_as(OVER)), warnings=("quiz: half are wrong by exact matching",))
+    (sentence,) = task_verdicts(overview("o", [TaskOverview("t", "asked", (side,), {})], FEW))
+    assert sentence == "t: a is overconfident. Warning: a, quiz: half are wrong by exact matching."
+    assert side.to_json()["warnings"] == ["quiz: half are wrong by exact matching"]
 
 
 def test_an_overview_without_a_run_says_what_is_missing_alone() -> None:

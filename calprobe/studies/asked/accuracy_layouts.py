@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -44,6 +45,11 @@ class Answered:
         return of(self.report.accuracy[reader]) if reader in self.report.accuracy else None
 
 
+def chance_cell(chance: float) -> Cell:
+    """Nothing where chance is not known."""
+    return None if math.isnan(chance) else chance
+
+
 def answers_table(report: SetReport) -> Table:
     """A row a variant: accuracy under each reader, its unread answers, chance, and the mass off the labels."""
     readers = {reader: reader for reader in report.readers}
@@ -54,7 +60,7 @@ def answers_table(report: SetReport) -> Table:
         "answers",
         "variant",
         cells("n", "n", lambda answered: answered.report.rows),
-        cells("chance", "chance", lambda answered: answered.report.chance),
+        cells("chance", "chance", lambda answered: chance_cell(answered.report.chance)),
         *each(
             readers,
             lambda answered, reader: answered.by(reader, lambda accuracy: accuracy.value),
@@ -164,7 +170,7 @@ SPREAD = Layout[Spread].given(
     cells("spread", "spread", lambda spread: spread.value, "smaller"),
     cells("by chance", "spread_by_chance", lambda spread: spread.by_chance),
     cells("accuracy", "mean_accuracy", lambda spread: spread.accuracy),
-    cells("chance", "chance", lambda spread: spread.chance),
+    cells("chance", "chance", lambda spread: chance_cell(spread.chance)),
     cells("n", "n", lambda spread: spread.rows),
     kind="spread",
 )

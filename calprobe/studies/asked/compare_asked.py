@@ -18,6 +18,7 @@ from calprobe.metrics import ACCURACY, Metric
 from calprobe.metrics.error_shown import error_shown
 from calprobe.studies.asked.compare_cells import compare_cells, is_same_question
 from calprobe.studies.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
+from calprobe.studies.asked.exact_matches import exact_matches, exact_warnings
 from calprobe.studies.asked.overall import ANSWER, LABELS, first_estimator
 
 WITH_ERROR = ("brier", "error", "auroc")  # by default; error: ACE or ECE, see `calprobe.metrics.error_shown`
@@ -139,9 +140,23 @@ def _primary(cells: Iterable[AskedCell]) -> tuple[str, ...]:
 def _opened(run: Asked, options: ReportOptions) -> _Run:
     sets = {read_set.name: read_set for read_set in read_sets(run, options)}
     other_forms = {name: format_changes(run, read_set.cells) for name, read_set in sets.items()}
-    return _Run(
-        replace(ComparedRun.of(run), questions=sum(read_set.questions for read_set in sets.values())), sets, other_forms
+    facts = replace(
+        ComparedRun.of(run),
+        questions=sum(read_set.questions for read_set in sets.values()),
+        warnings=warnings_of(sets.values()),
     )
+    return _Run(facts, sets, other_forms)
+
+
+def warnings_of(sets: Iterable[ReadSet]) -> tuple[str, ...]:
+    """What a reader of the accuracies of sets has to know, by the reader that confidences go by."""
+    matches = {
+        read_set.name: exact_matches(
+            next(iter(cell.answers.values())) for cell in read_set.cells.values() if cell.answers
+        )
+        for read_set in sets
+    }
+    return tuple(exact_warnings({name: of_set for name, of_set in matches.items() if of_set is not None}))
 
 
 def _run_pairs(labels: Sequence[str], options: CompareOptions) -> list[Pair]:

@@ -22,6 +22,9 @@ from calprobe.questions.types import Question
 from calprobe.studies.asked.compared import CellPair
 
 Kept = npt.NDArray[np.bool_]  # [rows that both have]
+# Scores of the same weights differ by 1e-4 nats at most (`calprobe.measures.compare_match`), a probability of two by
+# half as much.
+SAME = 5e-5
 
 
 def compare_cells(
@@ -91,11 +94,12 @@ class _Pair:
     def calibration(self, name: str, metrics: Sequence[Metric]) -> Iterator[Contrast]:
         """An estimator's metrics, each side with the correctness of the answer that its confidence speaks of."""
         estimator, kept = self.cells[0].estimators[name], self.both_read(name)
-        first, second = (
-            sample_of(cell.confidences[name].at(at[kept]), scale=estimator.scale)
-            for cell, at in zip(self.cells, self.places, strict=True)
-        )
-        return self._contrasts(name, Sides(first, second, (estimator,)), kept, metrics)
+        one, two = (cell.confidences[name].at(at[kept]) for cell, at in zip(self.cells, self.places, strict=True))
+        first, second = (sample_of(confidence, scale=estimator.scale) for confidence in (one, two))
+        ties = None
+        if estimator.scale == "probability":  # of an uncertainty metrics take ranks, which tell nothing of its size
+            ties = (np.abs(one.confidence - two.confidence) <= SAME) & (one.correct == two.correct)
+        return self._contrasts(name, Sides(first, second, (estimator,), ties), kept, metrics)
 
     def both_asked(self, reader: str) -> Kept:
         """Rows of which both have a reply that the reader reads."""

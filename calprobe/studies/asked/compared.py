@@ -18,13 +18,14 @@ from calprobe.metrics import Metric
 class ComparedRun:
     """A run of a comparison."""
 
-    JSON: ClassVar = "model kind questions partial limited=asked_in_part"
+    JSON: ClassVar = "model kind questions partial limited=asked_in_part warnings"
 
     label: str
     model: str
     questions: int
     extent: AskedExtent | None  # None: all that was asked is there
     how: str = ""  # how it was asked; empty: not known
+    warnings: tuple[str, ...] = ()  # of its accuracies, a clause each
 
     @classmethod
     def of(cls, run: Asked) -> ComparedRun:

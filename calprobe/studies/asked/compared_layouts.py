@@ -13,7 +13,7 @@ from calprobe.show.prose import range_note, sentence
 from calprobe.show.tables.comparison import numbers_layout, numbers_of, sides_named
 from calprobe.show.tables.side_by_side import Sides
 from calprobe.show.tables.types import Row, Table
-from calprobe.studies.asked.compared import AskedComparison, AskedPair, CellPair
+from calprobe.studies.asked.compared import AskedComparison, AskedPair, CellPair, ComparedRun
 
 OWN_ANSWERS = (
     "Each estimator is judged on its own answers: where accuracies differ, Brier and calibration errors do too."
@@ -57,6 +57,13 @@ def compared_heading(comparison: AskedComparison) -> tuple[str, ...]:
     )
 
 
+def compared_warnings(runs: Sequence[object]) -> Iterator[str]:
+    """What a reader of accuracies has to know, a sentence for each run and set."""
+    for run in runs:
+        if isinstance(run, ComparedRun):
+            yield from (f"Warning: {run.label}, {clause}." for clause in run.warnings)
+
+
 def compared_notes(comparison: AskedComparison) -> Iterator[str]:
     """What all numbers of a comparison are."""
     yield (
@@ -92,7 +99,7 @@ def _table(pair: AskedPair, comparison: AskedComparison) -> Table:
             for cell in pair.cells
             for reader, shares in cell.agreement.items()
         ),
-        heading=(*compared_heading(comparison), *sides),
+        heading=(*compared_heading(comparison), *compared_warnings(comparison.runs), *sides),
         lead=tuple(sentence(clause) for clause in pair.left_out),
         general=tuple(compared_notes(comparison)),
         keys={"run": pair.first} if comparison.within else {"first": pair.first, "second": pair.second},

@@ -16,7 +16,7 @@ from calprobe.messages import counted, shortened
 from calprobe.metrics.judged import JudgedAccuracy
 from calprobe.runs.grades import LITTLE_MASS
 from calprobe.runs.stages import STATED
-from calprobe.studies.asked.exact_matches import ExactMatches
+from calprobe.studies.asked.exact_matches import ExactMatches, exact_warnings
 
 ECE = "10 bins of equal width over [0, 1], (a, b] with 0 in the first; each bin weighs its share of the rows"
 OWN = "each label estimator with the correctness of its own most probable label, stated confidence with the answer read"
@@ -104,10 +104,7 @@ class Disclosure:
                 }
                 for name, matches in self.exact.items()
             },
-            "warnings": [
-                *(f"{name}: {matches.warning}" for name, matches in self.exact.items() if matches.warning),
-                *([self.judge_warning] if self.judge_warning else []),
-            ],
+            "warnings": list(self.warnings),
             "graded_by_hand": None if self.judged is None else _judged(self.judged),
             "failed_requests": {
                 name: {v: sum(counts.values()) for v, counts in cells.items()} for name, cells in self.failed.items()
@@ -118,6 +115,13 @@ class Disclosure:
             **({} if self.judge_mass is None else {"judge_mass": self.judge_mass}),
             **self.about,
         }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of accuracy and confidence has to know first."""
+        where = self.about.get("right option")
+        one_place = f"The right option is {where}." if where else ""
+        return (*exact_warnings(self.exact), *filter(None, (self.judge_warning, one_place)))
 
     @property
     def judge_warning(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from calprobe.confidence.asked import Answers
@@ -37,6 +37,11 @@ class ExactMatches:
             f"right{sentences}. "
             "Grade them by `calprobe grade RUN --grader contains`, or by a model: `calprobe grade RUN --judge MODEL`"
         )
+
+
+def exact_warnings(sets: Mapping[str, ExactMatches]) -> Iterator[str]:
+    """The warning of each set that has one, behind the name of the set."""
+    yield from (f"{name}: {matches.warning}" for name, matches in sets.items() if matches.warning)
 
 
 def _are(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -90,7 +91,7 @@ def run_figures(run: AskedRunReport) -> Iterator[Figures]:
         "readers",
         [_readers(report) for report in run.sets.values()],
         "Readers on {0.title}",
-        "Accuracy of the same replies under each reader of answers, with 95 % intervals; dotted: chance.",
+        "Accuracy of the same replies under each reader of answers, with 95 % intervals.",
         "Accuracy on {0.title} under each variant, by reader of answers.",
     )
     yield from _gaps(run)
@@ -144,7 +145,8 @@ def _readers(report: SetReport) -> GroupedDots:
         tuple(cell.accuracy[name].value if name in cell.accuracy else None for name in report.readers) for cell in cells
     )
     chance = float(np.mean([cell.chance for cell in cells])) if cells else float("nan")
-    return GroupedDots(report.name, "accuracy", "variant", tuple(report.cells), report.readers, accuracy, chance)
+    known = None if math.isnan(chance) else chance
+    return GroupedDots(report.name, "accuracy", "variant", tuple(report.cells), report.readers, accuracy, known)
 
 
 MatrixValue = Callable[[CellReport], Estimate | None]

@@ -13,11 +13,11 @@ from calprobe.show.tables.shorter import ALIKE, FEW, at_a_glance, others_named
 from calprobe.show.tables.side_by_side import comparison_at_a_glance, lettered, sides_of_one
 from calprobe.show.tables.types import Row, Table
 from calprobe.show.verdict import decimals_of
-from calprobe.studies.asked.accuracy_layouts import Answered, answered, mass_columns
+from calprobe.studies.asked.accuracy_layouts import Answered, answered, chance_cell, mass_columns
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import ON_TERMINALS, heading
 from calprobe.studies.asked.compared import AskedComparison
-from calprobe.studies.asked.compared_layouts import compared_heading, compared_sides
+from calprobe.studies.asked.compared_layouts import compared_heading, compared_sides, compared_warnings
 from calprobe.studies.asked.overall import OF_RUN, Overall, overall_by, probabilities_of, usual_cells
 from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.asked.run_studies import STUDIES
@@ -43,7 +43,7 @@ def tables_at_a_glance(report: AskedReport, tables: Sequence[Table], wanted: Seq
         return tuple(tables)
     most = MOST if len(report.runs) == 1 else 1
     told = len(report.runs) <= MANY_RUNS  # of more runs, tables alone tell the numbers
-    lines = [line for run in report.runs for line in (*heading(run), *(verdict(run, most) if told else ()))]
+    lines = [line for run in report.runs for line in (*heading(run), *(verdict(run, most) if told else run.warnings))]
     head = Table("", "verdict", "", (), (), heading=tuple(lines), keys={"run": report.runs[0].label}, **UNRANKED)
     shown = (_of_study(report, tables) if len(report.runs) == 1 else []) or [*_answers(report), _confidences(report)]
     shown += [table for table in tables if table.kind in wanted and table not in shown]
@@ -63,7 +63,8 @@ def compared_at_a_glance(comparison: AskedComparison, tables: Sequence[Table]) -
         )
     ]
     left_out = [sentence(clause) for pair in comparison.pairs for clause in pair.left_out]
-    heading = (*runs, *sides_of_one(comparison.runs, pairs), *left_out[:2])
+    warnings = compared_warnings(comparison.runs)
+    heading = (*runs, *sides_of_one(comparison.runs, pairs), *left_out[:2], *warnings)
     return comparison_at_a_glance(comparison, pairs, heading, tables, "the questions")
 
 
@@ -93,11 +94,8 @@ def _answers(report: AskedReport) -> Iterator[Table]:
     sets = [(run, name) for run in report.runs for name in run.sets]
     if len(sets) == 1:
         (run, name), *_ = sets
-        of_set = run.sets[name]
-        warning = of_set.exact.warning if of_set.exact is not None else ""
-        variants = list(answered(of_set))
-        table = _of_variants(variants).of_rows(variants, *[f"Warning: {warning}."] * bool(warning))
-        yield at_a_glance(table, decimals_of(of_set.answered))
+        variants = list(answered(run.sets[name]))
+        yield at_a_glance(_of_variants(variants).of_rows(variants), decimals_of(run.sets[name].answered))
         return
     if len(sets) == len(report.runs) <= MANY_RUNS:
         return  # the verdict on each run has its accuracy
@@ -116,7 +114,7 @@ def _of_variants(rows: Sequence[tuple[Row, Answered]]) -> Layout[Answered]:
         "glance-answers",
         "variant",
         cells("n", "n", lambda variant: variant.report.rows),
-        cells("chance", "chance", lambda variant: variant.report.chance),
+        cells("chance", "chance", lambda variant: chance_cell(variant.report.chance)),
         cells("accuracy", "accuracy", lambda variant: None if variant.first is None else variant.first.value),
         cells("unparsed", "unread", lambda variant: None if variant.first is None else variant.first.unread),
         *where(lambda variant: variant.off_label is not None, *with_mass),
@@ -130,7 +128,7 @@ OF_SETS = Layout[Overall].given(
     "set",
     cells("questions", "questions", lambda overall: overall.questions),
     cells("variants", "variants", lambda overall: overall.cells),
-    cells("chance", "chance", lambda overall: overall.chance),
+    cells("chance", "chance", lambda overall: chance_cell(overall.chance)),
     cells("accuracy", "accuracy", lambda overall: overall.metrics["accuracy"]),
     kind="answers",
 )

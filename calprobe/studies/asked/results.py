@@ -185,6 +185,11 @@ class AskedRunReport:
         return self.extent is not None and bool(self.extent.limited)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What stands beside the verdict, a sentence each."""
+        return tuple(f"Warning: {clause.removesuffix('.')}." for clause in self.disclosure.warnings)
+
+    @property
     def few_values(self) -> bool:
         """Whether any confidence of any cell has few values; ECE is then the error that is printed of the run."""
         return any(cell.few_values for cell in self.reports())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from calprobe.measures.number_text import short, short_spelled
 from calprobe.messages import counted
 from calprobe.show.verdict import Judged, decimals_of, sentence_on
@@ -17,22 +19,36 @@ def verdict(run: AskedRunReport, most: int = MOST) -> tuple[str, ...]:
     """How often a run is right, and what each of its first confidences is worth; in few sentences, `most` of these."""
     overall = overall_of(run)
     if overall is None:
-        return ()
-    # Where few answers have the confidence, the first number is of all of them, and chance is, too.
-    first_of = (overall_by(run, None) if overall.few else None) or overall
+        return run.warnings
+    names = _names(run, overall)
+    accuracy = _accuracy_of(run, overall).metrics["accuracy"].value
+    sentences = [sentence_on(judged(run, name), accuracy) for name in names[:most]]
+    more = [f"{counted(len(names) - most, 'more confidence')} below."] if len(names) > most else []
+    return (_on_accuracy(run, overall), *run.warnings, *sentences, *more)
+
+
+def verdict_beside_numbers(run: AskedRunReport) -> tuple[str, ...]:
+    """The verdict where the accuracy stands as a number: its sentence only where replies as read have another."""
+    overall = overall_of(run)
+    if overall is None or overall.few or _beside_read(run, overall, decimals_of(overall.questions)):
+        return verdict(run)
+    return verdict(run)[1:]
+
+
+def _accuracy_of(run: AskedRunReport, overall: Overall) -> Overall:
+    """Whose accuracy is the run's: where few answers have the confidence, that of all of them as they are read."""
+    return (overall_by(run, None) if overall.few else None) or overall
+
+
+def _on_accuracy(run: AskedRunReport, overall: Overall) -> str:
+    first_of = _accuracy_of(run, overall)  # and so is chance
     digits = decimals_of(overall.questions)
     accuracy = first_of.metrics["accuracy"]
     beside = f" by {first_of.of}" if overall.few else _beside_read(run, overall, digits)
     over = f", mean over {first_of.cells} {_parts(run)}" if first_of.cells > 1 else ""
     n = sum(report.answered for report in run.sets.values())
-    chance = f"chance {short(first_of.chance, digits)}; {counted(n, 'question')}"
-    first = f"Accuracy {short_spelled(accuracy, digits)}{beside}{over}; {chance}."
-    names = _names(run, overall)
-    sentences = [sentence_on(judged(run, name), accuracy.value) for name in names[:most]]
-    more = [f"{counted(len(names) - most, 'more confidence')} below."] if len(names) > most else []
-    where = run.disclosure.about.get("right option", "")
-    warnings = [run.disclosure.judge_warning, f"The right option is {where}." if where else ""]
-    return (first, *filter(None, warnings), *sentences, *more)
+    chance = "unknown" if math.isnan(first_of.chance) else short(first_of.chance, digits)
+    return f"Accuracy {short_spelled(accuracy, digits)}{beside}{over}; chance {chance}; {counted(n, 'question')}."
 
 
 def _beside_read(run: AskedRunReport, overall: Overall, digits: int) -> str:

@@ -20,6 +20,7 @@ from calprobe.measures.estimates import few_values_of
 from calprobe.metrics.error_shown import error_shown
 from calprobe.metrics.metric import is_resampled
 from calprobe.questions.types import Question
+from calprobe.studies.asked.compare_asked import warnings_of
 from calprobe.studies.asked.compared import ComparedRun
 from calprobe.studies.four_ways.joint import FourWays
 from calprobe.studies.four_ways.numbers import (
@@ -84,7 +85,7 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
     pairs = every_pair(ways) if options.compare.pairs == "all" else fair_pairs(ways)
     return corrected(
         FourWays(
-            runs=(*(side.run.facts for side in ranked), *map(ComparedRun.of, asked)),
+            runs=(*(side.run.facts for side in ranked), *(_compared_run(run, cells) for run in asked)),
             probe=ranked[0].run.manifest.probe.name,
             facts=facts,
             every=all_ways.joined.every,
@@ -101,6 +102,12 @@ def compare_opened(ranked: Sequence[Ranked], asked: Sequence[Asked], options: Fo
             wanted=options,
         )
     )
+
+
+def _compared_run(run: Asked, cells: Sequence[Replies]) -> ComparedRun:
+    """A run of replies, with the warnings of its sets that answer facts."""
+    sets = {cell.found.name: cell.found for cell in cells if cell.run is run}
+    return replace(ComparedRun.of(run), warnings=warnings_of(sets.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,4 +161,4 @@ class FourWays(Corrected):
 def _run_json(run: RunFacts | ComparedRun) -> dict[str, Any]:
     if isinstance(run, RunFacts):
         return run.to_json() | {"kind": "scored"}
-    return record_json(run, "model kind partial limited=asked_in_part")
+    return record_json(run, "model kind partial limited=asked_in_part warnings")

@@ -12,6 +12,7 @@ from calprobe.metrics import LEAST_CLUSTERS
 from calprobe.show.prose import DRAWN, cluster_notes, heading, how_scored, range_note, sentence, state
 from calprobe.show.tables.types import Table
 from calprobe.studies.asked.compared import ComparedRun
+from calprobe.studies.asked.compared_layouts import compared_warnings
 from calprobe.studies.four_ways.disagreement import facts_table, relations_table, two_by_two_table
 from calprobe.studies.four_ways.joint import FourWays
 from calprobe.studies.four_ways.results import TwoByTwo
@@ -77,6 +78,7 @@ def joined_notes(found: FourWays) -> Iterator[str]:
     if found.lacking:
         yield f"Left out: {'; '.join(map(str, found.lacking))}."
     yield from (f"{clause}." for clause in found.left_out)  # each begins with a run as it was typed
+    yield from compared_warnings(found.runs)
     for pair in found.two_by_two:
         if pair.fair:
             yield _said_of_known(pair)

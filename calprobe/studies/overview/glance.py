@@ -14,7 +14,7 @@ from calprobe.show.tables.types import Table
 from calprobe.show.verdict import APART, BALANCED, NEITHER, OVER, UNDER
 from calprobe.studies.asked.compared import AskedComparison
 from calprobe.studies.asked.compared_layouts import compared_sides as asked_sides
-from calprobe.studies.overview.overview_tables import OF, missing_tables, sides_table
+from calprobe.studies.overview.overview_tables import OF, missing_tables, partial_note, sides_table
 from calprobe.studies.overview.overviews import Overview, TaskOverview
 from calprobe.studies.scored.glance import compared_sides as scored_sides
 
@@ -37,7 +37,7 @@ def overview_at_a_glance(found: Overview, page: str = "--html") -> tuple[Table, 
     verdict = Table("", "verdict", "", (), (), heading=heading, **UNRANKED)
     few = len(sides.rows) <= FEW
     left_out = dict.fromkeys(v for task in found.tasks for side in task.sides for v in side.left_out)
-    notes = [OF]
+    notes = [OF, *partial_note(found)]
     if any(task.about for task in found.tasks):
         notes.append(f"Some tasks are asked in part; {page} says which, and of how many questions.")
     if left_out:
@@ -53,8 +53,9 @@ def task_verdicts(found: Overview, *, differences: bool = True) -> Iterator[str]
     Without differences, they are of confidences alone.
     """
     for task in found.tasks:
-        if sentences := " ".join((*_on_confidences(task), *(_on_differences(task) if differences else ()))):
-            yield f"{task.name}: {sentences}"
+        told = (*_on_confidences(task), *_warnings(task), *(_on_differences(task) if differences else ()))
+        if told:
+            yield f"{task.name}: {' '.join(told)}"
 
 
 def _on_confidences(task: TaskOverview) -> Iterator[str]:
@@ -66,6 +67,12 @@ def _on_confidences(task: TaskOverview) -> Iterator[str]:
             runs.setdefault(side.judged.verdict, []).append(f"{side.label} ({apart})" if apart else side.label)
     if runs:
         yield f"{'; '.join(_are(runs[verdict], verdict) for verdict in sorted(runs, key=_place))}."
+
+
+def _warnings(task: TaskOverview) -> Iterator[str]:
+    """What a reader of the verdict on a run has to know of it."""
+    for side in task.sides:
+        yield from (f"Warning: {side.label}, {clause.removesuffix('.')}." for clause in side.warnings)
 
 
 def _place(verdict: str) -> int:

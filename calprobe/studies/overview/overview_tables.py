@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from calprobe.cells.asked_extent import NOT_A_SAMPLE
 from calprobe.messages import counted
 from calprobe.metrics import ACCURACY, Estimate, Metric
 from calprobe.metrics.error_shown import chance_shown, with_chance
@@ -39,10 +40,13 @@ class _Side:
         return {self.task.error: self.run.metrics[self.task.error]}
 
 
-BY_CHANCE: tuple[Cells[_Side], ...] = (
-    cells("if cal.", "if_calibrated", lambda side: side.by_chance[0], ranked=False, priority=3),
-    cells("p", "p", lambda side: side.by_chance[1], ranked=False, priority=3),
-)
+def _by_chance(found: Overview) -> tuple[Cells[_Side], ...]:
+    """What chance makes of the errors. On a narrow terminal p alone, which is the error's and not the verdict's."""
+    error = found.errors[0].upper() if len(found.errors) == 1 else "error"
+    return (
+        cells("if cal.", "if_calibrated", lambda side: side.by_chance[0], ranked=False, priority=9),
+        cells(f"{error} p", "p", lambda side: side.by_chance[1], ranked=False, priority=3),
+    )
 
 
 def overview_tables(found: Overview) -> tuple[Table, ...]:
@@ -59,8 +63,9 @@ def sides_table(found: Overview) -> Table:
     columns = (
         cells("n", "n", lambda side: side.run.n, ranked=False, priority=5),
         *metrics([replace(ACCURACY, priority=1)], lambda side: {ACCURACY.name: side.run.accuracy}),
+        cells("conf - acc", "confidence_gap", lambda side: side.run.gap, ranked=False, priority=2),
         *metrics(_errors(found), lambda side: side.error),
-        *(BY_CHANCE if found.chance else ()),
+        *(_by_chance(found) if found.chance else ()),
         *metrics([metric for metric in found.metrics if metric.name in OTHERS], lambda side: side.run.metrics),
         cells("of", "of", lambda side: side.run.of, ranked=False, priority=6),
     )
@@ -89,8 +94,15 @@ def _sides(overview: Overview) -> Iterator[_Side]:
             yield _Side(run, task, (first, second))
 
 
+def partial_note(found: Overview) -> Iterator[str]:
+    """What the numbers of runs that are not finished are of."""
+    if any(side.partial for task in found.tasks for side in task.sides):
+        yield f"PARTIAL: of the questions or relations what is there is {NOT_A_SAMPLE}."
+
+
 def side_notes(found: Overview) -> Iterator[str]:
     """What part of its questions a task is of, and which variants the means leave out."""
+    yield from partial_note(found)
     for task in found.tasks:
         if task.about:
             yield f"{task.name}: {task.about}."

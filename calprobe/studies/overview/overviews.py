@@ -71,6 +71,12 @@ class TaskRun:
     judged: Judged | None = None  # that confidence; None where no answer has one
     left_out: tuple[str, ...] = ()  # variants that no number is of
     failed: int = 0  # requests without a reply; every number leaves them out
+    warnings: tuple[str, ...] = ()  # what stands beside the verdict, a clause each
+
+    @property
+    def gap(self) -> Estimate:
+        """Mean confidence minus accuracy, on which the verdict rests."""
+        return UNDEFINED if self.judged is None else self.judged.metrics.get("confidence_gap", UNDEFINED)
 
     def to_json(self) -> dict[str, Any]:
         """The run's object in the JSON of an overview. NaN is None."""
@@ -83,8 +89,9 @@ class TaskRun:
             "verdict": self.judged.verdict if self.judged else None,
             "left_out": list(self.left_out),
             "failed": self.failed,
+            "warnings": list(self.warnings),
         }
-        numbers = {"accuracy": self.accuracy, **self.metrics}
+        numbers = {"accuracy": self.accuracy, "confidence_gap": self.gap, **self.metrics}
         return named | {name: estimate_json(value) for name, value in numbers.items()}
 
 
@@ -268,6 +275,7 @@ def _asked_side(run: AskedRunReport, path: str, error: ErrorName) -> TaskRun:
         judged=replace(judged(run, overall.of), error=error) if overall and _has_gap(metrics) else None,
         left_out=() if overall is None else overall.left_out,
         failed=sum(number for cell in run.reports() for number in cell.failures.values()),
+        warnings=run.disclosure.warnings,
     )
 
 
