@@ -33,6 +33,7 @@ from calprobe.scoring.path_choice import (
 )
 
 _SHARED = 5  # tokens that the rows of the check have in common, forwarded once
+_LEAKING = 64  # tokens at most of rows that must not see each other: for that, no window has to be left
 _SHORT_ROWS, _SHORT = 8, 4  # rows beside the long one, and tokens of their own: of one row chance makes too much
 _REPLY_TOKENS, _REPLY_PLACES = 17, 12  # of the closed set
 _LONGEST_WINDOW = 1024  # a window longer than this is not outgrown in the check: its mask is that of a shorter one
@@ -85,7 +86,7 @@ def _agreeing_engine(model: LoadedModel) -> tuple[Engine, int] | str:
         why_not = (
             _disagreement(engine, rows, logprobs)
             or _wrong_replies(engine, cache, rows)
-            or _why_leaking(engine, cache, rows[:2])
+            or _why_leaking(engine, cache, [rows[0][:_LEAKING], rows[1]])
         )
         return why_not or (engine, cache.bytes_of_token)
     except CalprobeError:
