@@ -48,6 +48,12 @@ _ARTICLES = frozenset(("an", "the"))
 _FOLDED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th", "ı": "i"})
 _A = re.compile(r"(?<![^\s\"'“”‘’«»(\[{*_`])a\s+(?!(?:and|or)\b)(?=[^\w\s]*[^\W_])")
 _INITIALS = re.compile(r"(?<![^\W_])([^\W\d_]\.)[^\S\n]+(?=[^\W\d_]\.)")
+# A minus that is part of a grade, a blood group or an ion: A-, AB-, Cl-.
+_WITH_MINUS = r"(?<![^\W_])(?:[^\W\d_]|ab|oh|cl|br|cn)"
+_MINUS = re.compile(rf"({_WITH_MINUS})[-–−](?![-–—−\w])", re.IGNORECASE)
+# Scripts in which marks are accents, or vowels that most texts leave out; in others they make another letter.
+_ACCENTED = ("LATIN", "GREEK", "ARABIC", "HEBREW")
+_STRESSED = frozenset("аеиоуыэюяіє")  # Cyrillic letters on which an acute or a grave is stress alone
 
 
 def read_short(text: str) -> Reading:
@@ -129,6 +135,8 @@ def _stripped(text: str, rule: str, begin: int, end: int) -> Reading:
         if more := behind.search(text, start + 1, end):
             end = more.start()
     inner = text[start:end].rstrip(_BEHIND)
+    if minus := _MINUS.search(text, max(start, start + len(inner) - 2), end):
+        inner = text[start : max(start + len(inner), minus.end())]
     closing = text[start + len(inner) : end][:1]
     if closing in _OPENED_BY and inner.count(_OPENED_BY[closing]) > inner.count(closing):
         inner += closing
@@ -138,17 +146,36 @@ def _stripped(text: str, rule: str, begin: int, end: int) -> Reading:
 def normalised(text: str) -> str:
     """The text as it is compared: lower case, without accents, punctuation and articles, single spaces.
 
-    Hyphens and slashes separate words; `#`, `%`, `@` and signs such as `+` and `$` stay. Initials are one word. A text
-    of articles alone keeps them, and so does an `a` with no word behind it (Hepatitis A, A-ha).
+    Hyphens and slashes separate words; `#`, `%`, `@` and signs such as `+` and `$` stay, and so does the minus of A-.
+    Marks stay where they make another letter (バ is no ハ, й no и). Initials are one word. A text of articles alone
+    keeps them, and so does an `a` with no word behind it (Hepatitis A, A-ha).
 
     >>> normalised("The  Café-Bar, “U.S.”"), normalised("C++"), normalised("The The")
     ('cafe bar us', 'c++', 'the the')
     """
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(character for character in decomposed if not unicodedata.combining(character)).casefold()
-    plain = _A.sub("", _INITIALS.sub(r"\1", plain.translate(_FOLDED)))
+    plain = _without_accents(unicodedata.normalize("NFKD", text.casefold())).casefold()
+    plain = _MINUS.sub(r"\1−", plain.translate(_FOLDED))
+    plain = _A.sub("", _INITIALS.sub(r"\1", plain))
     words = "".join(map(_sign, plain.replace("&", " and "))).split()
     return " ".join([word for word in words if word not in _ARTICLES] or words)
+
+
+def _without_accents(decomposed: str) -> str:
+    kept, letter = [], ""
+    for character in decomposed:
+        is_mark = unicodedata.combining(character) > 0
+        if not is_mark:
+            letter = character
+        if not (is_mark and _is_accent(character, letter)):
+            kept.append(character)
+    return "".join(kept)
+
+
+def _is_accent(mark: str, letter: str) -> bool:
+    """Whether the letter is the same without the mark. Russian mostly writes е for ё."""
+    if (mark in "\u0300\u0301" and letter in _STRESSED) or (mark, letter) == ("\u0308", "е"):
+        return True
+    return unicodedata.name(letter or " ", "").startswith(_ACCENTED)
 
 
 def _sign(character: str) -> str:
