@@ -32,8 +32,8 @@ def comparable(text: str) -> str:
     """A short answer as it is compared: lower case, without accents, punctuation and articles, single spaces; numbers
     in digits without groups, dates as year, month and day; a unit is a word of its own (5km is 5 km).
 
-    Decimal points and signs stay, so that 3.5 is neither 35 nor -3.5. Percent and dollars have one form each. A fraction
-    in lowest terms is its value; others stay as they are written, as 6/8 time is not 3/4 time.
+    Decimal points and signs stay, so that 3.5 is neither 35 nor -3.5. Percent and dollars have one form each. A
+    fraction in lowest terms is its value; others stay as they are written, as 6/8 time is not 3/4 time.
 
     >>> [comparable(text) for text in ("The 18th of May, 2018", "One thousand and five", "1,005.0", "3.50 %")]
     ['2018 may 18', '1005', '1005', '3.5%']

@@ -23,8 +23,10 @@ _SAID = re.compile(
     r"(?:knowledge|training|expertise|scope)\b"
     r"|\b(?:not enough|insufficient) (?:information|context|data)\b"
     rf"|\bi {_NOT} (?:help|assist) (?:(?:you )?(?:with|in)\b|you\b)"
-    rf"|\bwe {_NOT} (?:know|determine|answer|be (?:sure|certain)|say for (?:sure|certain)|have (?:any |enough |the )?information)\b"
-    r"|\b(?:there(?: is|'s) )?no (?:\w+ ){0,2}information (?:is |was )?(?:available|provided|given|on (?:this|that)|about (?:this|that|it))\b"
+    rf"|\bwe {_NOT} (?:know|determine|answer|be (?:sure|certain)|say for (?:sure|certain)"
+    r"|have (?:any |enough |the )?information)\b"
+    r"|\b(?:there(?: is|'s) )?no (?:\w+ ){0,2}information (?:is |was )?"
+    r"(?:available|provided|given|on (?:this|that)|about (?:this|that|it))\b"
 )
 _WHOLE = re.compile(
     r"(?:sorry )?(?:(?:the|my) )?(?:answer )?(?:is |it is |it's )?"
