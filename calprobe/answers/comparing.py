@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 from math import gcd
 
 from calprobe.answers.dates import with_dates
-from calprobe.answers.number_answers import numbers_of
+from calprobe.answers.number_answers import numbers_of, with_plain_digits
 from calprobe.answers.number_words import with_digits
 from calprobe.answers.short import normalised
 
@@ -20,6 +21,7 @@ _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 _UNIT = re.compile(
     r"(?<=[0-9])(?=(?:[kcmnµμ]?m|[km]?g|[kmg]?hz|[km]?w|k?wh|[km]?j|[km]?v|m?l|kmh|km/h|mph|ft|lbs?|oz|min|mol|°[cf]?)(?![^\W_]))"
 )
+_POWER = re.compile(r"(?<=[0-9])(?<!10)[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")  # 5² is not 52; 10² is a number that is read
 _CURRENCIES = "$€£¥₹"
 _LATEX = re.compile(r"\\[dt]?frac[^\S\n]?\{|\}")
 _FRACTION = re.compile(r"(?<![0-9.,])(?P<above>[0-9]+)/(?P<below>[0-9]+)\Z")
@@ -38,7 +40,8 @@ def comparable(text: str) -> str:
     >>> [comparable(text) for text in ("The 18th of May, 2018", "One thousand and five", "1,005.0", "3.50 %")]
     ['2018 may 18', '1005', '1005', '3.5%']
     """
-    plain = with_dates(with_digits(text.casefold()))
+    plain = with_dates(with_digits(with_plain_digits(text).casefold()))
+    plain = _POWER.sub(lambda power: "^" + unicodedata.normalize("NFKD", power[0]), plain)
     for sign in _BACK:
         plain = plain.replace(chr(sign), "")
     protected = _COMMA.sub(" ", _WITHIN.sub(lambda found: _KEPT[found[0]], _with_numbers(plain)))
@@ -65,6 +68,8 @@ def _fraction(numeral: str) -> str:
     """A fraction as it is written; empty for one in lowest terms."""
     written = _LATEX.sub("", numeral.replace("}{", "/")).strip(_CURRENCIES + "\\")
     parts = _FRACTION.search(written)
+    if "/" not in written:  # one sign: 2½
+        return ""
     if parts and gcd(int(parts["above"]), int(parts["below"])) == 1 < int(parts["below"]):
         return ""
     return written.replace("−", "-").translate(_AS_WRITTEN)

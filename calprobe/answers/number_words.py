@@ -40,18 +40,36 @@ _NUMBER = re.compile(
     rf"(?:(?:[^\S\n]*-[^\S\n]*|[^\S\n]+)(?:and(?:[^\S\n]+|-))?(?:{_WORD}))*(?!\w)"
 )
 _ROMAN = re.compile(r"(?<![\w.'’-])(?=[ivx]{2})(x{0,3})(ix|iv|v?i{0,3})(?![\w-])")
+# Words behind which a letter or an ordinal is no part of a name, and which may follow a name: "it is x", "on the 3rd".
+_NO_NAME = (
+    r"(?:a|an|the|of|in|on|at|by|for|from|to|with|and|or|but|is|was|are|were|be|as|than|until|till|since|before|after"
+    r"|during|near|between|into|about|it|its|not|no|if|then|so|letters?|variables?|axis|coordinates?|values?|signs?|times"
+    r"|solve|equals?|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_NAME = rf"(?<![\w'’])(?!{_NO_NAME}\b)[^\W\d_]{{3,}}"
+# Henry the Eighth is Henry VIII.
+_NTH = re.compile(rf"({_NAME}) the ([1-9][0-9]?)(?:st|nd|rd|th)(?=[^\w\n]*\Z|,|\s(?:of|was|is|and|who)\b)")
+# Charles V, Rocky V: where the name ends or a small word follows; "Roe v Wade" has another v.
+_ONE_LETTER = re.compile(
+    rf"({_NAME}) ([vx])(?=[^\w\s.]*(?:\.?[^\w\s]*\Z|\s(?:of|was|is|and|who|in|had|has|became|ruled|or|but|to|at|as)\b))"
+)
+_WAR = re.compile(r"(?<=\bworld war )i(?![\w'’-])")
 _ROMAN_UNITS = {"": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
 
 
 def with_digits(text: str) -> str:
     """A text in lower case with digits for numbers in words, `3rd` for ordinals, and for Roman numerals up to 39.
 
-    A Roman numeral has two letters or more: `i` and `x` are words and names. Two numbers that name a year are one.
+    A Roman numeral has two letters or more, as `i` and `x` are words and names; `v` and `x` behind a name are numerals,
+    too, and an ordinal there is one (Henry the Eighth). Two numbers that name a year are one.
 
     >>> with_digits("world war ii, twenty-one, one hundred and five, 1.5 million, the third, nineteen eighty-four")
     'world war 2, 21, 105, 1500000, the 3rd, 1984'
     """
-    return _ROMAN.sub(_of_roman, _NUMBER.sub(_of_words, text))
+    digits = _ROMAN.sub(_of_roman, _NUMBER.sub(_of_words, text))
+    named = _ONE_LETTER.sub(lambda match: f"{match[1]} {'5' if match[2] == 'v' else '10'}", digits)
+    return _WAR.sub("1", _NTH.sub(r"\1 \2", named))
 
 
 _PLAIN_WORD = "|".join(sorted(_CARDINALS, key=len, reverse=True))
@@ -175,7 +193,7 @@ def _split(text: str) -> tuple[list[str], bool]:
     group: list[str] = []
     has_hyphen, joint = False, ""
     for part in re.split(r"([\s-]+)", text):
-        if not part.strip(" \t-"):
+        if not any(map(str.isalnum, part)):
             joint = part
             continue
         if group and not _goes_on(group, part):

@@ -14,6 +14,13 @@ _MARKER = re.compile(
     r"(?:\s(?:is|would\sbe)\b:?[*_]{0,3}|[*_]{0,3}[^\S\n]{0,3}[:=][*_]{0,3})(?=\s{0,4}(?P<rest>[^\n]*)$)",
     re.IGNORECASE | re.MULTILINE,
 )
+# The same in other languages; and "A:" at the beginning or below "Q:", unless a line has B: they are options then.
+_OTHER_MARKER = re.compile(
+    r"(?:^[^\w\n]{0,12}(?:antwort|respuesta|réponse|risposta|resposta|antwoord|svar|odpowiedź|ответ|cevap|答案|答え|回答|答|정답|답)"
+    r"|(?:\A\s{0,8}|^Q[^\w\n][^\n]*\n\s{0,8})[*_]{0,3}(?-i:A)(?![\s\S]*^[*_]{0,3}(?-i:B)[*_]{0,3}[:：]))"
+    r"[*_]{0,3}[^\S\n]{0,3}[:：][*_]{0,3}(?=\s{0,4}(?P<rest>[^\n]*)$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 # Frames that a reply puts its answer in: LaTeX's box, which may have a text in it, a field of JSON, a tag of XML.
 _FRAMES = (
     ("boxed", re.compile(r"\\boxed\s?\{(?:\\(?:text|mathrm|textbf|mathbf)\s?\{)?(?P<rest>[^{}\n]*)\}")),
@@ -61,7 +68,7 @@ def read_short(text: str) -> Reading:
 
     1. `boxed`, `json`, `tag`: what LaTeX's box, a field "answer" of JSON or a tag <answer> has in it, the last of them;
     2. `answer_marker`: what follows "Answer:" or "The answer is" on the last line with a sentence that begins so, or on
-       the line below;
+       the line below; else "A:", or the word in another language with a colon (Antwort:, 答案：);
     3. `first_line`: the first line that has a letter or digit, without the number of a list that has no second item.
 
     The text is read up to where the model asks itself a new question, or within the line goes on as another speaker,
@@ -72,10 +79,7 @@ def read_short(text: str) -> Reading:
     """
     end = next(where_a_new_question_begins(text, len(text)), len(text))
     framed = _framed(text, end)
-    marked = None
-    for match in _MARKER.finditer(text, 0, end):
-        if any(map(str.isalnum, match["rest"])):
-            marked = match
+    marked = _last_marked(_MARKER, text, end) or _last_marked(_OTHER_MARKER, text, end)
     if framed and (marked is None or marked.start() < framed[2]):
         return _stripped(text, *framed)
     if marked:
@@ -105,6 +109,14 @@ def first_paragraph(text: str) -> str:
             return text[: blank.start()]
         begin = blank.end()
     return text
+
+
+def _last_marked(marker: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:
+    marked = None
+    for match in marker.finditer(text, 0, end):
+        if any(map(str.isalnum, match["rest"])):
+            marked = match
+    return marked
 
 
 def _framed(text: str, end: int) -> tuple[str, int, int] | None:
