@@ -25,6 +25,9 @@ UNITS = {
     "boxes": "\\boxed{",
     "equals": "= 1 ",
     "yes": "yes no ",
+    "number words": "seven ",
+    "ones": "one of ",
+    "ranges": "three or 4 to ",
     "letters": "a",
     "astral": "\U0001f600\u0301",
 }

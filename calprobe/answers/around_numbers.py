@@ -8,7 +8,8 @@ from itertools import pairwise
 from math import isclose, nan
 
 from calprobe.answers.number_answers import Number, numbers_of
-from calprobe.answers.units import short_unit, unit_behind
+from calprobe.answers.number_words import numbers_in
+from calprobe.answers.units import in_unit, short_unit, unit_behind
 
 _AROUND = 40  # characters around a number that are looked at
 _PLUS_MINUS = r"(?:±|\\pm\b|\+\s?/?\s?[-−–]|\bplus\sor\sminus\b)"
@@ -28,19 +29,25 @@ _LIKELY = re.compile(r"[^\S\n]?(?:\\?%|per\s?cent)\s(?:probability|likely)[)\]]"
 _BETWEEN = re.compile(r"\bbetween\s(?:[^.\n]|\.(?=\d)){1,20}?\sand\s\S{1,20}", re.IGNORECASE)
 # Between the two numbers of a range.
 _TO = re.compile(
-    r"(?P<unit>[^\n]{0,15}?)(?:(?P<or>\s(?:or|OR)\s)|\sto\s|\s?[-−–—]\s?)(?:(?:about|maybe|perhaps|even)\s)?[*_$\\]{0,3}"
+    r"(?P<unit>[^\n]{0,15}?)(?:(?P<or>\s(?:or|OR)\s)|\sto\s|(?P<spaced>\s[-−–—]\s)|\s?[-−–—]\s?)(?:(?:about|maybe|perhaps|even)\s)?[*_$\\]{0,3}"
 )
-# In front of a range; "round 11.6 to 12" and "5 + 10-12" have none.
+# In front of a range whose ends have blanks around a dash: "Step 3 - 12 apples" is none.
 _RANGE_BEGINS = re.compile(
     r"(?:\A|\n|[:=(#]|\b(?:is|are|was|were|be|takes?|about|approximately|around|roughly|from|answer|anywhere|either)\s)[\s*_$\\{(]{0,4}\Z",
     re.IGNORECASE,
 )
+# In front of two numbers that are no range: an operation, a change of which the second is the end.
 _NO_RANGE = re.compile(
-    r"\b(?:ratio|odds|score|increas|decreas|ris|rose|drop|f[ae]ll|gr[eo]w|go|went|chang|reduc|count|round|convert|simplif)"
-    r"[^.\n]{0,25}\Z",
+    r"\b(?:ratios?\b|odds|scor|increas|decreas|ris(?:es?|ing)\b|rose|drop|fall|fell|grow|grew|go(?:es|ing)?\b|gone\b|went|chang"
+    r"|reduc|count(?:s|ed|ing)?\b|round|convert|simplif|improv|extend|expand|mov(?:es?|ed|ing)\b|updat|correct|climb|rais"
+    r"|equal|sets?\b|add)[^.\n]{0,25}\Z",
     re.IGNORECASE,
 )
+_OPERATION = re.compile(r"[-+−*×·/^<>]\s{0,2}[*_$\\{(]{0,4}\Z")
 _GOES_ON = re.compile(r"[^\S\n]?(?:[-+*×/=]|is\b|equals\b|leaves\b)")
+_SUBTRACTED = re.compile(r"\bminus\s{1,2}\Z", re.IGNORECASE)
+_HALF_OF = re.compile(r"\bhalf\s(?:(?:of|past)\s)?(?:an?\s)?\Z", re.IGNORECASE)
+_AND = re.compile(r",?\s(?:and\s)?")  # between the parts of a quantity: 1 h and 30 min
 
 
 def is_error_or_confidence(text: str, number: Number) -> bool:
@@ -70,21 +77,24 @@ def end_with_error(text: str, number: Number) -> int:
     return error.end if match and error and error.start == match.end() else number.end
 
 
-def unclear_in_a_range(text: str, number: Number) -> Number:
-    """The number, unclear if it is an end of a range ("between 10 and 12", "10-12") or one of two ("1969 or 1970").
+def unclear_as_a_part(text: str, number: Number) -> Number:
+    """The number, unclear if it is a part of what is said: an end of a range ("between 10 and 12", "10-12", "ten to
+    twelve"), one of two ("1969 or 1970"), of a quantity in two units ("1 h 30 min"), subtracted, or halved.
 
-    >>> [unclear_in_a_range(text, next(numbers_of(text))).form for text in ("10-12 km", "10-12 = -2", "2 h or 120 min")]
+    >>> [unclear_as_a_part(text, next(numbers_of(text))).form for text in ("10-12 km", "10-12 = -2", "2 h or 120 min")]
     ['unclear', 'plain', 'plain']
     """
     begin = max(0, number.start - _AROUND)
-    around = text[begin : number.end + _AROUND]
+    around, front = text[begin : number.end + _AROUND], text[begin : number.start]
     is_between = any(match.start() < number.start - begin < match.end() for match in _BETWEEN.finditer(around))
-    near = numbers_of(text, begin, number.end + _AROUND)
-    is_an_end = any(
-        number.start in (first.start, second.start) and _is_range(text, first, second)
+    is_less = _SUBTRACTED.search(front) or _HALF_OF.search(front)
+    near = numbers_in(text, begin, number.end + _AROUND)
+    is_one_of_two = any(
+        number.start in (first.start, second.start)
+        and (_is_range(text, first, second) or _is_in_two_units(text, first, second))
         for first, second in pairwise(near)
     )
-    return replace(number, form="unclear", value=nan) if is_between or is_an_end else number
+    return replace(number, form="unclear", value=nan) if is_between or is_less or is_one_of_two else number
 
 
 def _is_range(text: str, first: Number, second: Number) -> bool:
@@ -97,5 +107,16 @@ def _is_range(text: str, first: Number, second: Number) -> bool:
     if joint["or"]:
         return True
     front = text[max(0, first.start - _AROUND) : first.start]
-    goes_on = _GOES_ON.match(text, second.end)
-    return bool(_RANGE_BEGINS.search(front)) and not _NO_RANGE.search(front) and not goes_on
+    if _NO_RANGE.search(front) or _OPERATION.search(front) or _GOES_ON.match(text, second.end):
+        return False
+    return joint["spaced"] is None or _RANGE_BEGINS.search(front) is not None
+
+
+def _is_in_two_units(text: str, first: Number, second: Number) -> bool:
+    """Whether a quantity has two numbers, of which the second is of a smaller unit: 1 h 30 min, 5 feet 3 inches."""
+    unit = unit_behind(text, first.end)
+    place = text.find(unit, first.end, second.start) if unit else -1
+    if place < 0 or _AND.fullmatch(text, place + len(unit), second.start) is None:
+        return False
+    smaller = unit_behind(text, second.end)
+    return bool(smaller) and (in_unit(1.0, unit, smaller) or 0.0) > 1.0

@@ -14,6 +14,9 @@ _MONTH = (
 )
 _DAY = r"(?P<day>0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?(?![\w%])"
 _YEAR = r"(?P<year>[12][0-9]{3})(?!\w)"
+# A year of three digits, or of fewer in front of BC or AD; words behind it may be what is counted: 3 May 500 people.
+_ERA = r"[^\S\n]?(?:a\.?d|b\.?c|c\.?e)\b"
+_EARLY = rf"(?P<year>[1-9][0-9]{{2}}(?=[^\w\n]*(?:\Z|\n)|[.,;:)]|{_ERA})|[1-9][0-9]?(?={_ERA}))(?![,.][0-9])"
 _GAP = r"[^\S\n]{1,3}"
 _COMMA = rf"(?:[^\S\n]?,[^\S\n]?|{_GAP})"
 _BEFORE = r"(?<![\w.,/-])"
@@ -26,6 +29,8 @@ _PATTERNS = tuple(
         r"(?P<year>[12][0-9]{3})(?P<mark>[-/.])(?P<number>0?[1-9]|1[0-2])(?P=mark)(?P<day>0?[1-9]|[12][0-9]|3[01])",
         r"(?P<one>0?[1-9]|[12][0-9]|3[01])(?P<mark>[-/.])(?P<other>0?[1-9]|[12][0-9]|3[01])(?P=mark)"
         r"(?P<year>[12][0-9]{3})",
+        rf"{_DAY}{_GAP}(?:of{_GAP})?{_MONTH}{_COMMA}{_EARLY}",
+        rf"{_MONTH}{_GAP}(?:the{_GAP})?{_DAY}{_COMMA}{_EARLY}",
         rf"{_MONTH}(?:{_COMMA}|{_GAP}of{_GAP}){_YEAR}",
         rf"{_YEAR}{_COMMA}{_MONTH}",
         rf"{_DAY}{_GAP}(?:of{_GAP})?{_MONTH}",

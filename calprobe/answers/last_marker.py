@@ -55,6 +55,8 @@ _SECOND = (
     rf"{_CLOSE}(?:,|/|&|\band\b|\bor\b)(?i:(?:\s(?:maybe|perhaps|possibly)\b)?{_OPEN}{_AGAIN})<strict>"
     r"(?![^\S\n]{1,3}(?:is|are|was|would|does|has|can)\b)"
 )
+# In front of the label: a first one, so that again no single one is: torn between A and D.
+_FIRST = rf"<loose>{_CLOSE}(?:/|&|,?\s?\b(?:and|or)\b)(?i:{_OPEN}{_AGAIN})$"
 # In front of a label: that it is ruled out, or only another one that is possible (it could also be D).
 _RULED_OUT = re.compile(
     r"\b(?:rules?\sout|exclude|(?:could|might|may)\salso)\s{1,3}"
@@ -156,7 +158,11 @@ def _reading(text: str, labels: Labels, marker: _Found) -> Reading:
     """What was found, unless a second label stands beside it."""
     name, span = labels.name_of(marker.match["label"]), marker.match.span("label")
     second = labels.pattern(_SECOND).match(text, span[1])
-    if second and labels.name_of(second["label"]) != name:
+    line = text.rfind("\n", 0, span[0]) + 1
+    first = labels.pattern(_FIRST).search(text, max(line, span[0] - 40), span[0])
+    if first and _is_passed_over(text, first):
+        first = None
+    if any(other and labels.name_of(other["label"]) != name for other in (first, second)):
         return Reading(None, "several", marker.rule)
     return Reading(name, "ok", marker.rule, *span)
 

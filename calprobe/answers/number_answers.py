@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -29,28 +30,42 @@ _TIMES_TEN = (
     rf"(?:[^\S\n]?(?:\^|\*\*)[^\S\n]?{_EXPONENT}|(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,4}}))"
 )
 # Words and letters behind a number that multiply it; M and B only of money, since both are units, too.
-_SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9}
+_SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_SCALES |= {"k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9}
+_SCALE_WORD = r"(?:hundred|thousand|million|billion|trillion)\b(?!-[A-Za-z])"
 _SCALE = (
-    r"(?P<scale>[^\S\n]?(?:thousand|million|billion|trillion)\b"
+    rf"(?P<scale>[^\S\n]?{_SCALE_WORD}"
     r"|(?:(?<=[0-9])k|(?P<money>[^\S\n]?(?:mn|bn|[MB])))\b)"
 )
+_VULGAR = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 _MORE = (
-    rf"{_SCALE}|[eE](?P<exponent>[-−+]?[0-9]{{1,4}})(?!\w)|{_TIMES_TEN}"
+    rf"{_SCALE}|[^\S\n]?(?P<vulgar>[{_VULGAR}])|(?P<superscript>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,4}})"
+    rf"|[eE](?P<exponent>[-−+]?[0-9]{{1,4}})(?!\w)|{_TIMES_TEN}"
     rf"|(?:[^\S\n](?P<above>[0-9]++))?/(?P<below>{_DIGITS})(?![/\w])"
     r"|(?P<odd>(?:\^[^\S\n]?\{?|\*\*|/)(?=[-−]?[0-9])(?:[-−0-9{}^]|[./*](?=[-−0-9]))*+)"
 )
 _NUMBER = re.compile(
     rf"(?:(?P<sign>{_SIGN})(?:[^\S\n](?={_CURRENCY}))?)?(?:{_CURRENCY}(?P<inner>[-−])?)?"
     rf"(?:\\[dt]?frac[^\S\n]?\{{(?P<upper>{_DIGITS})\}}\{{(?P<lower>{_DIGITS})\}}"
-    rf"|(?<!\w)(?<![0-9][.,])(?P<digits>{_DIGITS})(?:{_MORE})?)"
+    rf"|(?<!\w)(?<![0-9][.,])(?P<digits>{_DIGITS})(?:{_MORE})?|(?<!\w)(?P<alone>[{_VULGAR}]))"
 )
+# Words behind a number that belong to it: 2 and a half million, 2 dozen.
+_PART = re.compile(
+    r"(?:[^\S\n]and[^\S\n](?:(?:a|one)[^\S\n](?P<part>half|third|quarter)|(?P<quarters>three[-\s]quarters))\b)?"
+    rf"(?:[^\S\n](?P<times>{_SCALE_WORD}|dozen\b(?!-)))?",
+    re.IGNORECASE,
+)
+_PARTS = {"half": 1 / 2, "third": 1 / 3, "quarter": 1 / 4}
+# One character for one, so that places stay: full-width signs, signs of Arabic numbers, the slash of fractions.
+_PLAIN_SIGNS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | str.maketrans("。٫٬⁄٪", "..,/%")
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _TEN_TO_THE = re.compile(r"(?:\^[^\S\n]?\{?|\*\*)([-−]?[0-9]{1,4})\}?")
 # What stands in front of digits that are an exponent or a part of a name: m/s^2, mol^{-1}, mol-1, x**2, B-12.
 # Two asterisks behind a blank set the number in bold: is **42**.
 _OF_A_LETTER = re.compile(
     r"(?:[^\W\d_]|[°)}%])(?:[^\S\n]?\^[^\S\n]?[{(]?[^\S\n]?|\*\*[{(]?)[-−]?\Z|[^\W\d_][-−–]\Z|(?:√|\\sqrt\{)\Z"
 )
-_SIGN_CHARACTERS = 30
+_SIGN_CHARACTERS = 40
 _BEFORE = 8  # characters in front of a number that this looks at
 _CLOCK = re.compile(r":[0-9]{2}(?![0-9])")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})++(?:\.[0-9]++)?+")
@@ -64,7 +79,8 @@ _SYMBOL = re.compile(
 # A sign in words; "minus" is one where nothing stands in front that it subtracts from.
 _SIGN_WORD = re.compile(
     r"(?:\bnegative|(?:(?:\A|[^\w)\]}%°\s]|\n|\b(?:is|was|be|are|to|of|and|from|about|approximately|around|answer|equals?|gives"
-    r"|get|at|between))\s{0,3}[*_]{0,2})\b(?P<minus>minus))[^\S\n]{1,2}\Z",
+    r"|get|at|between|say|think|guess|exactly|nearly|almost|roughly|reached|hit"
+    r"|(?:it|that|this|there|here|he|she|what|answer|result|total|temperature)['’]s))\s{0,3}[*_]{0,2})\b(?P<minus>minus))[^\S\n]{1,2}\Z",
     re.IGNORECASE,
 )
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
@@ -85,7 +101,8 @@ def numbers_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Nu
     exponents of letters (m/s^2) are none.
 
     A comma groups digits in threes; `0,8` is unclear, as it is 0.8 in one country and no number in another. A fraction
-    is one number, and so is a mixed one (`1 1/2`). A minus is a sign unless something is subtracted (`5-3`).
+    is one number, and so is a mixed one (`1 1/2`, `2½`, `2 and a half`). A minus is a sign unless something is
+    subtracted (`5-3`). Digits are ASCII's: `with_plain_digits` makes them so.
 
     >>> [(number.value, number.form) for number in numbers_of("-$1,234.50 or 3/4 or 2.5e-3 or 0,8")]
     [(-1234.5, 'plain'), (0.75, 'fraction'), (0.0025, 'plain'), (nan, 'unclear')]
@@ -94,10 +111,37 @@ def numbers_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Nu
         if not _is_no_number(text, match):
             value, form = _value(match)
             end = match.start("scale") if _is_a_unit(match) else match.end()
+            if form == "plain":
+                value, end = with_part(text, value, end)
             if _SYMBOL.match(text, end):
                 value, form = math.nan, "unclear"
             sign = None if match["sign"] or match["inner"] else sign_in_words(text, match.start(), start)
             yield Number(value, form, match.start(), end) if sign is None else Number(-value, form, sign, end)
+
+
+def with_plain_digits(text: str) -> str:
+    """The text with ASCII's digits for those of other scripts, and ASCII's signs for full-width ones; places stay.
+
+    >>> with_plain_digits("４２％, ٤٢, ४२")
+    '42%, 42, 42'
+    """
+    if text.isascii():
+        return text
+    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text.translate(_PLAIN_SIGNS))
+
+
+def with_part(text: str, value: float, end: int) -> tuple[float, int]:
+    """The number with the words behind it that belong to it, and where these end.
+
+    >>> with_part("2 and a half million", 2.0, 1), with_part("2 dozen eggs", 2.0, 1), with_part("2 and a dog", 2.0, 1)
+    ((2500000.0, 20), (24.0, 7), (2.0, 1))
+    """
+    more = _PART.match(text, end)
+    if more is None:
+        return value, end
+    size = value + (0.75 if more["quarters"] else _PARTS[more["part"].lower()] if more["part"] else 0.0)
+    times = (more["times"] or "").lower()
+    return size * (12 if times == "dozen" else 10 ** _SCALES.get(times, 0)), more.end()
 
 
 def sign_in_words(text: str, place: int, start: int = 0) -> int | None:
@@ -126,15 +170,20 @@ def _value(match: re.Match[str]) -> tuple[float, Form]:
     sign = -1.0 if (match["sign"] or "+") in "-−–" or match["inner"] else 1.0
     if match["upper"]:
         return _fraction(sign, 0.0, _float(match["upper"]), _float(match["lower"]))
+    if match["alone"]:
+        return sign * unicodedata.numeric(match["alone"]), "fraction"
     digits = match["digits"]
+    if match["vulgar"]:
+        return sign * (_float(digits) + unicodedata.numeric(match["vulgar"])), "fraction"
     if match["below"]:
         whole, above = (_float(digits), float(match["above"])) if match["above"] else (0.0, _float(digits))
         return _fraction(sign, whole, above, _float(match["below"]))
     if match["scale"] and not _is_a_unit(match):
         return _scaled(match, sign, digits)
     exponent = match["exponent"] or match["power"] or (match["raised"] or "").translate(_SUPERSCRIPTS)
-    if match["odd"]:
-        power = _TEN_TO_THE.fullmatch(match["odd"])
+    if match["odd"] or match["superscript"]:
+        odd = match["odd"] or "^" + match["superscript"].translate(_SUPERSCRIPTS).replace("+", "")
+        power = _TEN_TO_THE.fullmatch(odd)
         if digits != "10" or power is None:
             return math.nan, "unclear"
         digits, exponent = "1", power[1]

@@ -6,11 +6,11 @@ import re
 from collections import deque
 from dataclasses import replace
 
-from calprobe.answers.around_numbers import end_with_error, is_error_or_confidence, unclear_in_a_range
+from calprobe.answers.around_numbers import end_with_error, is_error_or_confidence, unclear_as_a_part
 from calprobe.answers.denials import is_denied, is_taken_back
 from calprobe.answers.new_question import where_a_new_question_begins
-from calprobe.answers.number_answers import Number, numbers_of
-from calprobe.answers.number_words import numbers_in_words
+from calprobe.answers.number_answers import Number, numbers_of, with_plain_digits
+from calprobe.answers.number_words import numbers_in, numbers_in_words
 from calprobe.answers.reading import Reading
 from calprobe.answers.repetition import length_without_repeats
 from calprobe.answers.units import plain_unit, unit_behind, unit_of
@@ -23,6 +23,15 @@ _FIRST = re.compile(r"[0-9]+(?:[,.][0-9]+)*")  # as the study of science questio
 _MARKERS = 50  # so many from the end are looked at: a text that only repeats markers takes no longer
 _REST = 300  # characters behind a marker that its number stands in
 _ALONE = re.compile(r"\s*([^\n]{1,40})\n[^\S\n]*\n")
+# The number one, not the word of "one of them" and "the only one": the whole sentence, or behind "only".
+_ONE = re.compile(r"one", re.IGNORECASE)
+_ONLY = re.compile(r"(?<!\bthe )(?<!\bthis )(?<!\bthat )\b(?:only|just|exactly)\s\Z", re.IGNORECASE)
+_BEFORE_ONE = re.compile(
+    r"(?:\A|[\n.!?:])[^\w\n]{0,4}(?:(?:so|i\sthink|about|only|just|exactly|it\sis|it['’]s|(?:there|that)(?:\sis|['’]s|\swas)"
+    r"|(?:it|he|she|they)\sha(?:s|ve|d)|the\s(?:\w{1,9}\s)?(?:answer|result|total|solution)\s(?:is|was)),?\s){0,3}[*_\"“(]{0,3}\Z",
+    re.IGNORECASE,
+)
+_BEHIND_ONE = re.compile(r"(?:\s(?!of\b)[^\W\d_]{1,15}){0,2}[^\w\n]{0,3}(?:[.!?]\s|\n|\Z)")
 _EQUALS = re.compile(r"(?<![<>!=])=(?!=)|≈|\\approx")
 
 
@@ -36,14 +45,16 @@ def read_number(text: str, *, cut: bool = False) -> Reading:
        where there are none in digits.
 
     A number that the reply denies or takes back ("not 12 but 15", "12, no, 15") is passed over, as are errors (± 0.02)
-    and confidences ("95% sure", "Confidence: 90"). The numbers of "between 10 and 12", "10-12" and "10 or 12" are
-    `unclear`. A fraction is one number, under the rules `marked_fraction` and `last_fraction`.
+    and confidences ("95% sure", "Confidence: 90"). The numbers of "between 10 and 12", "10-12", "ten or twelve" and
+    "1 h 30 min" are `unclear`, and so are words that are no certain number (a few hundred). "One" counts behind "only",
+    or as a sentence of its own. A fraction is one number, under the rules `marked_fraction` and `last_fraction`.
     `unclear`: the number is in no form that is read, such as `0,8`. Of a reply that was cut at its budget, the repeats
     of its tail are left out, and a number that ends where it was cut is `cut`: more digits may have been meant.
 
     >>> read_number("3 + 4 = 7 apples, so the answer is 1,007.50 km.")
     Reading(value=1007.5, status='ok', rule='marked', start=35, end=43, unit='km')
     """
+    text = with_plain_digits(text)
     length = length_without_repeats(text) if cut else len(text)
     for end in (*where_a_new_question_begins(text, length), length):
         for rule, find in (("marked", _marked), ("alone", _alone), ("last", _last), ("last", _last_word)):
@@ -62,6 +73,7 @@ def read_extracted(text: str, *, cut: bool = False) -> Reading:
     >>> read_extracted("-1.5e3 m").value, read_extracted("2 or 3").status, read_extracted("NONE").status
     (-1500.0, 'several', 'none')
     """
+    text = with_plain_digits(text)
     reading = read_number(text, cut=cut)
     if not reading.rule.startswith("last"):
         return reading
@@ -89,13 +101,15 @@ def _marked(text: str, end: int) -> Number | None:
         equals = deque(_EQUALS.finditer(text, begin, stop), maxlen=1)
         starts = (equals[0].end(), begin) if equals else (begin,)
         for start in starts:
-            meant = (number for number in numbers_of(text, start, stop) if _is_meant(text, number))
-            if number := next(meant, None) or next(numbers_in_words(text, start, stop), None):
-                return unclear_in_a_range(text, number)
+            meant = (number for number in numbers_in(text, start, stop) if _is_meant(text, number))
+            if number := next(meant, None):
+                return unclear_as_a_part(text, number)
     return None
 
 
 def _is_meant(text: str, number: Number) -> bool:
+    if _ONE.fullmatch(text, number.start, number.end) and not _is_a_number_one(text, number):
+        return False
     is_denied_or_taken_back = is_denied(text, number.start, number.end) or is_taken_back(text, number.end)
     return not is_denied_or_taken_back and not is_error_or_confidence(text, number)
 
@@ -111,8 +125,13 @@ def _alone(text: str, end: int) -> Number | None:
 
 
 def _last_word(text: str, end: int) -> Number | None:
-    last = deque((word for word in numbers_in_words(text, 0, end) if text[word.start : word.end] != "one"), maxlen=1)
-    return last[0] if last else None
+    last = deque((word for word in numbers_in_words(text, 0, end) if _is_meant(text, word)), maxlen=1)
+    return unclear_as_a_part(text, last[0]) if last else None
+
+
+def _is_a_number_one(text: str, one: Number) -> bool:
+    front = text[max(0, one.start - 80) : one.start]
+    return bool(_ONLY.search(front) or (_BEFORE_ONE.search(front) and _BEHIND_ONE.match(text, one.end)))
 
 
 def _first_place(text: str, place: int) -> int:
@@ -127,7 +146,7 @@ def _last(text: str, end: int) -> Number | None:
     while True:
         start = text.rfind("\n", 0, max(0, end - size)) + 1  # a piece from within a number would begin with another one
         if last := deque((number for number in numbers_of(text, start, end) if _is_meant(text, number)), maxlen=1):
-            return unclear_in_a_range(text, last[0])
+            return unclear_as_a_part(text, last[0])
         if start == 0:
             return None
         size *= 8

@@ -17,6 +17,10 @@ _MARKER = re.compile(
     r"(?:\A|\\boxed\b|\b(?:answer|option|choice)\b(?:\s(?:is|was|(?:would|should|must)\sbe))?)[\s:=]{0,4}",
     re.IGNORECASE,
 )
+_SAYS = re.compile(
+    r"\b(?:answer|option|choice)\b(?:\s(?:is|was|(?:would|should|must)\sbe)\b|[*_]{0,3}\s?:)[\s:*_\"“'‘(]{0,6}(?:(?:an?|the)\s)?",
+    re.IGNORECASE,
+)
 _QUOTES = " \t\"'“”‘’`*_$()[]{}"  # around an option: no sign, unit or decimal point of a number
 
 
@@ -24,7 +28,8 @@ def read_option_text(text: str, labels: Sequence[str], options: Sequence[str], *
     """The label of the one option whose text the reply names as complete words and does not deny.
 
     Case, punctuation and an article in front of an option do not matter. A text within a longer one (York in New York)
-    counts for the longer one alone. Options of which one is a number or has no word of three letters stand in a text
+    counts for the longer one alone. Where the reply names several, the one right behind "the answer is" counts if it
+    names no other there or later. Options of which one is a number or has no word of three letters stand in a text
     for many reasons. Of these one counts only if it is the whole reply, or the rest of the line behind its last
     "answer", "option", "choice" or box; not at the end of a reply that was `cut`.
 
@@ -38,6 +43,7 @@ def read_option_text(text: str, labels: Sequence[str], options: Sequence[str], *
     if not all(map(_NAMED.search, options)):
         return _alone(text, labels, options, cut)
     spans: dict[str, tuple[int, int]] = {}
+    last: dict[str, tuple[int, int]] = {}
     denied = set()
     taken = bytearray(len(text))  # 1 where a text stands that was found
     for label, option in sorted(zip(labels, options, strict=True), key=lambda pair: -len(pair[1])):
@@ -49,10 +55,25 @@ def read_option_text(text: str, labels: Sequence[str], options: Sequence[str], *
             if is_denied(text, start, end) or is_taken_back(text, end):
                 denied.add(label)
             spans.setdefault(label, (start, end))
+            last[label] = (start, end)
     named = [label for label in spans if label not in denied]
+    if len(named) > 1:
+        named = _marked(text, spans, last, named)
     if len(named) != 1:
         return Reading(None, "several" if named else "none", RULE if named else "")
     return Reading(named[0], "ok", RULE, *spans[named[0]])
+
+
+def _marked(
+    text: str, spans: dict[str, tuple[int, int]], last: dict[str, tuple[int, int]], named: list[str]
+) -> list[str]:
+    """The one label whose option stands behind the last "answer is", with no other option behind it; else all."""
+    *_, end = (0, *(match.end() for match in _SAYS.finditer(text)))
+    behind = [label for label in named if last[label][0] >= end > 0]
+    if len(behind) != 1 or last[behind[0]][0] != end:
+        return named
+    spans[behind[0]] = last[behind[0]]
+    return behind
 
 
 def _alone(text: str, labels: Sequence[str], options: Sequence[str], cut: bool) -> Reading:

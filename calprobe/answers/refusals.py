@@ -22,11 +22,25 @@ _SAID = re.compile(
     r"|\b(?:outside|beyond|out of) (?:of )?(?:the (?:scope|limits) of )?my (?:current )?"
     r"(?:knowledge|training|expertise|scope)\b"
     r"|\b(?:not enough|insufficient) (?:information|context|data)\b"
+    rf"|\bi {_NOT} (?:help|assist) (?:(?:you )?(?:with|in)\b|you\b)"
+    rf"|\bwe {_NOT} (?:know|determine|answer|be (?:sure|certain)|say for (?:sure|certain)"
+    r"|have (?:any |enough |the )?information)\b"
+    r"|\b(?:there(?: is|'s) )?no (?:\w+ ){0,2}information (?:is |was )?"
+    r"(?:available|provided|given|on (?:this|that)|about (?:this|that|it))\b"
 )
 _WHOLE = re.compile(
-    r"(?:sorry )?(?:(?:the|my) )?(?:answer )?(?:is )?"
+    r"(?:sorry )?(?:(?:the|my) )?(?:answer )?(?:is |it is |it's )?"
     r"(?:unknown|not known|no idea|not sure|unsure|uncertain|n/?a|idk|dunno|no answer|no comment|cannot answer"
     r"|can't answer|can't say|cannot say|cannot be determined|don't know|do not know)(?: sorry)?"
+)
+# In front of a refusal: a "but" behind it offers no guess.
+_OPENING = re.compile(
+    r"\W*(?:(?:i(?: am|'m)|we(?: are|'re)) )?(?:(?:really|so|very|truly|terribly|afraid|unfortunately|regrettably|sadly"
+    r"|sorry|my apologies|apologies|(?:i|we) (?:must |do )?apologi[sz]e|(?:as )?an? (?:ai|language model)"
+    r"(?: (?:language )?(?:model|assistant))?"
+    r"|(?:that is|that's|this is|it's|it is|what) an? (?:good|great|interesting|difficult|hard|tough) question"
+    r"|thank you|thanks|for (?:the|your|any) (?:question|inconvenience|confusion|asking)|for asking"
+    r"|about that|to say|to hear that)\W+){1,6}(?:(?:but|however)\W+)?"
 )
 # Behind these words an answer may come all the same.
 _GUESS = re.compile(
@@ -38,12 +52,14 @@ _AROUND = " \t\r\n.,;:!?\"'*_()[]-–—"
 
 
 def abstains(text: str) -> bool:
-    """Whether a reply says that the model does not know, in English, and offers no guess.
+    """Whether a reply says that the model does not know, in English, and offers no guess; "I'm sorry, but" is none.
 
     >>> [abstains(text) for text in ("I don't know.", "That's outside my knowledge", "I'm not sure, but Paris")]
     [True, True, False]
     """
     plain = " ".join(_APOSTROPHES.sub("'", text.casefold()).split())
+    if opening := _OPENING.match(plain):
+        plain = plain[opening.end() :]
     if _GUESS.search(plain):
         return False
     return bool(_SAID.search(plain) or _WHOLE.fullmatch(plain.strip(_AROUND)))

@@ -14,6 +14,13 @@ _MARKER = re.compile(
     r"(?:\s(?:is|would\sbe)\b:?[*_]{0,3}|[*_]{0,3}[^\S\n]{0,3}[:=][*_]{0,3})(?=\s{0,4}(?P<rest>[^\n]*)$)",
     re.IGNORECASE | re.MULTILINE,
 )
+# The same in other languages; and "A:" at the beginning or below "Q:", unless a line has B: they are options then.
+_OTHER_MARKER = re.compile(
+    r"(?:^[^\w\n]{0,12}(?:antwort|respuesta|réponse|risposta|resposta|antwoord|svar|odpowiedź|ответ|cevap|答案|答え|回答|答|정답|답)"
+    r"|(?:\A\s{0,8}|^Q[^\w\n][^\n]*\n\s{0,8})[*_]{0,3}(?-i:A)(?![\s\S]*^[*_]{0,3}(?-i:B)[*_]{0,3}[:：]))"
+    r"[*_]{0,3}[^\S\n]{0,3}[:：][*_]{0,3}(?=\s{0,4}(?P<rest>[^\n]*)$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 # Frames that a reply puts its answer in: LaTeX's box, which may have a text in it, a field of JSON, a tag of XML.
 _FRAMES = (
     ("boxed", re.compile(r"\\boxed\s?\{(?:\\(?:text|mathrm|textbf|mathbf)\s?\{)?(?P<rest>[^{}\n]*)\}")),
@@ -48,6 +55,12 @@ _ARTICLES = frozenset(("an", "the"))
 _FOLDED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th", "ı": "i"})
 _A = re.compile(r"(?<![^\s\"'“”‘’«»(\[{*_`])a\s+(?!(?:and|or)\b)(?=[^\w\s]*[^\W_])")
 _INITIALS = re.compile(r"(?<![^\W_])([^\W\d_]\.)[^\S\n]+(?=[^\W\d_]\.)")
+# A minus that is part of a grade, a blood group or an ion: A-, AB-, Cl-.
+_WITH_MINUS = r"(?<![^\W_])(?:[^\W\d_]|ab|oh|cl|br|cn)"
+_MINUS = re.compile(rf"({_WITH_MINUS})[-–−](?![-–—−\w])", re.IGNORECASE)
+# Scripts in which marks are accents, or vowels that most texts leave out; in others they make another letter.
+_ACCENTED = ("LATIN", "GREEK", "ARABIC", "HEBREW")
+_STRESSED = frozenset("аеиоуыэюяіє")  # Cyrillic letters on which an acute or a grave is stress alone
 
 
 def read_short(text: str) -> Reading:
@@ -55,7 +68,7 @@ def read_short(text: str) -> Reading:
 
     1. `boxed`, `json`, `tag`: what LaTeX's box, a field "answer" of JSON or a tag <answer> has in it, the last of them;
     2. `answer_marker`: what follows "Answer:" or "The answer is" on the last line with a sentence that begins so, or on
-       the line below;
+       the line below; else "A:", or the word in another language with a colon (Antwort:, 答案：);
     3. `first_line`: the first line that has a letter or digit, without the number of a list that has no second item.
 
     The text is read up to where the model asks itself a new question, or within the line goes on as another speaker,
@@ -66,10 +79,7 @@ def read_short(text: str) -> Reading:
     """
     end = next(where_a_new_question_begins(text, len(text)), len(text))
     framed = _framed(text, end)
-    marked = None
-    for match in _MARKER.finditer(text, 0, end):
-        if any(map(str.isalnum, match["rest"])):
-            marked = match
+    marked = _last_marked(_MARKER, text, end) or _last_marked(_OTHER_MARKER, text, end)
     if framed and (marked is None or marked.start() < framed[2]):
         return _stripped(text, *framed)
     if marked:
@@ -101,6 +111,14 @@ def first_paragraph(text: str) -> str:
     return text
 
 
+def _last_marked(marker: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:
+    marked = None
+    for match in marker.finditer(text, 0, end):
+        if any(map(str.isalnum, match["rest"])):
+            marked = match
+    return marked
+
+
 def _framed(text: str, end: int) -> tuple[str, int, int] | None:
     """The rule and the span of the last frame that has a letter or digit in it."""
     last: tuple[str, int, int] | None = None
@@ -129,6 +147,8 @@ def _stripped(text: str, rule: str, begin: int, end: int) -> Reading:
         if more := behind.search(text, start + 1, end):
             end = more.start()
     inner = text[start:end].rstrip(_BEHIND)
+    if minus := _MINUS.search(text, max(start, start + len(inner) - 2), end):
+        inner = text[start : max(start + len(inner), minus.end())]
     closing = text[start + len(inner) : end][:1]
     if closing in _OPENED_BY and inner.count(_OPENED_BY[closing]) > inner.count(closing):
         inner += closing
@@ -138,17 +158,36 @@ def _stripped(text: str, rule: str, begin: int, end: int) -> Reading:
 def normalised(text: str) -> str:
     """The text as it is compared: lower case, without accents, punctuation and articles, single spaces.
 
-    Hyphens and slashes separate words; `#`, `%`, `@` and signs such as `+` and `$` stay. Initials are one word. A text
-    of articles alone keeps them, and so does an `a` with no word behind it (Hepatitis A, A-ha).
+    Hyphens and slashes separate words; `#`, `%`, `@` and signs such as `+` and `$` stay, and so does the minus of A-.
+    Marks stay where they make another letter (バ is no ハ, й no и). Initials are one word. A text of articles alone
+    keeps them, and so does an `a` with no word behind it (Hepatitis A, A-ha).
 
     >>> normalised("The  Café-Bar, “U.S.”"), normalised("C++"), normalised("The The")
     ('cafe bar us', 'c++', 'the the')
     """
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(character for character in decomposed if not unicodedata.combining(character)).casefold()
-    plain = _A.sub("", _INITIALS.sub(r"\1", plain.translate(_FOLDED)))
+    plain = _without_accents(unicodedata.normalize("NFKD", text.casefold())).casefold()
+    plain = _MINUS.sub(r"\1−", plain.translate(_FOLDED))
+    plain = _A.sub("", _INITIALS.sub(r"\1", plain))
     words = "".join(map(_sign, plain.replace("&", " and "))).split()
     return " ".join([word for word in words if word not in _ARTICLES] or words)
+
+
+def _without_accents(decomposed: str) -> str:
+    kept, letter = [], ""
+    for character in decomposed:
+        is_mark = unicodedata.combining(character) > 0
+        if not is_mark:
+            letter = character
+        if not (is_mark and _is_accent(character, letter)):
+            kept.append(character)
+    return "".join(kept)
+
+
+def _is_accent(mark: str, letter: str) -> bool:
+    """Whether the letter is the same without the mark. Russian mostly writes е for ё."""
+    if (mark in "\u0300\u0301" and letter in _STRESSED) or (mark, letter) == ("\u0308", "е"):
+        return True
+    return unicodedata.name(letter or " ", "").startswith(_ACCENTED)
 
 
 def _sign(character: str) -> str:

@@ -32,13 +32,37 @@ SAME = [
     ("A. A. Milne", "A.A. Milne"),
     ("U. S.", "US"),
     ("A&E", "A and E"),
+    ("Ελλάδα", "ΕΛΛΑΔΑ"),
+    ("Фёдор", "Федор"),
+    ("Москва\u0301", "Москва"),
+    ("مُحَمَّد", "محمد"),
+    ("שָׁלוֹם", "שלום"),
+    ("ﾊﾞﾘ", "バリ"),
+    ("O-", "O−"),
+    # names with a number
+    ("Henry the Eighth", "Henry VIII"),
+    ("King Henry the 8th of England", "King Henry VIII of England"),
+    ("Charles V", "Charles 5"),
+    ("Charles the Fifth", "Charles V"),
+    ("Rocky V.", "Rocky 5"),
+    ("Louis X of France", "Louis the Tenth of France"),
+    ("World War I", "World War One"),
+    ("Roe v. Wade", "Roe v Wade"),
     # numbers
+    ("½", "1/2"),
+    ("2½", "2.5"),
+    ("١٠", "10"),
+    ("१२", "12"),
+    ("10²", "100"),
+    ("5²", "5^2"),
+    ("two dozen", "24"),
     ("1,000", "1000"),
     ("1,000.50", "1000.5"),
     ("3.0", "3"),
     ("seventeen", "17"),
     ("Twenty-one", "21"),
     ("twenty one", "21"),
+    ("one hundred\u00a0and five", "105"),
     ("one hundred and five", "105"),
     ("two thousand, three hundred", "2000, 300"),
     ("nine thousand nine hundred ninety-nine", "9,999"),
@@ -59,6 +83,10 @@ SAME = [
     ("50 %", "fifty per cent"),
     ("$5", "5 dollars"),
     ("$1,000.00", "1000 US dollars"),
+    ("1/2", "0.5"),
+    ("3/4", ".75"),
+    ("1 1/2", "1.5"),
+    (r"\frac{6}{8}", "6/8"),
     ("half past 10:30", "Half past 10:30."),
     ("−5 degrees", "-5 degrees"),
     # dates
@@ -73,6 +101,8 @@ SAME = [
     ("February 2018", "Feb. 2018"),
     ("February, 2018", "2018 February"),
     ("5/5/2005", "May 5, 2005"),
+    ("25 December 800", "December 25, 800"),
+    ("15 March 44 BC", "March 15, 44 BC"),
 ]
 DIFFERENT = [
     ("3.5", "35"),
@@ -98,6 +128,30 @@ DIFFERENT = [
     ("vitamin A.", "vitamin"),
     ("A-ha", "ha"),
     ("minus five", "5"),
+    ("5²", "52"),
+    ("10²", "102"),
+    ("it is x", "it is 10"),
+    ("letter V", "letter 5"),
+    ("I", "1"),
+    ("Charles V", "Charles"),
+    ("on the 3rd", "on 3"),
+    ("December 25, 800", "December 25, 80"),
+    # marks that make another letter
+    ("パリ", "バリ"),
+    ("ข้าว", "ขาว"),
+    ("हिंदी", "हिदी"),
+    ("май", "маи"),
+    ("Київ", "Киів"),
+    # fractions that are written with other numbers: bars, scores
+    ("3/4", "6/8"),
+    ("4/4", "2/2"),
+    ("4/4", "1"),
+    ("2/4", "0.5"),
+    # a minus that is part of the name
+    ("A-", "A"),
+    ("O-", "O"),
+    ("AB-", "AB"),
+    ("A+", "A-"),
 ]
 
 
@@ -118,6 +172,8 @@ def test_words_that_are_no_numbers_stay() -> None:
     assert with_digits("one two three") == "1 2 3"
     assert with_digits("the one-hundred-and-first of two hundred thousand and six") == "the 101st of 200006"
     assert with_dates("it may be 3 miles") == "it may be 3 miles"
+    assert with_dates("on 3 may 500 people came") == "on may 3 500 people came"
+    assert with_digits("roe v wade") == "roe v wade"
 
 
 WORDS = st.sampled_from(

@@ -36,7 +36,23 @@ def test_a_value_is_denied_whatever_it_is(form: str, expected: bool) -> None:
     assert (read_option_text(form.format("Mars"), ("A", "B"), ("Moon", "Mars")).value is None) is expected
 
 
+def test_of_several_options_the_one_that_is_said_to_be_the_answer_counts() -> None:
+    def value(text: str) -> object:
+        return read_option_text(text, ("A", "B", "C"), ("Mars", "Venus", "Earth")).value
+
+    assert value("Let's think. Mars is red. Venus is hot. The answer is Earth.") == "C"
+    assert value("The answer is Mars. No, Venus. Answer: **Earth**") == "C"
+    for text in (
+        "The answer is Earth, or Mars.",
+        "The answer is either Mars or Earth",
+        "Mars. Venus. The answer is clear.",
+    ):
+        assert value(text) is None
+    assert value("Mars. The answer is not Earth. Venus") is None
+
+
 def test_a_label_that_is_ruled_out_or_only_possible_is_passed_over() -> None:
     labels = labels_of(("B", "C", "D"))
     assert read_last_marker("I rule out B, so C.", labels).value == "C"
     assert read_last_marker("I think it's B, but it could also be D.", labels).value == "B"
+    assert read_last_marker("I rule out B, and D is right.", labels).value == "D"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.answers import Reading, grade, read
-from calprobe.answers.number_answers import numbers_of
+from calprobe.answers.number_answers import numbers_of, with_plain_digits
 from calprobe.answers.number_reader import read_extracted, read_number
 from calprobe.answers.units import plain_unit
 from calprobe.questions import Question, QuestionOptions, load_questions
@@ -50,6 +50,17 @@ FORMS = [
     ("10^5", 100000),
     ("10^{-3}", 0.001),
     ("007", 7),
+    ("½", 0.5),
+    ("2½", 2.5),
+    ("2 ¼", 2.25),
+    ("10²", 100),
+    ("10⁻³", 0.001),
+    ("5 hundred", 500),
+    ("5 hundred thousand", 500000),
+    ("2 and a half", 2.5),
+    ("2 and a half million", 2500000),
+    ("1 and three quarters", 1.75),
+    ("2 dozen", 24),
 ]
 
 
@@ -58,11 +69,11 @@ def test_a_form_is_one_number(text: str, expected: float) -> None:
     for around in ("{}", "It is {}.", "({})", "= {}\n", "**{}**"):
         (found,) = numbers_of(around.format(text))
         assert found.value == pytest.approx(expected, rel=1e-15)
-        assert found.form == ("fraction" if "/" in text or "frac" in text else "plain")
+        assert found.form == ("fraction" if any(sign in text for sign in ("/", "frac", *"½¼")) else "plain")
         assert around.format(text)[found.start : found.end].strip() == text.rstrip("%kg")
 
 
-UNCLEAR = ["0,8", "1,23", "1.2.3", "1,2,3", "12/25/2020", "1/0", "2^10", "1e999", "9" * 400]
+UNCLEAR = ["5²", "42¹", "0,8", "1,23", "1.2.3", "1,2,3", "12/25/2020", "1/0", "2^10", "1e999", "9" * 400]
 
 
 @pytest.mark.parametrize("text", UNCLEAR)
@@ -72,7 +83,7 @@ def test_what_is_no_clear_number(text: str) -> None:
     assert math.isnan(found[0].value)
 
 
-@pytest.mark.parametrize("text", ["H2O", "x2", "the 3rd", "21st", "v2.5", "no number", "", "½"])
+@pytest.mark.parametrize("text", ["H2O", "x2", "the 3rd", "21st", "v2.5", "no number", "", "x½"])
 def test_what_is_no_number(text: str) -> None:
     assert list(numbers_of(text)) == []
 
@@ -107,6 +118,79 @@ READ = [
 def test_which_number_is_the_answer(text: str, value: float, rule: str) -> None:
     reading = read_number(text)
     assert (reading.value, reading.rule, reading.status) == (pytest.approx(value), rule, "ok")
+
+
+# Text, value.
+IN_WORDS = [
+    ("It's minus 40 degrees.", -40),
+    ("That’s minus three", -3),
+    ("There are three of them, not four.", 3),
+    ("Seven. I am ninety percent sure.", 7),
+    ("The answer is seven (see step 3).", 7),
+    ("two and a half million", 2500000),
+    ("half a million", 500000),
+    ("a million", 1000000),
+    ("about a hundred", 100),
+    ("two dozen", 24),
+    ("half a dozen eggs", 6),
+    ("three-quarters", 0.75),
+    ("two thirds of them", 2 / 3),
+    ("ten second intervals", 10),
+    ("four quarters", 4),
+    ("three point one four", 3.14),
+    ("seven point two million", 7200000),
+    ("nineteen eighty-four", 1984),
+    ("one", 1),
+    ("Only one", 1),
+    ("The answer is one.", 1),
+    ("There is only one moon.", 1),
+    ("One moon.", 1),
+    ("One of them has 3 legs.", 3),
+    ("４２％", 42),
+    ("٤٢", 42),
+    ("४२.५", 42.5),
+    ("１．５", 1.5),
+    ("1⁄2", 0.5),
+    ("It reached minus 40", -40),
+    ("It increased from 3 to 5", 5),
+    ("We round 11.6 to 12", 12),
+    ("Step 3 - 12 apples", 12),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), IN_WORDS)
+def test_numbers_in_words_and_in_digits_of_other_scripts(text: str, value: float) -> None:
+    reading = read_number(text)
+    assert (reading.status, reading.value) == ("ok", pytest.approx(value, rel=1e-15))
+
+
+UNCERTAIN = [
+    *("three to four", "Three or four.", "ten to twelve people", "one or two", "between three and four", "ten-twelve"),
+    *("It lasted 6 to 7 years", "It lasted 6-7 years", "I'd say 5 to 6", "I got 5 to 6", "twenty to thirty percent"),
+    *("1 h 30 min", "The answer is 1 h 30 min.", "two hours and thirty minutes", "5 feet 3 inches"),
+    *("three quarters", "three quarters of a million", "a few hundred", "several million people", "half of ten"),
+    *("one two three", "two and three quarters", "7, which is 10 minus 3", "point five"),
+]
+
+
+@pytest.mark.parametrize("text", UNCERTAIN)
+def test_an_uncertain_number_is_unclear(text: str) -> None:
+    reading = read_number(text)
+    assert (reading.value, reading.status) == (None, "unclear")
+
+
+NO_NUMBERS = [
+    "One of the reasons is gravity",
+    "It is the only one",
+    "The answer is one of them.",
+    "Twenty-first",
+    "dozens",
+]
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_words_that_are_no_number(text: str) -> None:
+    assert read_number(text).status == "none"
 
 
 def test_unread_numbers() -> None:
@@ -255,7 +339,8 @@ def test_any_text_is_read(text: str, cut: bool) -> None:
         assert (reading.start, reading.status in ("none", "unclear", "cut")) == (-1, True)
     else:
         assert math.isfinite(float(reading.value))
-        again = [found for found in numbers_of(text, reading.start) if found.start == reading.start]
+        plain = with_plain_digits(text)
+        again = [found for found in numbers_of(plain, reading.start) if found.start == reading.start]
         assert [found.value for found in again] == [reading.value]
         assert text[reading.start : reading.end].strip()
 
