@@ -405,9 +405,8 @@ def test_likelihoods_are_those_of_replies_and_classes_those_of_answers() -> None
 def test_unread_replies_of_equal_text_are_classes_of_their_own_by_likelihood_too() -> None:
     """Three replies that are equally probable, of which the two without a number have one text."""
     question = Question("q0", "How many?", "number", number=42)
-    replies = [
-        made.reply("q0", text, sample=at, logprobs=(-0.2,)) for at, text in enumerate(["It is 42", "No idea", "No idea"])
-    ]
+    texts = ["It is 42", "No idea", "No idea"]
+    replies = [made.reply("q0", text, sample=at, logprobs=(-0.2,)) for at, text in enumerate(texts)]
     name = "semantic_entropy.likelihood"
     found = confidences(made.asked([question], replies), name, replace(OPTIONS, forms=(name,)))
     assert found["q0", 0] == pytest.approx(_entropy(1, 1, 1))

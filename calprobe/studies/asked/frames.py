@@ -126,7 +126,8 @@ def confidences_frame(asked: Asked, options: ReportOptions) -> pd.DataFrame:
                     confidences.status,
                     *last,
                 )
-                values = zip(opened.table.rows, words[reading_of(name)], *(column.tolist() for column in columns), strict=True)
+                lists = (column.tolist() for column in columns)
+                values = zip(opened.table.rows, words[reading_of(name)], *lists, strict=True)
                 for row, said, prediction, confidence, correct, status, *more in values:
                     label = row.question.labels[prediction] if prediction >= 0 else None
                     place = (opened.table.set, row.question.id, opened.table.variant, row.sample)
