@@ -166,6 +166,6 @@ def estimator_notes(estimator: EstimatorReport) -> Iterable[str]:
         )
         limit = " (limit)" if any(map(is_at_limit, estimator.fitted)) else ""
         yield f"T {low}{limit}" if low == high else f"T {low}-{high}{limit}"
-    if not (estimator.failed or estimator.fitted) and "auroc" in estimator.metrics:  # else the notes have no room
-        if few := _few(estimator.metrics, estimator.instances):
-            yield f"AUROC of {few}"
+    few = _few(estimator.metrics, estimator.instances) if "auroc" in estimator.metrics else ""
+    if few and not (estimator.failed or estimator.fitted):  # beside other notes there is no room
+        yield f"AUROC of {few}"
