@@ -7,14 +7,14 @@ estimators of one run see the same resamples.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_confidence
-from calprobe.metrics.intervals import Draws, Estimate, as_share, interval, reference, with_exact_ends
+from calprobe.metrics.intervals import Draws, Estimate, Outcomes, as_share, interval, reference, with_exact_ends
 from calprobe.metrics.metric import ClosedFormMetric, Metric, ReferenceMetric, evaluate, is_resampled
 from calprobe.metrics.resamples import (
     Block,
@@ -63,7 +63,8 @@ def bootstrap(
     Returns:
         An estimate by metric name. Resamples in which a metric is undefined (AUROC of one class) are left out. Where
         all resamples agree, an accuracy of 0 or 1 has the interval of Clopper and Pearson, and nothing else has one;
-        mean confidence minus such an accuracy counts it by the ends of that interval.
+        mean confidence minus such an accuracy counts it by the ends of that interval. With fewer than ten right or ten
+        wrong instances an accuracy has that interval, too, unless clusters are drawn, and a metric of the order none.
         Interval NaN where the value is NaN, no resamples are asked for, or there are fewer than ten clusters.
     Raises:
         ValueError: shapes differ, NaN, or a value out of range.
@@ -72,8 +73,8 @@ def bootstrap(
     >>> found = bootstrap(standard_metrics(), [0.9, 0.8, 0.3, 0.6], [True, True, False, False])
     >>> {name: round(found[name].value, 3) for name in ("accuracy", "brier")}
     {'accuracy': 0.5, 'brier': 0.125}
-    >>> found["accuracy"].low, found["accuracy"].high
-    (0.0, 1.0)
+    >>> round(found["accuracy"].low, 3), round(found["accuracy"].high, 3)
+    (0.068, 0.932)
     """
     return bootstrap_many(metrics, {"": (confidence, correct)}, resampling, clusters)[""]
 
@@ -156,16 +157,21 @@ def draw_samples(
             f"samples must be of the same instances; {first!r} has {n_instances} of them, {unlike!r} {sizes[unlike]}"
         )
     biased = any(metric.biased for metric in chosen)
-    trials, drawn = drawn_units(n_instances, clusters), check_clusters(clusters, n_instances)
+    drawn = check_clusters(clusters, n_instances)
+    single = drawn is None or drawn.fixed
     if drawn is not None and not drawn.fixed:  # samples of a question have few different confidences, or one
         instances = {name: rows.merged(drawn.of) for name, rows in instances.items()}
         n_instances = max((len(rows.order) for rows in instances.values()), default=0)
         drawn = Clusters(np.arange(drawn.number), drawn.number)
     subjects = {name: _TopLabel(chosen, rows) for name, rows in instances.items()}
     return {
-        name: with_exact_ends(draws, chosen, float(instances[name].sample().accuracy[0]), trials)
+        name: with_exact_ends(draws, chosen, _outcomes(instances[name], single=single))
         for name, draws in draw(subjects, n_instances, resampling, drawn, biased).items()
     }
+
+
+def _outcomes(rows: SortedInstances, *, single: bool) -> Outcomes:
+    return Outcomes.of(rows.correct, rows.order, single=single)
 
 
 def bootstrap_mean(
@@ -190,8 +196,15 @@ def bootstrap_mean(
 
 
 def draw_share(values: Floats, resampling: Resampling, clusters: ClusterLabels | None) -> Draws:
-    """The draws of `draw_mean` of an accuracy or another share, of which 0 and 1 have an exact interval."""
-    return as_share(draw_mean(values, resampling, clusters), drawn_units(len(values), clusters))
+    """The draws of `draw_mean` of an accuracy or another share, of which 0 and 1 have an exact interval.
+
+    So has an accuracy with few right or wrong answers that are drawn by themselves.
+    """
+    draws = as_share(draw_mean(values, resampling, clusters), drawn_units(len(values), clusters))
+    groups = check_clusters(clusters, len(values))
+    if not np.isin(values, (0, 1)).all() or (groups is not None and not groups.fixed):
+        return draws
+    return replace(draws, ends=Outcomes.of(values.astype(np.int64), np.arange(len(values)), single=True).exact())
 
 
 def draw_mean(values: Floats, resampling: Resampling, clusters: ClusterLabels | None) -> Draws:

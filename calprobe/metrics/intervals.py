@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from calprobe.arrays import Floats, Ints
-from calprobe.metrics.metric import Metric, ReferenceMetric
+from calprobe.metrics.metric import Metric, RankMetric, ReferenceMetric
 
 LEVEL = 0.95  # of every interval
 SIGNIFICANT = 0.05  # p-values below it tell a difference from none
+FEW = 10  # right answers, or wrong ones: of fewer, resamples do not show how sure an order is
 SAME = 1e-6  # spread of resampled values that is rounding, also of confidences that a model gives in float32
 
 
@@ -56,6 +58,38 @@ class Draws:
     few: int = 0  # instances or clusters, where a difference needs more, see `too_few`
     beyond: tuple[float, float] = (0.0, 0.0)  # how far the interval reaches below and above them, see `exact_reach`
     trials: int = 0  # answers, or clusters of them, that the accuracy in it is of; 0: there is none in it
+    # The ends of its own interval where so few answers are right, or wrong, that resamples do not show them; NaN: none.
+    ends: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """How many of the answers, or of the clusters that are drawn together, are right and wrong; of a cluster both."""
+
+    trials: int
+    right: int
+    wrong: int
+    single: bool  # each trial is one answer
+
+    @classmethod
+    def of(cls, correct: Ints, units: Ints, *, single: bool) -> Outcomes:
+        """Those of instances [instances], each 0 or 1, that are drawn as units [instances]."""
+        right, wrong = (np.unique(units[correct == outcome]) for outcome in (1, 0))
+        return cls(len(np.union1d(right, wrong)), len(right), len(wrong), single)
+
+    @property
+    def alike(self) -> float:
+        """The accuracy where all answers are right, or all wrong; NaN where they differ."""
+        return 0.0 if not self.right else 1.0 if not self.wrong else float("nan")
+
+    @property
+    def few(self) -> bool:
+        """Whether an order of right answers against wrong ones rests on few of either."""
+        return min(self.right, self.wrong) < FEW
+
+    def exact(self) -> tuple[float, float] | None:
+        """The ends of the accuracy's exact interval; None where resamples show them, or clusters are drawn."""
+        return clopper_pearson(self.right, self.trials) if self.single and self.trials and self.few else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +117,15 @@ def interval(draws: Draws, metric: Metric | None = None) -> Estimate:
     """The percentiles of the resampled values; of a biased metric shifted, see `bootstrap`.
 
     Those of an overfit metric are shifted likewise; one that is not biased has no values by chance to be held against.
-    Where an accuracy is 0 or 1 the ends lie as far out as its exact interval. Where all resamples agree on any other
+    Where an accuracy is 0 or 1 the ends lie as far out as its exact interval, and where few single answers are right,
+    or wrong, they are that interval's; a metric of the order has none then. Where all resamples agree on any other
     number, it has no interval.
     """
     values = defined(draws.resampled)
     if np.isnan(draws.value) or not len(values):
         return Estimate(draws.value)
+    if draws.ends is not None:
+        return Estimate(draws.value, *draws.ends)
     if agree(values) and not any(draws.beyond):
         return Estimate(draws.value)
     low, high = percentiles(values)
@@ -125,21 +162,55 @@ def exact_reach(share: float, trials: int) -> tuple[float, float]:
     return (0.0, reach) if share == 0 else (reach, 0.0) if share == 1 else (0.0, 0.0)
 
 
+def clopper_pearson(right: int, trials: int) -> tuple[float, float]:
+    """The exact interval of Clopper and Pearson 1934 of a share of single trials, few of them right or few wrong.
+
+    >>> [round(end, 4) for end in clopper_pearson(1, 60)]
+    [0.0004, 0.0894]
+    """
+    if right > trials - right:
+        low, high = clopper_pearson(trials - right, trials)
+        return 1 - high, 1 - low
+    tail = (1 - LEVEL) / 2
+    return _share_with(right - 1, trials, 1 - tail), _share_with(right, trials, tail)
+
+
+@cache
+def _share_with(most: int, trials: int, probability: float) -> float:
+    """The share with which at most so many of the trials come out right with this probability, 0 if most is -1.
+
+    As SciPy's `betaincinv`, which takes longer to import than these few terms to add.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        share = (low + high) / 2
+        terms = (math.comb(trials, n) * share**n * (1 - share) ** (trials - n) for n in range(most + 1))
+        low, high = (share, high) if sum(terms) > probability else (low, share)
+    return low
+
+
 def as_share(draws: Draws, trials: int) -> Draws:
     """The draws of a share of so many trials, of which 0 and 1 have an exact interval."""
     return replace(draws, beyond=exact_reach(draws.value, trials), trials=trials)
 
 
-def with_exact_ends(
-    draws: Mapping[str, Draws], metrics: Iterable[Metric], accuracy: float, trials: int
-) -> dict[str, Draws]:
-    """A sample's draws by metric, where an accuracy of 0 or 1 of so many trials counts by its exact interval."""
-    below, above = exact_reach(accuracy, trials)
-    reach = {metric.name: (below, above) for metric in metrics if metric.proportion}
-    reach |= {metric.name: (above, below) for metric in metrics if metric.less_accuracy}
-    return {
-        name: replace(own, beyond=reach[name], trials=trials) if name in reach else own for name, own in draws.items()
-    }
+def with_exact_ends(draws: Mapping[str, Draws], metrics: Iterable[Metric], outcomes: Outcomes) -> dict[str, Draws]:
+    """A sample's draws by metric, where few right or wrong answers count by the accuracy's exact interval.
+
+    Metrics of their order have no interval then.
+    """
+    below, above = exact_reach(outcomes.alike, outcomes.trials)
+    changed = dict(draws)
+    for metric in metrics:
+        own = draws[metric.name]
+        if metric.proportion:
+            own = replace(own, beyond=(below, above), trials=outcomes.trials, ends=outcomes.exact())
+        elif metric.less_accuracy:
+            own = replace(own, beyond=(above, below), trials=outcomes.trials)
+        elif isinstance(metric, RankMetric) and outcomes.few:
+            own = replace(own, ends=(math.nan, math.nan))
+        changed[metric.name] = own
+    return changed
 
 
 def mean_beyond(several: Sequence[Draws]) -> tuple[float, float]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_vector
 from calprobe.metrics.bootstrap import Predictions, draw
-from calprobe.metrics.intervals import Draws, with_exact_ends
+from calprobe.metrics.intervals import Draws, Outcomes, with_exact_ends
 from calprobe.metrics.metric import Metric, evaluate, is_resampled
 from calprobe.metrics.resamples import Block, ClusterLabels, Clusters, Resampling, check_clusters
 from calprobe.metrics.sample import Sample, SortedInstances, sort_instances
@@ -55,7 +55,7 @@ def draw_known(
     biased = any(metric.biased for metric in chosen)
     groups = check_clusters(clusters, n_instances)
     return {
-        name: with_exact_ends(draws, chosen, subjects[name].accuracy, subjects[name].trials(groups))
+        name: with_exact_ends(draws, chosen, subjects[name].outcomes(groups))
         for name, draws in draw(subjects, n_instances, resampling, groups, biased).items()
     }
 
@@ -74,16 +74,11 @@ class _Known:
         kept = np.flatnonzero(~np.isnan(confidence))
         return cls(metrics, sort_instances(confidence[kept], np.asarray(sample[1])[kept]), kept)
 
-    @property
-    def accuracy(self) -> float:
-        """NaN without instances."""
-        return float(self.instances.sample().accuracy[0])
-
-    def trials(self, clusters: Clusters | None) -> int:
-        """How many of the instances, or of the clusters that hold them, are drawn independently."""
-        if clusters is None or clusters.fixed:
-            return len(self.kept)
-        return len(np.unique(clusters.of[self.kept]))
+    def outcomes(self, clusters: Clusters | None) -> Outcomes:
+        """How many of the instances, or of the clusters that hold them, are right and wrong."""
+        single = clusters is None or clusters.fixed
+        units = self.kept if clusters is None or clusters.fixed else clusters.of[self.kept]
+        return Outcomes.of(self.instances.correct, units[self.instances.order], single=single)
 
     def values(self) -> dict[str, float]:
         return {name: float(value[0]) for name, value in self._evaluate(self.instances.sample()).items()}

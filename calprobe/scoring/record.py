@@ -59,7 +59,7 @@ def manifest_of(
             batch_tokens=way.batch_tokens,
             batch_tokens_from=way.source,
             first_batch_tokens=way.grouped_by,
-            least_statements=least_statements(way.path, way.grouped_by or way.batch_tokens, options.shard),
+            least_statements=least_statements(way.path, way.grouped_by or way.batch_tokens),
             threads=torch.get_num_threads() if model.device.type == "cpu" else None,
             save_tokens=options.save_tokens,
             attention=model.attention,

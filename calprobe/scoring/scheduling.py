@@ -40,7 +40,7 @@ class Schedule:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """All groups of the run, or of the shard, in the run's order."""
-        least = self.least or least_statements(self.path, self.batch_tokens, self.shard)
+        least = self.least or least_statements(self.path, self.batch_tokens)
         if self.across_templates:
             every = tuple(groups_of(self._n_statements, least))
         else:
@@ -111,16 +111,16 @@ def groups_of(n_statements: Mapping[Piece, int], at_least: int) -> Iterator[Grou
         yield tuple(group)
 
 
-def least_statements(path: str, batch_tokens: int, shard: str | None = None) -> int:
+def least_statements(path: str, batch_tokens: int) -> int:
     """Statements in a group of a new run: on the tree paths one large batch, so that several cards share a template.
 
     A large batch is filled by a third as many statements, since a prefix tree has about three nodes for a statement of
-    BEAR. Shards have the groups of earlier versions: these and a later version must divide a run in the same way.
+    BEAR. Shards have the groups of the complete run, else their scores would differ from its own in the last bits.
 
     >>> [least_statements("tree", batch_tokens) for batch_tokens in (64, 1024, 32768)]
     [64, 1024, 10922]
     """
-    if path in OVER_TREE and shard is None:
+    if path in OVER_TREE:
         return min(batch_tokens, max(_LEAST_STATEMENTS, batch_tokens // 3))
     return former_least_statements(path, batch_tokens)
 

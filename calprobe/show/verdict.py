@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calprobe.measures.number_text import short, short_p, short_signed, short_spelled
+from calprobe.messages import counted
 from calprobe.metrics import Estimate
 from calprobe.metrics.error_shown import ErrorName, with_chance
-from calprobe.metrics.intervals import SAME, SIGNIFICANT
+from calprobe.metrics.intervals import FEW, SAME, SIGNIFICANT
 
 OVER, UNDER, NEITHER, APART, BALANCED, UNKNOWN = (
     "overconfident",
@@ -35,6 +36,7 @@ class Judged:
     cells: Sequence[Mapping[str, Estimate]] = ()  # each cell's, where the metrics are means
     of: str = "variants"  # what the cells are
     answered: tuple[int, int] | None = None  # answers that have the confidence, and all that could; None: all have it
+    rests_on: str = ""  # the right answers, or the wrong ones, that its order rests on, where these are few
 
     @property
     def few(self) -> str:
@@ -103,12 +105,35 @@ def sentence_on(judged: Judged, accuracy: float) -> str:
         chance += f" ({error.upper()} p {short_p(metrics[p].value)})" if _defined(metrics, p) else ""
         parts.append(f"{error.upper()} {short(metrics[error].value, digits)}{chance}")
     if _defined(metrics, "auroc"):
-        parts.append(f"AUROC {short_spelled(metrics['auroc'], digits)}")
+        rests = f" (on {judged.rests_on})" if judged.rests_on else ""
+        parts.append(f"AUROC {short_spelled(metrics['auroc'], digits)}{rests}")
     numbers = ", ".join(parts)
     own = metrics.get("accuracy", UNDEFINED).value
     other = f" Accuracy of its answers {short(own, digits)}." if abs(own - accuracy) >= 10**-digits else ""
     told = f" {numbers[:1].upper()}{numbers[1:]}." if numbers else ""
     return f"{judged.name}: {judged.verdict}.{told}{other}"
+
+
+def few_answers(rarer: Sequence[int], accuracy: float, *, of_questions: bool = False) -> str:
+    """How many right or wrong answers an order rests on, whichever are fewer; empty where they are many.
+
+    Args:
+        rarer: their number, of each cell; 0: there is no order.
+        accuracy: in [0, 1].
+        of_questions: numbers are of questions with such answers.
+
+    >>> few_answers([1], 0.02), few_answers([3, 12], 0.9, of_questions=True), few_answers([12], 0.2)
+    ('1 right', '3 to 12 questions with wrong answers', '')
+    """
+    numbers = [number for number in rarer if number]
+    least, most = min(numbers, default=FEW), max(numbers, default=FEW)
+    if least >= FEW:
+        return ""
+    outcome = "right" if accuracy < 0.5 else "wrong"
+    several = f"{least:,} to " if least < most else ""
+    if of_questions:
+        return f"{several}{counted(most, 'question')} with {outcome} answers"
+    return f"{several}{most:,} {outcome}"
 
 
 def _defined(metrics: Mapping[str, Estimate], name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,8 +23,9 @@ from calprobe.metrics import (
 )
 from calprobe.metrics.bins import Binning, bin_sample
 from calprobe.metrics.bootstrap import draw_samples
-from calprobe.metrics.intervals import SAME, Estimate
+from calprobe.metrics.intervals import SAME, Estimate, interval
 from calprobe.metrics.metric import evaluate, is_resampled
+from calprobe.metrics.ranking import AUROC
 from calprobe.metrics.resamples import resample_counts
 from calprobe.metrics.sample import sort_instances
 
@@ -185,12 +187,14 @@ def test_one_class_leaves_auroc_undefined_and_one_instance_is_all_there_is() -> 
 
 def test_resamples_of_one_class_are_left_out() -> None:
     # A resample of three instances is often of one class.
-    found = bootstrap(standard_metrics(), [0.4, 0.6, 0.2], [False, True, True], Resampling(100))["auroc"]
-    assert (found.value, found.low, found.high) == (0.5, 0, 1)
-    agreeing = bootstrap(standard_metrics(), [0.2, 0.6, 0.4], [False, True, True], Resampling(100))["auroc"]
-    assert agreeing.value == 1
-    assert math.isnan(agreeing.low)
-    assert math.isnan(agreeing.high)
+    samples = {"apart": ([0.2, 0.6, 0.4], [False, True, True]), "mixed": ([0.4, 0.6, 0.2], [False, True, True])}
+    drawn = draw_samples([AUROC], samples, Resampling(100), None)
+    # As if the outcomes were not too few for an interval.
+    found = {name: interval(replace(draws["auroc"], ends=None)) for name, draws in drawn.items()}
+    assert (found["mixed"].value, found["mixed"].low, found["mixed"].high) == (0.5, 0, 1)
+    assert found["apart"].value == 1
+    assert math.isnan(found["apart"].low)
+    assert math.isnan(found["apart"].high)
 
 
 def test_mean_of_shares() -> None:

@@ -50,7 +50,7 @@ def test_a_handful_of_clusters_has_no_interval_and_no_p(number: int) -> None:
 
 
 def test_ten_clusters_have_intervals() -> None:
-    found = bootstrap(METRICS, *sample(40), Resampling(20), np.arange(40) % LEAST_CLUSTERS)
+    found = bootstrap(METRICS, *sample(400), Resampling(20), np.arange(400) % LEAST_CLUSTERS)
     without = {name for name, own in found.items() if math.isnan(own.low)}
     # p-values, percentiles and a test statistic are no estimates, and never have one; their values are there.
     assert without == {name for name in found if name.endswith(("_p", "_p95")) or name == "spiegelhalter_z"}

@@ -1,4 +1,4 @@
-"""Intervals where all resamples agree: exact ones of proportions, none of anything else."""
+"""Intervals where resamples agree, or few answers are right or wrong: exact ones of proportions, none of orders."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from calprobe.metrics import (
     standard_metrics,
 )
 from calprobe.metrics.bootstrap import draw_samples, draw_share
-from calprobe.metrics.intervals import interval, mean_beyond
+from calprobe.metrics.intervals import FEW, interval, mean_beyond
 from calprobe.metrics.partial import draw_known
+from calprobe.metrics.ranking import AUROC
 from calprobe.metrics.scoring_rules import ACCURACY, CONFIDENCE_GAP
 
 QUICK = Resampling(50)
@@ -34,6 +35,47 @@ def test_all_right_or_all_wrong(right: bool, n: int) -> None:
     for name in ("mean_confidence", "ace", "ece", "brier", "nll"):
         assert math.isnan(found[name].low), name
         assert not math.isnan(found[name].value)
+
+
+@pytest.mark.parametrize(("right", "n"), [(1, 60), (9, 60), (59, 60), (9, 5000), (3, 8)])
+def test_an_accuracy_with_few_right_or_wrong_answers_has_its_exact_interval(right: int, n: int) -> None:
+    correct = np.arange(n) < right
+    exact = binomtest(right, n).proportion_ci(0.95, "exact")
+    sure = np.linspace(0.5, 1, n)
+    partly = draw_known([ACCURACY], {"": (np.append(sure, np.nan), np.append(correct, True))}, QUICK)[""]["accuracy"]
+    for found in (
+        bootstrap([ACCURACY], sure, correct, QUICK)["accuracy"],
+        bootstrap_mean(correct, QUICK),
+        interval(partly, ACCURACY),
+    ):
+        assert (found.value, found.low, found.high) == pytest.approx((right / n, exact.low, exact.high))
+    assert math.isnan(bootstrap_mean(correct, Resampling(0)).low)
+
+
+def test_of_many_right_and_wrong_answers_of_clusters_and_of_shares_resamples_make_the_interval() -> None:
+    for values, clusters in (
+        (np.arange(60) < FEW, None),
+        (np.arange(60) < 5, np.arange(60) // 2),
+        (np.append(np.zeros(59), 0.5), None),
+    ):
+        found, draws = bootstrap_mean(values, QUICK, clusters), mean_draws(values, QUICK, clusters)
+        assert (found.low, found.high) == pytest.approx(tuple(np.percentile(draws.resampled, (2.5, 97.5))))
+
+
+@pytest.mark.parametrize("right", [FEW - 1, FEW, 60 - FEW, 60 - FEW + 1])
+def test_the_order_of_few_right_or_wrong_answers_has_a_value_and_no_interval(right: int) -> None:
+    sure, correct = np.random.default_rng(0).random(60), np.arange(60) < right
+    few = min(right, 60 - right) < FEW
+    for clusters in (None, np.arange(60)):
+        found = bootstrap(standard_metrics(), sure, correct, QUICK, clusters)
+        for name in ("auroc", "aurc", "e_aurc", "augrc", "prr"):
+            assert not math.isnan(found[name].value)
+            assert math.isnan(found[name].low) == few, name
+        assert not math.isnan(found["brier"].low)
+    pairs = np.tile(np.arange(30), 2)  # a cluster counts once for each outcome
+    assert math.isnan(bootstrap(standard_metrics(), sure, np.arange(60) % 30 < FEW - 1, QUICK, pairs)["auroc"].low)
+    partly = draw_known([AUROC], {"": (np.append(sure, np.nan), np.append(correct, True))}, QUICK)[""]["auroc"]
+    assert math.isnan(interval(partly, AUROC).low) == few
 
 
 def test_perfect_order_has_no_interval() -> None:

@@ -31,8 +31,11 @@ def exported(run: Path) -> bytes:
     return file.read_bytes()
 
 
-def test_shards_merged_are_the_bytes_of_one_run(model: str, tmp_path: Path) -> None:
-    few = {"limit": 1, "relations": RELATIONS}
+@pytest.mark.parametrize("batch_tokens", [64, 4096])  # a group has as many statements; fewer than that
+def test_shards_merged_are_the_bytes_of_one_run(model: str, tmp_path: Path, batch_tokens: int) -> None:
+    # Of several templates with a large budget, so that shares have more than one group each.
+    more = {"limit": None, "templates": "0,1,2,3"} if batch_tokens > 1024 else {"limit": 1, "relations": RELATIONS}
+    few = {"batch_tokens": batch_tokens, **more}
     score(model, "mini", tmp_path / "complete", options(**few))
     parts = [tmp_path / f"part-{number}" for number in (1, 2, 3)]
     runs = [score(model, "mini", part, options(shard=f"{n}/3", **few)) for n, part in enumerate(parts, start=1)]

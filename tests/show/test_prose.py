@@ -180,7 +180,10 @@ def test_the_cause_of_failures_under_compat_and_mean_answer(found: Report) -> No
 
 def test_what_stands_below_an_estimator(run: RunReport) -> None:
     base = replace(run.estimators[0], failed=0, fitted=())
-    assert list(scored_notes.estimator_notes(base)) == []
+    many = replace(base, instances=600)
+    assert list(scored_notes.estimator_notes(many)) == []
+    assert base.metrics["accuracy"].value == pytest.approx(5 / 9)
+    assert list(scored_notes.estimator_notes(base)) == ["AUROC of 4 wrong"]
     fitted = replace(base, failed=1234, fitted=(1.551, 1.7149, 1.6))
     assert list(scored_notes.estimator_notes(fitted)) == ["1,234 failed", "T 1.55-1.71"]
     assert list(scored_notes.estimator_notes(replace(base, fitted=(1000.0, 1000.0)))) == ["T 1000 (limit)"]

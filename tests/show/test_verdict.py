@@ -7,7 +7,7 @@ import math
 import pytest
 
 from calprobe.metrics import Estimate
-from calprobe.show.verdict import APART, BALANCED, NEITHER, OVER, UNDER, UNKNOWN, Judged, sentence_on
+from calprobe.show.verdict import APART, BALANCED, NEITHER, OVER, UNDER, UNKNOWN, Judged, few_answers, sentence_on
 
 
 def numbers(gap: Estimate, p: float = 0.5) -> dict[str, Estimate]:
@@ -70,6 +70,15 @@ def test_a_confidence_of_few_answers_says_of_how_many() -> None:
         Judged("stated", metrics, 1, "ece", answered=(1, 30)), 0.5
     )
     assert "answers" not in sentence_on(Judged("stated", metrics, 60, "ece", answered=(57, 60)), 0.5)
+
+
+def test_an_order_of_few_right_or_wrong_answers_says_of_how_many() -> None:
+    metrics = {"auroc": Estimate(0.68), "accuracy": Estimate(0.02)}
+    assert "AUROC .68 (on 1 right)." in sentence_on(
+        Judged("label", metrics, 60, "ece", rests_on=few_answers([1], 0.02)), 0.02
+    )
+    assert "(on" not in sentence_on(Judged("label", metrics, 60, "ece", rests_on=few_answers([10], 0.2)), 0.02)
+    assert few_answers([0, 9], 0.85) == "9 wrong"
 
 
 def test_cells_without_the_confidence_are_not_counted() -> None:

@@ -14,6 +14,7 @@ from calprobe.analysis import Report, ReportOptions, report
 from calprobe.errors import UsageError
 from calprobe.measures.number_text import interval
 from calprobe.metrics import Resampling, Within, bootstrap, recalibrated, standard_metrics
+from calprobe.metrics.intervals import FEW
 from calprobe.runs import PieceScores
 from calprobe.studies.scored.choice import choose
 from calprobe.studies.scored.glance import tables_at_a_glance
@@ -64,6 +65,20 @@ def test_the_first_lines_have_the_intervals_over_relations_beside_those_over_fac
     assert f"accuracy {interval(run.intervals['relation'].estimators['base']['accuracy'])}," in line
     by_relation = replace(of_many, options=replace(of_many.options, cluster="relation"))
     assert sentences(by_relation) == sentences(replace(of_many, runs=(replace(run, intervals=None),))) == []
+
+
+def test_a_first_look_says_where_an_order_rests_on_few_answers(tmp_path: Path, of_many: Report) -> None:
+    for found in (of_many, report(run_of(tmp_path / "few", numbers=(0,)), QUICK)):
+        first, *tables = tables_at_a_glance(found, report_tables(found))
+        metrics = found.runs[0].estimators[0].metrics
+        right = round(metrics["accuracy"].value * found.runs[0].instances)
+        few = right < FEW
+        assert few == (found is not of_many)
+        base = next(line for line in first.heading if line.startswith("base:"))
+        assert ("AUROC" in base, f"(on {right} right)" in base) == (True, few)
+        row = next(row for table in tables for row in table.rows if row.keys.get("estimator") == "base")
+        assert (f"AUROC of {right} right" in row.note) == few
+        assert np.isnan(metrics["auroc"].low) == few
 
 
 def test_intervals_are_of_the_estimators_asked_for(of_many: Report) -> None:

@@ -158,6 +158,27 @@ def test_a_run_that_is_not_finished_speaks_of_the_questions_that_have_replies() 
     assert "1,212 questions" in head.heading[0]  # what was asked of the model stays
 
 
+@pytest.mark.parametrize(("right", "rests"), [(1, "1 right"), (9, "9 right"), (20, ""), (33, "7 wrong")])
+def test_a_first_look_says_where_an_order_rests_on_few_answers(right: int, rests: str) -> None:
+    """Of forty questions, by labels of which each has another probability."""
+    questions = [made.choice(f"q{at}", answer=0) for at in range(40)]
+    replies = []
+    for at, own in enumerate(questions):
+        largest = 0.5 + at % 17 / 40
+        probabilities = [largest, *[(1 - largest) / 3] * 3]
+        scores = made.scores(probabilities if at < right else probabilities[::-1])
+        replies.append(made.reply(own.id, "A" if at < right else "D", label_scores=scores))
+    report = report_asked([made.asked(questions, replies)], OPTIONS)
+    head, *tables = tables_at_a_glance(report, asked_tables(report))
+    sentence = next(line for line in head.heading if line.startswith("label:"))
+    assert "AUROC" in sentence
+    assert sentence.count("(on ") == sentence.count(f"(on {rests})") == bool(rests)
+    notes = [note for table in tables for note in table.notes if "AUROC rests on few" in note]
+    assert bool(notes) == bool(rests)
+    auroc = report.runs[0].sets["quiz"].cells["plain"].estimators["label"].metrics["auroc"]
+    assert math.isnan(auroc.low) == bool(rests)
+
+
 def test_digits_are_those_of_the_questions_however_many_answers_each_has() -> None:
     questions = [made.choice(f"q{at}") for at in range(25)]
     replies = [

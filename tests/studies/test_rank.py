@@ -134,3 +134,13 @@ def test_a_score_that_ranks_wrong_answers_first_is_questioned() -> None:
     assert table.notes == ()
     (table,) = rank_tables(rank(ANSWERS, RankOptions(uncertainty=True, resampling=QUICK)))
     assert "is it a confidence? Then give it with --score" in table.notes[0]
+
+
+def test_of_few_right_answers_an_order_has_no_interval_and_is_questioned_only_where_it_is_nearly_reversed() -> None:
+    correct = [1] * 4 + [0] * 16
+    near_0, low = (np.r_[np.full(4, value), np.arange(16)].astype(float) for value in (-1, 4.5))
+    (table,) = rank_tables(rank(ScoredAnswers({"near": near_0, "low": low}, correct), RankOptions(resampling=QUICK)))
+    assert "With fewer than 10 right or 10 wrong answers, metrics of the order have no interval." in table.general
+    assert [note.partition(":")[0] for note in table.notes if "far below" in note] == ["near"]
+    (table,) = rank_tables(rank(ANSWERS, RankOptions(resampling=QUICK)))
+    assert not any("no interval" in note for note in table.general)

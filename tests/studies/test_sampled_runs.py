@@ -24,6 +24,7 @@ from calprobe.studies.asked.map_layouts import maps_table
 from calprobe.studies.asked.perturbation_figures import perturbation_panels
 from calprobe.studies.asked.report_asked import report_asked, report_asked_run
 from calprobe.studies.asked.sample_layouts import uncertainty_table, unequal_samples
+from calprobe.studies.asked.shown_replies import ReplyChoice, choose_replies, shown_replies
 from calprobe.studies.wording.layouts import itself_table, wording_table
 
 OPTIONS = ReportOptions(resampling=Resampling(20))
@@ -63,6 +64,33 @@ def test_frequency_by_hand() -> None:
     headline = confidences(run(), "frequency.majority")
     # One row a question, of the most frequent answer: of equally frequent ones, which have one share, one is drawn.
     assert headline == {("q0", 0): 0.75, ("q1", 0): 0.5, ("q2", 0): 1.0, ("q9", 0): 0.25}
+
+
+def test_rows_of_a_question_have_the_text_of_the_answer_that_they_speak_of() -> None:
+    """The first sample says another answer than the most frequent one, and the greedy one a third."""
+    asked = run({"q0": ["wrong", "right", "right", ""], "q1": ["right", "other", "other", "right"]})
+    asked = replace(asked, replies=(*asked.replies, made.reply("q0", "greedy", stage="greedy")))
+    frame = confidences_frame(asked, OPTIONS).set_index(["estimator", "question", "sample"]).sort_index()
+    assert frame.loc[("frequency", "q0")].answer.tolist()[:3] == ["wrong", "right", "right"]
+    row = frame.loc[("frequency.majority", "q0", 0)]
+    assert (row.answer, row.correct, row.confidence) == ("right", True, 0.5)
+    assert frame.loc[("frequency.majority", "q0")].answer.isna().tolist() == [False, True, True, True]
+    assert frame.loc[("answer_entropy.greedy", "q0", 0)].answer == "greedy"
+    for question in ("q0", "q1"):
+        row = frame.loc[("frequency.majority", question, 0)]
+        assert (row.answer == "right") == row.correct
+
+
+def test_the_reply_that_is_shown_is_the_one_that_the_confidence_speaks_of() -> None:
+    asked = run({"q0": ["right", "wrong", "wrong", "wrong"], "q1": ["wrong", "right", "right", ""]})
+    every = shown_replies(asked, OPTIONS, "frequency.majority")
+    sure = {(one.question, one.sample): one for one in every.replies if not math.isnan(one.confidence)}
+    assert {place: (one.answer, one.confidence, one.correct) for place, one in sure.items()} == {
+        ("q0", 1): ("wrong", 0.75, False),
+        ("q1", 1): ("right", 0.5, True),
+    }
+    (first,) = choose_replies(every, ReplyChoice(top=1)).replies
+    assert (first.reply, first.confidences["frequency.majority"]) == ("wrong", 0.75)
 
 
 def test_empty_replies_make_answers_less_frequent_and_failed_requests_do_not() -> None:
@@ -372,6 +400,16 @@ def test_likelihoods_are_those_of_replies_and_classes_those_of_answers() -> None
         replace(OPTIONS, forms=("semantic_entropy.likelihood",)),
     )
     assert found["q0", 0] == pytest.approx(_entropy(9, 1))
+
+
+def test_unread_replies_of_equal_text_are_classes_of_their_own_by_likelihood_too() -> None:
+    """Three replies that are equally probable, of which the two without a number have one text."""
+    question = Question("q0", "How many?", "number", number=42)
+    texts = ["It is 42", "No idea", "No idea"]
+    replies = [made.reply("q0", text, sample=at, logprobs=(-0.2,)) for at, text in enumerate(texts)]
+    name = "semantic_entropy.likelihood"
+    found = confidences(made.asked([question], replies), name, replace(OPTIONS, forms=(name,)))
+    assert found["q0", 0] == pytest.approx(_entropy(1, 1, 1))
 
 
 def test_numbers_are_equal_within_rounding_and_in_their_unit() -> None:

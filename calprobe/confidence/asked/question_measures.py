@@ -77,11 +77,11 @@ def _number(of: Classes) -> Measure:
 
 
 def _likelihood(question: SampledQuestion) -> float:
-    return (
-        NAN
-        if question.meaning is None
-        else likelihood_entropy(apart(question.meaning), question.replies, question.logprobs)
-    )
+    if question.meaning is None:
+        return NAN
+    # Each unread reply is a class of its own, also where two have the same text.
+    replies = np.where(question.meaning < 0, -1, question.replies)
+    return likelihood_entropy(apart(question.meaning), apart(replies), question.logprobs)
 
 
 def _sentence_sar(question: SampledQuestion) -> float:

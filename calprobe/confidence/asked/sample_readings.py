@@ -152,10 +152,15 @@ def correct_of(read: Read, reading: str) -> Mask:
     if reading == "greedy":
         return np.array([right is True for right in read.greedy_is_right], np.bool_)
     correct = np.zeros(len(read.table), np.bool_)
-    for question in read.samples:
-        if (place := representative(question)) is not None:
-            correct[question.rows[0]] = read.answers.correct[place]
+    for start, place in representatives(read).items():
+        correct[start] = read.answers.correct[place]
     return correct
+
+
+def representatives(read: Read) -> dict[int, int]:
+    """The row of each question's most frequent answer, by the row at which `.majority` has its confidence in it."""
+    places = {int(question.rows[0]): representative(question) for question in read.samples}
+    return {start: place for start, place in places.items() if place is not None}
 
 
 @dataclass(frozen=True, slots=True)

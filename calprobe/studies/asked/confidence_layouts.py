@@ -42,7 +42,7 @@ def confidence_table(report: SetReport, shown: Sequence[Metric], *notes: str) ->
         kind="confidence",
         more={"directions": True},
     )
-    few = few_outcomes(report, "probability")
+    few = few_outcomes(report.cells.values(), "probability")
     unequal = unequal_samples(report.cells.values())
     return layout.of_rows(rows, COVERED, *notes, *few, *unequal, *_bounded(report), *[MASS] * has_mass)
 

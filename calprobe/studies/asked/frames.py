@@ -11,8 +11,9 @@ import numpy as np
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, read_sets
 from calprobe.cells.cell_readers import check_used
 from calprobe.confidence.asked import Answers
-from calprobe.confidence.asked.readings import stage_of
+from calprobe.confidence.asked.readings import greedy_answer, stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, LABEL
+from calprobe.confidence.asked.sample_readings import reading_of, representatives
 from calprobe.confidence.asked.stated_confidence import stated_readings
 from calprobe.confidence.asked.way_to_read import Reading
 from calprobe.confidence.types import MORE, NOT_ASKED, REQUEST
@@ -96,7 +97,8 @@ def confidences_frame(asked: Asked, options: ReportOptions) -> pd.DataFrame:
     `confidence` is null where it could not be read, and `status` says why. `mass` is the probability of all replies of
     the closed set that it is a share of; `low` and `high` are the least and the largest that `p_true` can be by a
     window, `mode` and `spread` those of the distribution that `stated_PROMPT.expected` is the mean of. Last come the
-    question, its options and right answer, the answer that the first reader found, and the question's group.
+    question, its options and right answer, the answer that the confidence speaks of as the first reader found it (of
+    `.majority` the most frequent one, of `.greedy` the greedy one), and the question's group.
     """
     import pandas as pd
 
@@ -104,11 +106,13 @@ def confidences_frame(asked: Asked, options: ReportOptions) -> pd.DataFrame:
     quotable = {of_set.name: of_set.source.quotable for of_set in asked.sets}
     for read_set in _read(asked, options):
         for opened in read_set.cells.values():
-            read = [answer for answer, _ in first_answers(opened)]
-            words = [
-                in_words(row.question, answer, quotable=quotable[read_set.name])
-                for row, answer in zip(opened.table.rows, read, strict=True)
-            ]
+            words = {
+                reading: [
+                    in_words(row.question, answer, quotable=quotable[read_set.name])
+                    for row, answer in zip(opened.table.rows, _answers_of(opened, reading), strict=True)
+                ]
+                for reading in set(map(reading_of, opened.confidences))
+            }
             for name, confidences in opened.confidences.items():
                 nothing = np.full(len(opened.table), np.nan)
                 last = [
@@ -122,13 +126,25 @@ def confidences_frame(asked: Asked, options: ReportOptions) -> pd.DataFrame:
                     confidences.status,
                     *last,
                 )
-                values = zip(opened.table.rows, words, *(column.tolist() for column in columns), strict=True)
+                lists = (column.tolist() for column in columns)
+                values = zip(opened.table.rows, words[reading_of(name)], *lists, strict=True)
                 for row, said, prediction, confidence, correct, status, *more in values:
                     label = row.question.labels[prediction] if prediction >= 0 else None
                     place = (opened.table.set, row.question.id, opened.table.variant, row.sample)
                     rows.append((*place, name, label, confidence, correct, status, row.paraphrase, *more, *said))
     texts = dict.fromkeys(("prediction", *IN_WORDS), "string")
     return pd.DataFrame(rows, columns=list(CONFIDENCES)).astype(texts)
+
+
+def _answers_of(cell: AskedCell, reading: str) -> list[str | None]:
+    """For each row the answer that confidences of a reading speak of, as text; None where they speak of none."""
+    if reading == "greedy":
+        return [greedy_answer(row, cell.read.answers.reader) for row in cell.table.rows]
+    answers = [answer for answer, _ in first_answers(cell)]
+    if reading == "answers":
+        return answers
+    places = representatives(cell.read)
+    return [answers[places[row]] if row in places else None for row in range(len(answers))]
 
 
 def first_answers(cell: AskedCell) -> list[tuple[str | None, bool | None]]:

@@ -22,10 +22,11 @@ from calprobe.studies.asked.overall import OF_RUN, Overall, overall_by, probabil
 from calprobe.studies.asked.results import AskedRunReport
 from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.asked.run_verdict import MOST, verdict
-from calprobe.studies.asked.sample_layouts import unequal_samples
+from calprobe.studies.asked.sample_layouts import few_outcomes, unequal_samples
 from calprobe.studies.stated.stated_cells import AS_SAID
 
 MANY_RUNS = 4
+FEW_OUTCOMES = "Warning: AUROC rests on few right or few wrong answers, and has no interval."
 MOST_ROWS = 8  # of all runs together, on one screen
 # Of a disclosure what a reader of these numbers has to know at once.
 AT_ONCE = ON_TERMINALS - {"answers", "tokens", "asked by", "model"}
@@ -152,8 +153,9 @@ def _confidences(report: AskedReport) -> Table:
         *metrics(_columns(report, questions), lambda overall: overall.metrics),
         kind="confidence",
     )
-    unequal = unequal_samples(cell for run in report.runs for cell in usual_cells(run))
-    table = at_a_glance(layout.of_rows(rows, *unequal), decimals_of(questions))
+    cells_shown = [cell for run in report.runs for cell in usual_cells(run)]
+    warnings = *unequal_samples(cells_shown), *([FEW_OUTCOMES] if any(few_outcomes(cells_shown, "probability")) else [])
+    table = at_a_glance(layout.of_rows(rows, *warnings), decimals_of(questions))
     groups = [members for _, members in table.groups()]
     most = max(1, MOST_ROWS // max(1, len(groups)))
     first = tuple(row for members in groups for _, row in members[:most])

@@ -6,7 +6,7 @@ import math
 
 from calprobe.measures.number_text import short, short_spelled
 from calprobe.messages import counted
-from calprobe.show.verdict import Judged, decimals_of, sentence_on
+from calprobe.show.verdict import Judged, decimals_of, few_answers, sentence_on
 from calprobe.studies.asked.overall import OF_RUN, Overall, overall_by, overall_of, probabilities_of, usual_cells
 from calprobe.studies.asked.results import AskedRunReport
 
@@ -88,4 +88,8 @@ def judged(run: AskedRunReport, name: str) -> Judged:
     estimators = [cell.estimators[name] for cell in usual_cells(run) if name in cell.estimators]
     each = [estimator.metrics for estimator in estimators]
     questions = min(overall.questions, max(estimator.rows for estimator in estimators))
-    return Judged(name, overall.metrics, questions, overall.error, each, _parts(run), (overall.rows, overall.asked))
+    sampled = any(cell.samples is not None for cell in usual_cells(run))
+    rarer = [estimator.rarer for estimator in estimators]
+    rests_on = few_answers(rarer, overall.metrics["accuracy"].value, of_questions=sampled)
+    answered = overall.rows, overall.asked
+    return Judged(name, overall.metrics, questions, overall.error, each, _parts(run), answered, rests_on)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, READINGS
 from calprobe.confidence.estimator import Scale
 from calprobe.metrics import Metric, RankMetric
+from calprobe.metrics.intervals import FEW
 from calprobe.show.tables.layout import Cells, Layout, cells
 from calprobe.show.tables.types import Cell, Row, Table
 from calprobe.studies.asked.cell_results import CellEstimator, CellReport
@@ -14,7 +15,6 @@ from calprobe.studies.asked.results import SetReport
 
 NAMES = {"": "pooled", MAJORITY: "majority", GREEDY_READING: "greedy"}
 SHOWN = ("auroc", "aurc", "prr")
-FEW = 10  # questions
 ALIKE = 0.9  # of the most samples: where questions have fewer on average, their numbers matter
 UNEQUAL = (
     "Warning: questions have different numbers of samples ({}). With fewer an answer is more frequent, and an entropy "
@@ -50,7 +50,7 @@ def uncertainty_table(report: SetReport, metrics: Sequence[Metric]) -> Table:
         ),
         *_counts(cells),
         *unequal_samples(cells),
-        *few_outcomes(report, "uncertainty"),
+        *few_outcomes(report.cells.values(), "uncertainty"),
     )
 
 
@@ -84,11 +84,11 @@ def unequal_samples(cells: Iterable[CellReport]) -> Iterator[str]:
         yield UNEQUAL.format(", ".join(unequal))
 
 
-def few_outcomes(own: SetReport, scale: Scale) -> Iterator[str]:
-    """A sentence where the order of confidences rests on few questions: intervals are then narrower than the doubt."""
-    cells = {
+def few_outcomes(cells: Iterable[CellReport], scale: Scale) -> Iterator[str]:
+    """A warning where the order of confidences rests on few questions."""
+    fewest = {
         cell.variant: min(counts)
-        for cell in own.cells.values()
+        for cell in cells
         if (
             counts := [
                 estimator.rarer
@@ -97,11 +97,11 @@ def few_outcomes(own: SetReport, scale: Scale) -> Iterator[str]:
             ]
         )
     }
-    few = [f"{name} {count}" for name, count in cells.items() if count < FEW]
+    few = [f"{name} {count}" for name, count in fewest.items() if count < FEW]
     if few:
         yield (
-            f"Few questions have the rarer outcome, right or wrong ({', '.join(few)}): AUROC, AURC and PRR rest on "
-            "them, and may be further off than their intervals say."
+            f"Warning: few questions have the rarer outcome, right or wrong ({', '.join(few)}): AUROC, AURC and PRR "
+            "rest on them, and have no interval."
         )
 
 

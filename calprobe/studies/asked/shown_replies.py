@@ -12,7 +12,9 @@ import numpy as np
 from calprobe.answers.reading import GIVEN
 from calprobe.cells.asked import Asked, AskedCell, read_sets
 from calprobe.confidence.asked.reply_table import Row
+from calprobe.confidence.asked.sample_readings import reading_of, representatives
 from calprobe.confidence.distributions import NO_PREDICTION
+from calprobe.confidence.types import Confidence
 from calprobe.errors import UsageError
 from calprobe.measures.json_values import number_json
 from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
@@ -199,8 +201,9 @@ def _fits(shown: ShownReply, choice: ReplyChoice) -> bool:
 
 def _of_cell(cell: AskedCell, chosen: str | None) -> Iterator[ShownReply]:
     answers = next(iter(cell.answers.values()))
-    values = {name: cell.confidences[name].confidence.tolist() for name in probabilities_of([cell])}
-    predictions = cell.confidences[chosen].prediction.tolist() if chosen in values else None
+    found = {name: _at_replies(cell, name) for name in probabilities_of([cell])}
+    values = {name: confidence.confidence.tolist() for name, confidence in found.items()}
+    predictions = found[chosen].prediction.tolist() if chosen in found else None
     rows = zip(cell.table.rows, answers.readings, answers.grades, strict=True)
     for place, (row, reading, grade) in enumerate(rows):
         confidences = {name: of_rows[place] for name, of_rows in values.items() if not math.isnan(of_rows[place])}
@@ -220,6 +223,18 @@ def _of_cell(cell: AskedCell, chosen: str | None) -> Iterator[ShownReply]:
             confidence=confidences.get(chosen or "", math.nan),
             confident_in=_label_at(row.question, NO_PREDICTION if predictions is None else predictions[place]),
         )
+
+
+def _at_replies(cell: AskedCell, name: str) -> Confidence:
+    """An estimator's confidences, those in a most frequent answer at a reply that gives it."""
+    confidence = cell.confidences[name]
+    if reading_of(name) != "majority":
+        return confidence
+    places = representatives(cell.read)
+    starts, given = list(places), list(places.values())
+    values, predictions = np.full(len(cell.table), np.nan), np.full(len(cell.table), NO_PREDICTION)
+    values[given], predictions[given] = confidence.confidence[starts], confidence.prediction[starts]
+    return replace(confidence, confidence=values, prediction=predictions)
 
 
 def _label_at(question: Question, place: int) -> str:

@@ -16,7 +16,7 @@ from calprobe.cells.asked import Asked, AskedCell
 from calprobe.cells.regrading import ALL_GRADERS, Regraded, graders_of, regraded
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY
-from calprobe.confidence.asked.sample_readings import reading_of, representative
+from calprobe.confidence.asked.sample_readings import reading_of, representatives
 from calprobe.confidence.types import Mask
 from calprobe.measures.chosen import Choice
 from calprobe.measures.estimates import estimates_of, mean_estimate
@@ -175,9 +175,8 @@ def _lengths(opened: AskedCell) -> tuple[str, dict[str, Floats]]:
 def _of_majority(opened: AskedCell, lengths: Floats) -> Floats:
     """Lengths of the most frequent answers, each at the first row of its question, as `of_majority` has them."""
     found = np.full(len(lengths), np.nan)
-    for question in opened.read.samples:
-        if (place := representative(question)) is not None:
-            found[question.rows[0]] = lengths[place]
+    for start, place in representatives(opened.read).items():
+        found[start] = lengths[place]
     return found
 
 

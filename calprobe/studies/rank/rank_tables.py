@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from calprobe.measures.compare_results import Contrast
 from calprobe.messages import counted
-from calprobe.metrics import Metric
+from calprobe.metrics import Estimate, Metric
+from calprobe.metrics.intervals import FEW
 from calprobe.show.prose import range_note
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells, filled, metrics, quantity
 from calprobe.show.tables.types import Column, Row, Table
@@ -15,6 +16,7 @@ from calprobe.studies.rank.rank_runs import GroupedRanks, RankReport
 from calprobe.studies.scored.results import EstimatorReport
 
 FAR_BELOW = 0.4  # an AUROC below it, with all of its interval below 0.5, is hardly that of a confidence
+NEAR_0 = 0.1  # the same of one without an interval, which few right or few wrong answers put below 0.4 by chance
 P_VALUES: tuple[Cells[Contrast], ...] = (
     quantity("p", lambda contrast: _defined(contrast.difference.p_value)),
     quantity("Holm p", lambda contrast: _defined(contrast.p_holm), name="p_holm"),
@@ -113,7 +115,7 @@ def _hints(report: RankReport, only: str | None = None, where: str = "") -> Iter
         auroc = score.metrics.get("auroc")
         if only not in (None, score.name) or auroc is None:
             continue
-        if auroc.value < FAR_BELOW and not auroc.high >= 0.5:
+        if auroc.value < NEAR_0 or (auroc.value < FAR_BELOW and auroc.high < 0.5):
             turned = report.options.is_uncertainty(score.name)
             question = (
                 "is it a confidence? Then give it with --score"
@@ -123,12 +125,18 @@ def _hints(report: RankReport, only: str | None = None, where: str = "") -> Iter
             yield f"{where}{score.name}: AUROC {auroc.value:.2f} is far below 0.5; {question} {score.name}."
 
 
+def _lacks_interval(estimate: Estimate | None) -> bool:
+    return estimate is not None and not math.isnan(estimate.value) and math.isnan(estimate.low)
+
+
 def _notes(report: RankReport, *, directions: bool = True) -> Iterator[str]:
     for better in ("larger", "smaller") if directions else ():
         names = ", ".join(metric.title for metric in report.metrics if metric.better == better)
         yield f"{better.capitalize()} is better: {names}."
     if report.options.resampling.n_resamples:
         yield range_note(report.options.resampling)
+        if any(_lacks_interval(score.metrics.get("auroc")) for score in report.scores):
+            yield f"With fewer than {FEW} right or {FEW} wrong answers, metrics of the order have no interval."
     ordinal = [score.name for score in report.scores if score.scale != "probability"]
     if turned := [name for name in ordinal if report.options.is_uncertainty(name)]:
         yield f"Larger is less sure, so measured by order alone, without calibration: {', '.join(turned)}."

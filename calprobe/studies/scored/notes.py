@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from calprobe.confidence import BASE, Headline, headline
 from calprobe.confidence.temperature import is_at_limit
 from calprobe.measures.number_text import interval, number, signed_interval, spelled
 from calprobe.messages import counted
+from calprobe.metrics import Estimate
 from calprobe.show.prose import score_notes, templates_named, unfinished
-from calprobe.show.verdict import Judged, sentence_on
+from calprobe.show.verdict import UNDEFINED, Judged, few_answers, sentence_on
 from calprobe.studies.scored.results import EstimatorReport, Report, RunReport
 
 GROUPS = {
@@ -72,7 +73,17 @@ def judged_estimator(estimator: EstimatorReport) -> Judged:
     """What a verdict rests on: what it answers alone, since a failure counts as perfectly calibrated in all others."""
     answered = estimator.instances - estimator.failed
     metrics = estimator.answered if estimator.failed else estimator.metrics
-    return Judged(estimator.name, metrics, answered, "ace", answered=(answered, estimator.instances))
+    few = _few(metrics, answered)
+    return Judged(estimator.name, metrics, answered, "ace", answered=(answered, estimator.instances), rests_on=few)
+
+
+def _few(metrics: Mapping[str, Estimate], answers: int) -> str:
+    """How many right or wrong answers an order rests on, where these are few."""
+    accuracy = metrics.get("accuracy", UNDEFINED).value
+    if math.isnan(accuracy):
+        return ""
+    right = round(accuracy * answers)
+    return few_answers([min(right, answers - right)], accuracy)
 
 
 def remarks(run: RunReport) -> Iterable[str]:
@@ -146,7 +157,7 @@ def templates_read(estimators: Sequence[EstimatorReport]) -> str:
 
 
 def estimator_notes(estimator: EstimatorReport) -> Iterable[str]:
-    """What stands below an estimator's name: 59 failed; T 1.55-1.71, its temperatures."""
+    """What stands below an estimator's name: 59 failed; T 1.55-1.71, its temperatures; AUROC of 3 right, if few are."""
     if estimator.failed:
         yield f"{estimator.failed:,} failed"
     if estimator.fitted:
@@ -155,3 +166,6 @@ def estimator_notes(estimator: EstimatorReport) -> Iterable[str]:
         )
         limit = " (limit)" if any(map(is_at_limit, estimator.fitted)) else ""
         yield f"T {low}{limit}" if low == high else f"T {low}-{high}{limit}"
+    few = _few(estimator.metrics, estimator.instances) if "auroc" in estimator.metrics else ""
+    if few and not (estimator.failed or estimator.fitted):  # beside other notes there is no room
+        yield f"AUROC of {few}"

@@ -39,6 +39,8 @@ def macro(several: Sequence[Drawn], seed: int) -> Drawn:
 
 def over_prompts(several: Sequence[Drawn]) -> Drawn:
     """The plain mean over prompts, which were drawn together; NaN where one of them is undefined."""
+    if len(several) == 1:
+        return several[0]
     draws = [statistic.draws for statistic in several]
     by_chance = [statistic.by_chance for statistic in draws if statistic.by_chance is not None]
     equal = len({len(statistic.resampled) for statistic in draws}) == 1
