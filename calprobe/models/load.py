@@ -93,11 +93,9 @@ def _read(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:
         checkpoint_dtype = config.dtype  # before loading writes the chosen one over it
         placement = place(options, checkpoint_dtype, source)
         network = load_network(source, config, kind, placement, options)
-        if options.dtype == "auto" and placement.dtype == torch.float16 and _overflows(network, placement.device):
-            log.warning("%s: its numbers are too large for float16; float32 instead, which is slower", source.shown)
-            placement = replace(placement, dtype=torch.float32)
+        if options.dtype == "auto" and _overflows(network, placement.device, placement.dtype, source):
             del network  # both may be more than there is room for
-            network = load_network(source, config, kind, placement, options)
+            return _read(source, replace(options, dtype="float32"), on_kind)
     return _Weights(
         network=network,
         config=config,
@@ -116,12 +114,20 @@ _TRIED_TOKENS = 16
 
 
 @torch.inference_mode()
-def _overflows(network: Any, device: torch.device) -> bool:
-    """Whether its own forward of a few tokens, behind the start token if it has one, gives NaN."""
+def _overflows(network: Any, device: torch.device, dtype: torch.dtype | None, source: Source) -> bool:
+    """Whether float16, where it is taken for bfloat16, is too small; a warning says so.
+
+    The network's own forward of a few tokens, behind the start token if it has one, gives NaN then.
+    """
+    if dtype != torch.float16:
+        return False
     config = network.config.get_text_config()
     start = config.bos_token_id if isinstance(getattr(config, "bos_token_id", None), int) else 0
     ids = torch.tensor([[start, *range(min(_TRIED_TOKENS, config.vocab_size))]], device=device)
-    return bool(network(input_ids=ids).logits.isnan().any())
+    if not network(input_ids=ids).logits.isnan().any():
+        return False
+    log.warning("%s: its numbers are too large for float16; float32 instead, which is slower", source.shown)
+    return True
 
 
 def _read_gguf(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weights:
@@ -134,12 +140,18 @@ def _read_gguf(source: Source, options: LoadOptions, on_kind: OnKind) -> _Weight
 def _read_adapted(source: Source, adapter: Adapter, options: LoadOptions, on_kind: OnKind) -> _Weights:
     """The base in float32, the adapter put on it, then the dtype that was asked for."""
     in_float32 = replace(options, dtype="float32", revision=adapter.base_revision)
-    base = _read(resolve(adapter.base), in_float32, on_kind)
+    of_base = resolve(adapter.base)
+    base = _read(of_base, in_float32, on_kind)
     network, merged = put_on(base.network, adapter)
-    dtype = dtype_on(base.placement.device, options, base.checkpoint_dtype)
+    device = base.placement.device
+    dtype = dtype_on(device, options, base.checkpoint_dtype, of_base)
+    network = in_dtype(network, dtype or base.checkpoint_dtype or torch.float32)
+    if options.dtype == "auto" and _overflows(network, device, dtype, source):
+        del base, network
+        return _read_adapted(source, adapter, replace(options, dtype="float32"), on_kind)
     return replace(
         base,
-        network=in_dtype(network, dtype or base.checkpoint_dtype or torch.float32),
+        network=network,
         placement=replace(base.placement, dtype=dtype),
         tokenizer_location=str(adapter.folder) if adapter.has_tokenizer else base.tokenizer_location,
         source=f"{base.source} + {source.location}",

@@ -18,13 +18,15 @@ _SMI_S = 5.0
 _NO_CARD = "No devices were found"
 _MODULE = Path("/proc/driver/nvidia/version")  # there without nvidia-smi, which a container may lack
 # What torch says where there is no card: no driver, no card behind it, or the toolkit's stub in the driver's place.
-_NONE_TO_SEE = ("Found no NVIDIA driver", "No CUDA GPUs", "you might not have a CUDA gpu", "driver is a stub library")
+_NO_DRIVER = "Found no NVIDIA driver"
+_NONE_TO_SEE = (_NO_DRIVER, "No CUDA GPUs", "you might not have a CUDA gpu", "driver is a stub library")
 _AMD = Path("/dev/kfd")  # the AMD driver's device, which it makes where it finds a GPU
 _OF_AMD = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _NONE = ("", "-1", "NoDevFiles")  # values that hide all cards; the last is Slurm's, in a job without one
 # The newest build that drivers of CUDA 12 (525 and later) run, which has code for RTX 50; the last with code for V100;
 # and one for AMD, whose wheels bring their libraries.
 _FOR_CUDA, _FOR_OLD_CARDS, _FOR_ROCM = "cu128", "cu126", "rocm6.4"
+_NEWEST = "cu130"  # for a card that the build for drivers of CUDA 12 has no code for
 
 
 class UnseenCard(NamedTuple):
@@ -98,7 +100,7 @@ def _unused(what: str, reason: str) -> UnseenCard:
     fix = "see whether CUDA_VISIBLE_DEVICES hides it, and whether the driver is as new as torch's CUDA"
     if "too old" in reason:
         fix = f"update the driver, or install torch's build for an older CUDA ({install_line(_FOR_CUDA)})"
-    elif _NONE_TO_SEE[0] in reason:
+    elif _NO_DRIVER in reason:
         fix = "if this is a container, start it with the GPUs (docker run --gpus all); else reinstall the driver"
     return UnseenCard(f"{what} ({reason})" if reason else what, fix)
 
@@ -132,11 +134,17 @@ def without_code(device: torch.device) -> UnseenCard | None:
         return None
     versions = sorted({divmod(int(version), 10) for _, version, _ in built_for})
     shown = ", ".join(f"{major}.{minor}" for major, minor in versions)
-    other, build = ("an older", _FOR_OLD_CARDS) if card < versions[0] else ("a newer", _FOR_CUDA)
+    other, build = ("an older", _FOR_OLD_CARDS) if card < versions[0] else ("a newer", _newer_build())
     return UnseenCard(
         f"this torch ({torch_built_for()}) has code for {shown} only",
         f"install torch's build for {other} CUDA ({install_line(build)}), or use --device cpu",
     )
+
+
+def _newer_build() -> str:
+    """The build to install where this one is too old for a card."""
+    major, _, minor = (torch.version.cuda or "0").partition(".")
+    return _NEWEST if (int(major), int(minor or 0)) >= (12, 8) else _FOR_CUDA
 
 
 _CODE = re.compile(r"\b(sm|compute)_(\d+)([af]?)\b")  # sm is machine code, compute what the driver compiles from

@@ -105,7 +105,7 @@ def sentence_on(judged: Judged, accuracy: float) -> str:
         chance += f" ({error.upper()} p {short_p(metrics[p].value)})" if _defined(metrics, p) else ""
         parts.append(f"{error.upper()} {short(metrics[error].value, digits)}{chance}")
     if _defined(metrics, "auroc"):
-        rests = f" (on {judged.rests_on})" if judged.rests_on else ""
+        rests = f" (only {judged.rests_on})" if judged.rests_on else ""
         parts.append(f"AUROC {short_spelled(metrics['auroc'], digits)}{rests}")
     numbers = ", ".join(parts)
     own = metrics.get("accuracy", UNDEFINED).value

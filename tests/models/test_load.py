@@ -465,7 +465,8 @@ def test_where_float16_is_too_small_for_a_model_it_is_loaded_in_float32(
         network = AutoModelForCausalLM.from_pretrained(llama)
         network.get_parameter("model.layers.0.mlp.down_proj.weight").data.mul_(1e6)
         network.save_pretrained(llama)
-    monkeypatch.setattr("calprobe.models.placement.dtype_on", lambda *_: torch.float16)
+    takes = {"auto": torch.float16, "float32": torch.float32}
+    monkeypatch.setattr("calprobe.models.placement.dtype_on", lambda device, options, *_: takes[options.dtype])
     loaded = load_model(str(llama), LoadOptions(device="cpu"))
     assert loaded.dtype == ("float32" if overflows else "float16")
     assert ("too large for float16; float32 instead" in caplog.text) == overflows

@@ -301,16 +301,23 @@ def test_a_card_without_code_in_this_torch(
 
 @pytest.mark.usefixtures("card")
 @pytest.mark.parametrize(
-    ("capability", "name", "built_for", "codes", "fix"),
+    ("capability", "name", "cuda", "built_for", "codes", "fix"),
     [
-        ((7, 0), "Tesla V100", WHEEL, "7.5, 8.0, 9.0, 12.0", "an older CUDA ({}/cu126), or use --device cpu"),
-        ((12, 0), "RTX 5090", "sm_50 sm_90", "5.0, 9.0", "a newer CUDA ({}/cu128), or use --device cpu"),
+        ((7, 0), "Tesla V100", "13.0", WHEEL, "7.5, 8.0, 9.0, 12.0", "an older CUDA ({}/cu126), or use --device cpu"),
+        ((12, 0), "RTX 5090", "12.4", "sm_50 sm_90", "5.0, 9.0", "a newer CUDA ({}/cu128), or use --device cpu"),
+        ((11, 0), "Thor", "12.8", "sm_90 sm_120", "9.0, 12.0", "a newer CUDA ({}/cu130), or use --device cpu"),
     ],
 )
 def test_a_card_that_torch_is_not_built_for_is_refused_with_what_to_install(
-    capability: tuple[int, int], name: str, built_for: str, codes: str, fix: str, monkeypatch: pytest.MonkeyPatch
+    capability: tuple[int, int],
+    name: str,
+    cuda: str,
+    built_for: str,
+    codes: str,
+    fix: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.version, "cuda", cuda)
     monkeypatch.setattr(torch.cuda, "get_arch_list", built_for.split)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: name)
@@ -319,7 +326,7 @@ def test_a_card_that_torch_is_not_built_for_is_refused_with_what_to_install(
     shown = ".".join(map(str, capability))
     command = "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl"
     assert str(error.value).splitlines() == [
-        f"cuda:0 is a {name} (compute capability {shown}), and this torch (CUDA 13.0) has code for {codes} only",
+        f"cuda:0 is a {name} (compute capability {shown}), and this torch (CUDA {cuda}) has code for {codes} only",
         f"install torch's build for {fix.format(command)}",
     ]
 

@@ -74,7 +74,7 @@ def test_a_confidence_of_few_answers_says_of_how_many() -> None:
 
 def test_an_order_of_few_right_or_wrong_answers_says_of_how_many() -> None:
     metrics = {"auroc": Estimate(0.68), "accuracy": Estimate(0.02)}
-    assert "AUROC .68 (on 1 right)." in sentence_on(
+    assert "AUROC .68 (only 1 right)." in sentence_on(
         Judged("label", metrics, 60, "ece", rests_on=few_answers([1], 0.02)), 0.02
     )
     assert "(on" not in sentence_on(Judged("label", metrics, 60, "ece", rests_on=few_answers([10], 0.2)), 0.02)

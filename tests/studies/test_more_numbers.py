@@ -75,7 +75,7 @@ def test_a_first_look_says_where_an_order_rests_on_few_answers(tmp_path: Path, o
         few = right < FEW
         assert few == (found is not of_many)
         base = next(line for line in first.heading if line.startswith("base:"))
-        assert ("AUROC" in base, f"(on {right} right)" in base) == (True, few)
+        assert ("AUROC" in base, f"(only {right} right)" in base) == (True, few)
         row = next(row for table in tables for row in table.rows if row.keys.get("estimator") == "base")
         assert (f"AUROC of {right} right" in row.note) == few
         assert np.isnan(metrics["auroc"].low) == few

@@ -172,7 +172,7 @@ def test_a_first_look_says_where_an_order_rests_on_few_answers(right: int, rests
     head, *tables = tables_at_a_glance(report, asked_tables(report))
     sentence = next(line for line in head.heading if line.startswith("label:"))
     assert "AUROC" in sentence
-    assert sentence.count("(on ") == sentence.count(f"(on {rests})") == bool(rests)
+    assert sentence.count("(only ") == sentence.count(f"(only {rests})") == bool(rests)
     notes = [note for table in tables for note in table.notes if "AUROC rests on few" in note]
     assert bool(notes) == bool(rests)
     auroc = report.runs[0].sets["quiz"].cells["plain"].estimators["label"].metrics["auroc"]

@@ -60,11 +60,13 @@ class Limits:
     def now(self, model: LoadedModel, n_held: int, draws: bool) -> Limits:
         """With the memory that is free now, and the bytes that caches hold: these are used again, or let go.
 
-        Where it `draws` tokens, without what their noise takes.
+        Where it `draws` tokens, without what their noise takes; an eighth stays in any case, since fewer rows, which are
+        tried where memory runs out, have less noise.
         """
         most_rows = max(self.rows, self.branches)
         noise = scratch_bytes(most_rows, vocabulary_size(model), model.device) if draws else 0
-        return replace(self, room=max(0, free_bytes(model.device) + n_held - noise))
+        room = free_bytes(model.device) + n_held
+        return replace(self, room=max(room - noise, room // 8))
 
     def beside(self, n_places: int) -> Limits:
         """With the memory that is left beside a cache of so many slots in all its rows."""

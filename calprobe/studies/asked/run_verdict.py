@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from calprobe.measures.number_text import short, short_spelled
 from calprobe.messages import counted
@@ -22,9 +23,12 @@ def verdict(run: AskedRunReport, most: int = MOST) -> tuple[str, ...]:
         return run.warnings
     names = _names(run, overall)
     accuracy = _accuracy_of(run, overall).metrics["accuracy"].value
-    sentences = [sentence_on(judged(run, name), accuracy) for name in names[:most]]
+    judgements = [judged(run, name) for name in names[:most]]
+    few = judgements[0].rests_on if len(judgements) > 1 and len({of.rests_on for of in judgements}) == 1 else ""
+    once = [f"AUROC rests on {few} only, and has no interval."] if few else []
+    sentences = [sentence_on(replace(of, rests_on="") if few else of, accuracy) for of in judgements]
     more = [f"{counted(len(names) - most, 'more confidence')} below."] if len(names) > most else []
-    return (_on_accuracy(run, overall), *run.warnings, *sentences, *more)
+    return (_on_accuracy(run, overall), *run.warnings, *sentences, *more, *once)
 
 
 def verdict_beside_numbers(run: AskedRunReport) -> tuple[str, ...]:

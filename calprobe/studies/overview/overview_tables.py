@@ -97,7 +97,7 @@ def _sides(overview: Overview) -> Iterator[_Side]:
 def partial_note(found: Overview) -> Iterator[str]:
     """What the numbers of runs that are not finished are of."""
     if any(side.partial for task in found.tasks for side in task.sides):
-        yield f"PARTIAL: of the questions or relations what is there is {NOT_A_SAMPLE}."
+        yield f"PARTIAL: the questions or relations that are there are {NOT_A_SAMPLE}."
 
 
 def side_notes(found: Overview) -> Iterator[str]:
