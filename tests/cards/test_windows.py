@@ -12,7 +12,6 @@ from tiny_backends import VOCABULARY, dialogue, tiny_backend
 from calprobe.backends import Decoding, Dialogue, FollowUp, Pending
 from calprobe.backends.local import TransformersBackend, limits
 from calprobe.backends.local.cache import RaggedCache
-from calprobe.backends.local.noise import scratch_bytes
 
 N_ROWS = 6  # conversations that fit into half of the free memory
 N_WINDOWS = 4
@@ -67,7 +66,19 @@ def test_where_tokens_are_drawn_their_noise_has_room_of_its_own(
     changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend, dialogues = tiny_backend(), asked(**changes)
-    noise = scratch_bytes(backend._runner.limits.branches, VOCABULARY, torch.device("cpu"))
     room = bytes_of_rows(backend, dialogues)
-    assert noise > 0.1 * room  # without it, there would be more rows
+    noise = room // 2  # without it, there would be more rows
+
+    def scratch_bytes(n_rows: int, n_tokens: int, device: torch.device) -> int:
+        assert (n_rows, n_tokens) == (backend._runner.limits.branches, VOCABULARY)
+        return noise
+
+    monkeypatch.setattr(limits, "scratch_bytes", scratch_bytes)
     assert rows_of_waves(backend, room + noise, dialogues, monkeypatch) == [N_ROWS] * 2 * N_WINDOWS
+
+
+def test_noise_leaves_some_room_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = tiny_backend()._runner
+    monkeypatch.setattr(limits, "free_bytes", lambda device: 800)
+    monkeypatch.setattr(limits, "scratch_bytes", lambda *_: 10_000)
+    assert [runner.limits.now(runner._engine.model, 0, draws).room for draws in (False, True)] == [800, 100]
