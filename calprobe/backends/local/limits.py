@@ -60,8 +60,8 @@ class Limits:
     def now(self, model: LoadedModel, n_held: int, draws: bool) -> Limits:
         """With the memory that is free now, and the bytes that caches hold: these are used again, or let go.
 
-        Where it `draws` tokens, without what their noise takes; an eighth stays in any case: fewer rows, which are tried
-        where memory runs out, have less noise.
+        Where it `draws` tokens, without what their noise takes; an eighth stays in any case: fewer rows, which are
+        tried where memory runs out, have less noise.
         """
         most_rows = max(self.rows, self.branches)
         noise = scratch_bytes(most_rows, vocabulary_size(model), model.device) if draws else 0
