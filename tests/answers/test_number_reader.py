@@ -155,6 +155,17 @@ IN_WORDS = [
     ("It increased from 3 to 5", 5),
     ("We round 11.6 to 12", 12),
     ("Step 3 - 12 apples", 12),
+    ("Answer: The two friends have 24 apples", 24),
+    ("Answer: Adding the three numbers gives 42", 42),
+    ("The answer is the product of two primes, 35", 35),
+    ("Answer: four workers need 12 days", 12),
+    ("Answer: In total, the seven dwarfs eat 21", 21),
+    ("In total, the seven dwarfs eat 21", 21),
+    ("Answer: Two friends (Ann and Bob) have 24", 24),
+    ("The answer is three, not 4", 3),
+    ("Answer: **seven** apples (see step 3)", 7),
+    ("The answer is minus three. Step 2 shows it.", -3),
+    ("The answer is three plus 4 = seven", 7),
 ]
 
 
