@@ -32,8 +32,8 @@ _BEFORE_ONE = re.compile(
     re.IGNORECASE,
 )
 _BEHIND_ONE = re.compile(r"(?:\s(?!of\b)[^\W\d_]{1,15}){0,2}[^\w\n]{0,3}(?:[.!?]\s|\n|\Z)")
-# Between a marker and a number right behind it; behind that number, where nothing else is said of it: "is three, not 4",
-# "seven apples (step 3)", but not "four workers need 12 days".
+# Between a marker and a number right behind it; behind that number, where nothing else is said of it: "is three, not
+# 4", "seven apples (step 3)", but not "four workers need 12 days".
 _NOTHING = re.compile(r"[\s:*_$\"“'‘({]{0,8}(?:(?:just|only|about|exactly|an?)\s[*_]{0,2})?")
 _CLOSED = re.compile(
     r"[*_\"”'’)}]{0,4}(?:,|\s?[—–]|(?:\s[^\W\d_]{1,15})?[*_\"”'’)}]{0,4}"
@@ -50,7 +50,7 @@ def read_number(text: str, *, cut: bool = False) -> Reading:
     2. `alone`: the first line is a number, perhaps with its unit, and nothing else;
     3. `last`: the last number of the reply, up to where the model asks itself a new question.
 
-    Numbers in words count where there are none in digits, and right behind a marker ("the answer is seven, see step 3").
+    Numbers in words count where there are none in digits, and right behind a marker ("the answer is seven, not 8").
 
     A number that the reply denies or takes back ("not 12 but 15", "12, no, 15") is passed over, as are errors (± 0.02)
     and confidences ("95% sure", "Confidence: 90"). The numbers of "between 10 and 12", "10-12", "ten or twelve" and
