@@ -29,15 +29,14 @@ _WHOLE = re.compile(
     r"|can't answer|can't say|cannot say|cannot be determined|don't know|do not know)(?: sorry)?"
 )
 # Nothing else may stand beside these: "we don't know each other", "I can't help you, it's Paris".
-_THIS = (
-    r"(?:this|that|it|your (?:question|request)|this (?:question|request|topic)|the (?:answer|question|request|topic))"
-)
+_THIS = r"(?:this|that|it|(?:your|this|that|the) (?:answer|question|request|topic))"
 _ALONE = re.compile(
     rf"(?:i {_NOT} (?:help|assist)(?: you)?(?: (?:with|in) {_THIS})?"
     rf"|we (?:really |simply |just )?{_NOT} (?:know|determine|answer|be (?:sure|certain)|say for (?:sure|certain)"
     rf"|have (?:any |enough |the )?information)(?: (?:on |about |of )?{_THIS})?(?: yet| for (?:sure|certain))?"
     rf"|(?:there(?: is|'s) )?no (?:\w+ ){{0,2}}information"
-    rf"(?:(?: (?:is|was))? (?:available|provided|given)(?: (?:on|about|for) {_THIS})?| (?:on|about|for) {_THIS}))(?:\W+sorry)?"
+    rf"(?:(?: (?:is|was))? (?:available|provided|given)(?: (?:on|about|for) {_THIS})?| (?:on|about|for) {_THIS}))"
+    r"(?:\W+sorry)?"
     r"(?:\W+please (?:ask|try|provide|rephrase|clarify|give|check|consult)\b[^.,;:!?]{0,80})?"
 )
 # In front of a refusal: a "but" behind it offers no guess.
