@@ -56,8 +56,12 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _PARTS = {"half": 1 / 2, "third": 1 / 3, "quarter": 1 / 4}
-# One character for one, so that places stay: full-width signs, signs of Arabic numbers, the slash of fractions.
-_PLAIN_SIGNS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | str.maketrans("。٫٬⁄٪", "..,/%")
+# One character for one, so that places stay: full-width signs, signs of Arabic numbers, the slash of fractions. A
+# full-width comma separates words, too: only in groups of full-width digits it is part of a number.
+_PLAIN_SIGNS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code) != "，"} | str.maketrans(
+    "٫٬⁄٪", ".,/%"
+)
+_WIDE_GROUPS = re.compile(r"(?<![\d，])[０-９]{1,3}(?:，[０-９]{3})+(?![\d，])")
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _TEN_TO_THE = re.compile(r"(?:\^[^\S\n]?\{?|\*\*)([-−]?[0-9]{1,4})\}?")
 # What stands in front of digits that are an exponent or a part of a name: m/s^2, mol^{-1}, mol-1, x**2, B-12.
@@ -127,7 +131,8 @@ def with_plain_digits(text: str) -> str:
     """
     if text.isascii():
         return text
-    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text.translate(_PLAIN_SIGNS))
+    plain = _WIDE_GROUPS.sub(lambda number: number[0].replace("，", ","), text).translate(_PLAIN_SIGNS)
+    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), plain)
 
 
 def with_part(text: str, value: float, end: int) -> tuple[float, int]:
