@@ -9,7 +9,7 @@ from math import isclose, nan
 
 from calprobe.answers.number_answers import Number, numbers_of
 from calprobe.answers.number_words import numbers_in
-from calprobe.answers.units import in_unit, short_unit, unit_behind
+from calprobe.answers.units import in_unit, is_unit, short_unit, unit_behind
 
 _AROUND = 40  # characters around a number that are looked at
 _PLUS_MINUS = r"(?:±|\\pm\b|\+\s?/?\s?[-−–]|\bplus\sor\sminus\b)"
@@ -31,7 +31,7 @@ _BETWEEN = re.compile(r"\bbetween\s(?:[^.\n]|\.(?=\d)){1,20}?\sand\s\S{1,20}", r
 _TO = re.compile(
     r"(?P<unit>[^\n]{0,15}?)(?:(?P<or>\s(?:or|OR)\s)|\sto\s|(?P<spaced>\s[-−–—]\s)|\s?[-−–—]\s?)(?:(?:about|maybe|perhaps|even)\s)?[*_$\\]{0,3}"
 )
-# In front of a range whose ends have blanks around a dash: "Step 3 - 12 apples" is none.
+# In front of a range, whatever its ends are. A dash between blanks needs it: "Step 3 - 12 apples" is none.
 _RANGE_BEGINS = re.compile(
     r"(?:\A|\n|[:=(#]|\b(?:is|are|was|were|be|takes?|about|approximately|around|roughly|from|answer|anywhere|either)\s)[\s*_$\\{(]{0,4}\Z",
     re.IGNORECASE,
@@ -40,7 +40,7 @@ _RANGE_BEGINS = re.compile(
 _NO_RANGE = re.compile(
     r"\b(?:ratios?\b|odds|scor|increas|decreas|ris(?:es?|ing)\b|rose|drop|fall|fell|grow|grew|go(?:es|ing)?\b|gone\b|went|chang"
     r"|reduc|count(?:s|ed|ing)?\b|round|convert|simplif|improv|extend|expand|mov(?:es?|ed|ing)\b|updat|correct|climb|rais"
-    r"|equal|sets?\b|add)[^.\n]{0,25}\Z",
+    r"|equal|sets?\b|add(?:s|ed|ing)?\b)[^.\n]{0,25}\Z",
     re.IGNORECASE,
 )
 _OPERATION = re.compile(r"[-+−*×·/^<>]\s{0,2}[*_$\\{(]{0,4}\Z")
@@ -109,7 +109,15 @@ def _is_range(text: str, first: Number, second: Number) -> bool:
     front = text[max(0, first.start - _AROUND) : first.start]
     if _NO_RANGE.search(front) or _OPERATION.search(front) or _GOES_ON.match(text, second.end):
         return False
-    return joint["spaced"] is None or _RANGE_BEGINS.search(front) is not None
+    return _RANGE_BEGINS.search(front) is not None or (joint["spaced"] is None and _ascends(text, first, second))
+
+
+def _ascends(text: str, first: Number, second: Number) -> bool:
+    """Whether two numbers are a range by themselves: the second is larger, and of the same order or with a unit or
+    things behind it. Scores (4-2), names (747-400) and "gives 4 to 2 friends" are none."""
+    behind = unit_behind(text, second.end)
+    has_unit = (len(behind) > 3 and behind.endswith("s")) or behind == "people" or is_unit(behind)
+    return second.value > first.value and (has_unit or second.value <= 2 * abs(first.value))
 
 
 def _is_in_two_units(text: str, first: Number, second: Number) -> bool:

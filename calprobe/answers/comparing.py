@@ -21,7 +21,8 @@ _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 _UNIT = re.compile(
     r"(?<=[0-9])(?=(?:[kcmnµμ]?m|[km]?g|[kmg]?hz|[km]?w|k?wh|[km]?j|[km]?v|m?l|kmh|km/h|mph|ft|lbs?|oz|min|mol|°[cf]?)(?![^\W_]))"
 )
-_POWER = re.compile(r"(?<=[0-9])(?<!10)[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")  # 5² is not 52; 10² is a number that is read
+# 5² is not 52; 10² is a number that is read, 210² and 2.10² are none.
+_POWER = re.compile(r"(?<=[0-9])(?<!(?<![0-9])(?<![0-9][.,])10)[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _CURRENCIES = "$€£¥₹"
 _LATEX = re.compile(r"\\[dt]?frac[^\S\n]?\{|\}")
 _FRACTION = re.compile(r"(?<![0-9.,])(?P<above>[0-9]+)/(?P<below>[0-9]+)\Z")

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from calprobe.answers.units import is_unit
+
 Form = Literal["plain", "fraction", "unclear"]
 
 # Between two digits: a decimal point, or what separates groups. LaTeX writes {,} and \, for the latter.
@@ -49,15 +51,30 @@ _NUMBER = re.compile(
     rf"(?:\\[dt]?frac[^\S\n]?\{{(?P<upper>{_DIGITS})\}}\{{(?P<lower>{_DIGITS})\}}"
     rf"|(?<!\w)(?<![0-9][.,])(?P<digits>{_DIGITS})(?:{_MORE})?|(?<!\w)(?P<alone>[{_VULGAR}]))"
 )
-# Words behind a number that belong to it: 2 and a half million, 2 dozen.
+# Words behind a number that belong to it: 2 and a half million, 2 dozen. Scales with a capital in front of another one
+# are names (2012 Thousand Oaks).
 _PART = re.compile(
-    r"(?:[^\S\n]and[^\S\n](?:(?:a|one)[^\S\n](?P<part>half|third|quarter)|(?P<quarters>three[-\s]quarters))\b)?"
-    rf"(?:[^\S\n](?P<times>{_SCALE_WORD}|dozen\b(?!-)))?",
+    r"[^\S\n]and[^\S\n](?:(?:a|one)[^\S\n](?P<part>half|third|quarter)|(?P<quarters>three[-\s]quarters))\b(?!-\w)"
+    r"(?=(?P<behind>[^\S\n]?[^\W\d_]+)?)",
+    re.IGNORECASE,
+)
+_TIMES = re.compile(rf"[^\S\n](?P<times>{_SCALE_WORD}|dozen\b(?!-)|(?i:{_SCALE_WORD}|dozen\b(?!-))(?![^\S\n][A-Z]))")
+_SCALED = re.compile(
+    r"(?:(?P<dozen>dozen)|(?:hundred|thousand|million|billion|trillion|[0-9]\s?(?:k|mn?|bn?)))\Z", re.IGNORECASE
+)
+# What may stand behind a half, beside units: no noun that it is the kind of (a third party), no "of" (a third of it).
+_GOES_WITH_A_PART = re.compile(
+    rf"dozen|{_SCALE_WORD}|[^\W\d_]{{2,}}(?<!s)s|people|percent|times|is|was|are|were|in|on|at|for|to|by|and|or|more|less|than|per|as"
+    r"|because|so|from|since|when|that|which|but|if|with|about|not|long|tall|old|high|wide|deep|away|ago",
     re.IGNORECASE,
 )
 _PARTS = {"half": 1 / 2, "third": 1 / 3, "quarter": 1 / 4}
-# One character for one, so that places stay: full-width signs, signs of Arabic numbers, the slash of fractions.
-_PLAIN_SIGNS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | str.maketrans("。٫٬⁄٪", "..,/%")
+# One character for one, so that places stay: full-width signs, signs of Arabic numbers, the slash of fractions. A
+# full-width comma separates words, too: only in groups of full-width digits it is part of a number.
+_PLAIN_SIGNS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code) != "，"} | str.maketrans(
+    "٫٬⁄٪", ".,/%"
+)
+_WIDE_GROUPS = re.compile(r"(?<![\d，])[０-９]{1,3}(?:，[０-９]{3})+(?![\d，])")
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _TEN_TO_THE = re.compile(r"(?:\^[^\S\n]?\{?|\*\*)([-−]?[0-9]{1,4})\}?")
 # What stands in front of digits that are an exponent or a part of a name: m/s^2, mol^{-1}, mol-1, x**2, B-12.
@@ -72,6 +89,9 @@ _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})++(?:\.[0-9]++)?+")
 _PLAIN = re.compile(r"[0-9]++(?:\.[0-9]++)?+|\.[0-9]++")
 _GROUP_MARKS = re.compile(r"\{,\}|,?\\[!,]|['’ \u00a0\u2009\u202f]")
 _SUPERSCRIPTS = str.maketrans("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789")
+# Beside a power in an equation.
+_OPERATOR_IN_FRONT = re.compile(r"[=+*/×·√<>≈−-]\s{0,2}\Z")
+_OPERATOR_BEHIND = re.compile(r"\s?[=+*/×·<>≈−-]")
 # A factor or divisor that is no number in digits: 1 / e, 2 π, 3√2.
 _SYMBOL = re.compile(
     r"[^\S\n]?(?:(?:/|\\cdot|\\times|\*)[^\S\n]?)?(?:\\(?:pi|sqrt|ln|log|exp)\b|π|√|sqrt\b|/[^\S\n]?e\b)"
@@ -111,8 +131,11 @@ def numbers_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Nu
         if not _is_no_number(text, match):
             value, form = _value(match)
             end = match.start("scale") if _is_a_unit(match) else match.end()
+            if _is_a_note(match):
+                end = match.start("superscript")
             if form == "plain":
                 value, end = with_part(text, value, end)
+                form = "unclear" if math.isnan(value) else form
             if _SYMBOL.match(text, end):
                 value, form = math.nan, "unclear"
             sign = None if match["sign"] or match["inner"] else sign_in_words(text, match.start(), start)
@@ -127,21 +150,38 @@ def with_plain_digits(text: str) -> str:
     """
     if text.isascii():
         return text
-    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text.translate(_PLAIN_SIGNS))
+    plain = _WIDE_GROUPS.sub(lambda number: number[0].replace("，", ","), text).translate(_PLAIN_SIGNS)
+    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), plain)
 
 
 def with_part(text: str, value: float, end: int) -> tuple[float, int]:
-    """The number with the words behind it that belong to it, and where these end.
+    """The number with the words behind it that belong to it, and where these end; NaN where it is uncertain what a half
+    is of (a million and a half).
 
-    >>> with_part("2 and a half million", 2.0, 1), with_part("2 dozen eggs", 2.0, 1), with_part("2 and a dog", 2.0, 1)
-    ((2500000.0, 20), (24.0, 7), (2.0, 1))
+    >>> [with_part(text, 2.0, 1) for text in ("2 and a half million", "2 dozen eggs", "2 and a third of it")]
+    [(2500000.0, 20), (24.0, 7), (2.0, 1)]
     """
-    more = _PART.match(text, end)
-    if more is None:
-        return value, end
-    size = value + (0.75 if more["quarters"] else _PARTS[more["part"].lower()] if more["part"] else 0.0)
-    times = (more["times"] or "").lower()
-    return size * (12 if times == "dozen" else 10 ** _SCALES.get(times, 0)), more.end()
+    part, behind = _part(text, end)
+    if part and (scaled := _SCALED.search(text[max(0, end - 9) : end])):
+        return (value + 12 * part if scaled["dozen"] else math.nan), behind
+    value, end = value + part, behind
+    if times := _TIMES.match(text, end):
+        word, end = times["times"].lower(), times.end()
+        value *= 12 if word == "dozen" else 10 ** _SCALES[word]
+        more, end = (0.0, end) if part else _part(text, end)
+        value += 0.0 if not more else 12 * more if word == "dozen" else math.nan
+    return value, end
+
+
+def _part(text: str, end: int) -> tuple[float, int]:
+    """The half, third or quarters that words behind a number add to it, 0 without, and where they end."""
+    found = _PART.match(text, end)
+    if found is None:
+        return 0.0, end
+    noun = (found["behind"] or "").strip()
+    if noun and not _GOES_WITH_A_PART.fullmatch(noun) and not is_unit(noun):
+        return 0.0, end
+    return (0.75 if found["quarters"] else _PARTS[found["part"].lower()]), found.end()
 
 
 def sign_in_words(text: str, place: int, start: int = 0) -> int | None:
@@ -181,7 +221,7 @@ def _value(match: re.Match[str]) -> tuple[float, Form]:
     if match["scale"] and not _is_a_unit(match):
         return _scaled(match, sign, digits)
     exponent = match["exponent"] or match["power"] or (match["raised"] or "").translate(_SUPERSCRIPTS)
-    if match["odd"] or match["superscript"]:
+    if match["odd"] or (match["superscript"] and not _is_a_note(match)):
         odd = match["odd"] or "^" + match["superscript"].translate(_SUPERSCRIPTS).replace("+", "")
         power = _TEN_TO_THE.fullmatch(odd)
         if digits != "10" or power is None:
@@ -194,6 +234,17 @@ def _value(match: re.Match[str]) -> tuple[float, Form]:
 def _is_a_unit(match: re.Match[str]) -> bool:
     """Whether an M or B behind the digits is no million or billion: only of money it is."""
     return bool(match["money"]) and not re.search(_CURRENCY, match[0])
+
+
+def _is_a_note(match: re.Match[str]) -> bool:
+    """Whether a superscript is the sign of a footnote (in 1969³), no power: not of 10, and not within an equation. A
+    square of at most two digits may be either, and no number is to be told from it."""
+    power, digits = match["superscript"], match["digits"]
+    if not power or digits == "10" or power[0] in "⁻⁺" or (power != "¹" and len(digits.replace(".", "")) < 3):
+        return False
+    begin, end = match.span()
+    front = match.string[max(0, begin - 3) : begin]
+    return not _OPERATOR_IN_FRONT.search(front) and not _OPERATOR_BEHIND.match(match.string, end)
 
 
 def _scaled(match: re.Match[str], sign: float, digits: str) -> tuple[float, Form]:

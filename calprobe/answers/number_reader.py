@@ -10,7 +10,7 @@ from calprobe.answers.around_numbers import end_with_error, is_error_or_confiden
 from calprobe.answers.denials import is_denied, is_taken_back
 from calprobe.answers.new_question import where_a_new_question_begins
 from calprobe.answers.number_answers import Number, numbers_of, with_plain_digits
-from calprobe.answers.number_words import numbers_in, numbers_in_words
+from calprobe.answers.number_words import numbers_in_words
 from calprobe.answers.reading import Reading
 from calprobe.answers.repetition import length_without_repeats
 from calprobe.answers.units import plain_unit, unit_behind, unit_of
@@ -32,6 +32,13 @@ _BEFORE_ONE = re.compile(
     re.IGNORECASE,
 )
 _BEHIND_ONE = re.compile(r"(?:\s(?!of\b)[^\W\d_]{1,15}){0,2}[^\w\n]{0,3}(?:[.!?]\s|\n|\Z)")
+# Between a marker and a number right behind it; behind that number, where nothing else is said of it: "is three, not
+# 4", "seven apples (step 3)", but not "four workers need 12 days".
+_NOTHING = re.compile(r"[\s:*_$\"“'‘({]{0,8}(?:(?:just|only|about|exactly|an?)\s[*_]{0,2})?")
+_CLOSED = re.compile(
+    r"[*_\"”'’)}]{0,4}(?:,|\s?[—–]|(?:\s[^\W\d_]{1,15})?[*_\"”'’)}]{0,4}"
+    r"(?:[.;!?](?!\w)|\s?\([^()\n]{1,80}\)[\s.*_]{0,3}(?:\n|\Z)|\s{0,3}(?:\n|\Z)))"
+)
 _EQUALS = re.compile(r"(?<![<>!=])=(?!=)|≈|\\approx")
 
 
@@ -41,8 +48,9 @@ def read_number(text: str, *, cut: bool = False) -> Reading:
     1. `marked`: on the line behind "####", LaTeX's box, "the answer is", "Answer:", "the total is" and their like: the
        first number, or the first one behind the line's last sign of equality;
     2. `alone`: the first line is a number, perhaps with its unit, and nothing else;
-    3. `last`: the last number of the reply, up to where the model asks itself a new question; numbers in words count
-       where there are none in digits.
+    3. `last`: the last number of the reply, up to where the model asks itself a new question.
+
+    Numbers in words count where there are none in digits, and right behind a marker ("the answer is seven, not 8").
 
     A number that the reply denies or takes back ("not 12 but 15", "12, no, 15") is passed over, as are errors (± 0.02)
     and confidences ("95% sure", "Confidence: 90"). The numbers of "between 10 and 12", "10-12", "ten or twelve" and
@@ -101,10 +109,18 @@ def _marked(text: str, end: int) -> Number | None:
         equals = deque(_EQUALS.finditer(text, begin, stop), maxlen=1)
         starts = (equals[0].end(), begin) if equals else (begin,)
         for start in starts:
-            meant = (number for number in numbers_in(text, start, stop) if _is_meant(text, number))
-            if number := next(meant, None):
+            if number := _first_meant(text, start, stop):
                 return unclear_as_a_part(text, number)
     return None
+
+
+def _first_meant(text: str, start: int, stop: int) -> Number | None:
+    """The first number in digits; one in words where there are none, or where it stands by itself right behind the
+    marker: words within a sentence count what it is about (the two friends have 24)."""
+    word = next((number for number in numbers_in_words(text, start, stop) if _is_meant(text, number)), None)
+    if word and _NOTHING.fullmatch(text, start, word.start) and _CLOSED.match(text, word.end):
+        return word
+    return next((number for number in numbers_of(text, start, stop) if _is_meant(text, number)), word)
 
 
 def _is_meant(text: str, number: Number) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from math import nan
+from math import isnan, nan
 
 from calprobe.answers.number_answers import Number, numbers_of, sign_in_words, with_part
 
@@ -159,7 +159,7 @@ def _number_of(text: str, match: re.Match[str]) -> Number | None:
     elif text[max(0, begin - 6) : begin].casefold() == "point ":
         return unclear
     value, end = with_part(text, value, end)
-    return Number(value, "plain", begin, end)
+    return Number(value, "unclear" if isnan(value) else "plain", begin, end)
 
 
 def _with_denominator(unclear: Number, words: list[str], above: float, below: re.Match[str]) -> Number | None:

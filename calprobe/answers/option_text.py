@@ -17,10 +17,19 @@ _MARKER = re.compile(
     r"(?:\A|\\boxed\b|\b(?:answer|option|choice)\b(?:\s(?:is|was|(?:would|should|must)\sbe))?)[\s:=]{0,4}",
     re.IGNORECASE,
 )
+# "Option" and "choice" say which one is the answer only with a word that does: "the other option is Paris".
 _SAYS = re.compile(
-    r"\b(?:answer|option|choice)\b(?:\s(?:is|was|(?:would|should|must)\sbe)\b|[*_]{0,3}\s?:)[\s:*_\"“'‘(]{0,6}(?:(?:an?|the)\s)?",
+    r"\b(?:answer|(?:correct|right|best|my)\s(?:answer\s)?(?:option|choice))\b"
+    r"(?:\s(?:is|was|(?:would|should|must)\sbe)\b|[*_]{0,3}\s?:)[\s:*_\"“'‘(]{0,6}(?:(?:an?|the)\s)?",
     re.IGNORECASE,
 )
+# In front of it in its sentence: it is another's answer, or none: "many think the answer is Paris".
+_NOT_SAID = re.compile(
+    r"(?:\b(?:wrong|incorrect|other|another|common|popular|obvious|says?|said|think|thinks|thought|believes?|claims?|guess|doubt"
+    r"|if|whether|unless|not|never|neither|nor)\b|n['’]t\b)[^.!?\n]*\Z",
+    re.IGNORECASE,
+)
+_SENTENCE = 200  # characters in front of it that are looked at
 _QUOTES = " \t\"'“”‘’`*_$()[]{}"  # around an option: no sign, unit or decimal point of a number
 
 
@@ -68,12 +77,17 @@ def _marked(
     text: str, spans: dict[str, tuple[int, int]], last: dict[str, tuple[int, int]], named: list[str]
 ) -> list[str]:
     """The one label whose option stands behind the last "answer is", with no other option behind it; else all."""
-    *_, end = (0, *(match.end() for match in _SAYS.finditer(text)))
+    said = (match for match in _SAYS.finditer(text) if not _is_anothers(text, match.start()))
+    *_, end = (0, *(match.end() for match in said))
     behind = [label for label in named if last[label][0] >= end > 0]
     if len(behind) != 1 or last[behind[0]][0] != end:
         return named
     spans[behind[0]] = last[behind[0]]
     return behind
+
+
+def _is_anothers(text: str, place: int) -> bool:
+    return _NOT_SAID.search(text[max(0, place - _SENTENCE) : place]) is not None
 
 
 def _alone(text: str, labels: Sequence[str], options: Sequence[str], cut: bool) -> Reading:

@@ -22,16 +22,22 @@ _SAID = re.compile(
     r"|\b(?:outside|beyond|out of) (?:of )?(?:the (?:scope|limits) of )?my (?:current )?"
     r"(?:knowledge|training|expertise|scope)\b"
     r"|\b(?:not enough|insufficient) (?:information|context|data)\b"
-    rf"|\bi {_NOT} (?:help|assist) (?:(?:you )?(?:with|in)\b|you\b)"
-    rf"|\bwe {_NOT} (?:know|determine|answer|be (?:sure|certain)|say for (?:sure|certain)"
-    r"|have (?:any |enough |the )?information)\b"
-    r"|\b(?:there(?: is|'s) )?no (?:\w+ ){0,2}information (?:is |was )?"
-    r"(?:available|provided|given|on (?:this|that)|about (?:this|that|it))\b"
 )
 _WHOLE = re.compile(
     r"(?:sorry )?(?:(?:the|my) )?(?:answer )?(?:is |it is |it's )?"
     r"(?:unknown|not known|no idea|not sure|unsure|uncertain|n/?a|idk|dunno|no answer|no comment|cannot answer"
     r"|can't answer|can't say|cannot say|cannot be determined|don't know|do not know)(?: sorry)?"
+)
+# Nothing else may stand beside these: "we don't know each other", "I can't help you, it's Paris".
+_THIS = r"(?:this|that|it|(?:your|this|that|the) (?:answer|question|request|topic))"
+_ALONE = re.compile(
+    rf"(?:i {_NOT} (?:help|assist)(?: you)?(?: (?:with|in) {_THIS})?"
+    rf"|we (?:really |simply |just )?{_NOT} (?:know|determine|answer|be (?:sure|certain)|say for (?:sure|certain)"
+    rf"|have (?:any |enough |the )?information)(?: (?:on |about |of )?{_THIS})?(?: yet| for (?:sure|certain))?"
+    rf"|(?:there(?: is|'s) )?no (?:\w+ ){{0,2}}information"
+    rf"(?:(?: (?:is|was))? (?:available|provided|given)(?: (?:on|about|for) {_THIS})?| (?:on|about|for) {_THIS}))"
+    r"(?:\W+sorry)?"
+    r"(?:\W+please (?:ask|try|provide|rephrase|clarify|give|check|consult)\b[^.,;:!?]{0,80})?"
 )
 # In front of a refusal: a "but" behind it offers no guess.
 _OPENING = re.compile(
@@ -62,4 +68,5 @@ def abstains(text: str) -> bool:
         plain = plain[opening.end() :]
     if _GUESS.search(plain):
         return False
-    return bool(_SAID.search(plain) or _WHOLE.fullmatch(plain.strip(_AROUND)))
+    whole = plain.strip(_AROUND)
+    return bool(_SAID.search(plain) or _WHOLE.fullmatch(whole) or _ALONE.fullmatch(whole))

@@ -174,6 +174,15 @@ def short_unit(unit: str) -> str:
     return known[0] if known else plain
 
 
+def is_unit(unit: str) -> bool:
+    """Whether it is a known unit, or a product or quotient of such ones.
+
+    >>> is_unit("km / h"), is_unit("apples"), is_unit("")
+    (True, False, False)
+    """
+    return _parsed(plain_unit(unit)) is not None
+
+
 @lru_cache(maxsize=1)
 def _units() -> dict[str, tuple[str, _Unit]]:
     """Symbol and unit of each name."""

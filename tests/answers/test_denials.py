@@ -46,9 +46,14 @@ def test_of_several_options_the_one_that_is_said_to_be_the_answer_counts() -> No
         "The answer is Earth, or Mars.",
         "The answer is either Mars or Earth",
         "Mars. Venus. The answer is clear.",
+        "Mars is right. The wrong answer is Venus",
+        "It is Mars. Many think the answer is Venus",
+        "Mars. The other option is Venus",
+        "Mars. Option: Venus",
     ):
         assert value(text) is None
     assert value("Mars. The answer is not Earth. Venus") is None
+    assert value("Many think of Mars. The correct option is Venus.") == "B"
 
 
 def test_a_label_that_is_ruled_out_or_only_possible_is_passed_over() -> None:

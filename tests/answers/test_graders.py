@@ -51,6 +51,8 @@ ABSTENTIONS = [
     "There is no reliable information about that.",
     "No information is available.",
     "We don't know",
+    "We don't know the answer.",
+    "I'm sorry, but I can't help you with that. Please ask another question.",
     "It's unknown.",
 ]
 ANSWERS = [
@@ -67,6 +69,11 @@ ANSWERS = [
     "I Can't Help Myself",
     "We do not find penguins there",
     "There is no information in noise",
+    "I can't help you, it's Paris",
+    "There is no information about this; it's Paris",
+    '"We don\'t know" by the band',
+    "We don't know each other",
+    "No information",
     "Nobody knows",
     "Nothing happens",
     "The Unknown Soldier",
