@@ -212,7 +212,7 @@ def test_an_overview_begins_with_a_verdict_on_each_task(found: Overview) -> None
     assert probe.startswith("probe: a and b are overconfident; partial (partial) is "), "a and b have the same numbers"
     assert sums.startswith("sums: a "), "what is missing has no verdict"
     assert not sides.heading
-    assert any(note.startswith("PARTIAL: of the questions or relations what is there is not a") for note in sides.notes)
+    assert any(note.startswith("PARTIAL: the questions or relations that are there are not a") for note in sides.notes)
     page = overview_page(found, FEW, {})
     assert page.index(sums) < page.index("<svg"), "before the figure"
     judged = found.tasks[1].sides[0].judged
