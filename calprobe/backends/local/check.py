@@ -46,10 +46,11 @@ _ROUNDINGS = 4  # of logits to a short dtype, in units of its last place at the 
 _COMPARED = 64  # tokens of the vocabulary, evenly spread
 _MANY_ROWS = 129  # more than the largest tile of the head's kernel has
 # Behind few tokens chance makes more than over the sample of a run, and attention by other products more than batches
-# do: right engines of two models (SmolLM2-135M, Gemma 3 270M) in bfloat16 were off by up to 0.090 nats on average and
-# 0.74 at most, of 303 real texts, on a CPU that multiplies bfloat16 itself; with positions one too large by 0.22 or
-# more on average, of 20. Replies of closed sets were off by up to 0.11 on average, of 167 texts, and changed by 0.029
-# with the place of others. `make test-cards` prints such figures.
+# do: in bfloat16, on a CPU that multiplies it itself, right engines were off by up to 1.03 nats at most and 0.089 on
+# average (Gemma 3 270M, 88 real texts; SmolLM2-135M, 200: 0.47 and 0.057), with positions one too large by 0.22 or more
+# on average, of 20. Replies of closed sets were off by up to 0.11 on average, of the same texts, and changed by 0.029
+# with the place of others. In float16 all were off by up to 0.044 and 0.010 (SmolLM2-135M, 31 texts). `make test-cards`
+# prints such figures.
 _OF_FEW = {**FLOORS, "bfloat16": Tolerance(1.5, 0.15)}
 _MOVED_OF_FEW = {**MOVED, "bfloat16": Tolerance(0.8, 0.06)}
 # Other positions are told by where they lead, if they lead twice as far as all that is off otherwise. With Gemma 3 270M
