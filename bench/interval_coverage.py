@@ -8,26 +8,30 @@ the intervals' mean width.
     python bench/interval_coverage.py clustered
     python bench/interval_coverage.py paired
     python bench/interval_coverage.py samples --instances 60 --trials 1000 --resamples 500
+    python bench/interval_coverage.py few --instances 60 --trials 400 --resamples 500
 
 single: confidences uniform on [gap, 1]. Three intervals on the same resamples: the plain percentiles; these shifted by
 the bootstrap's bias; and calprobe's. clustered: relations of different sizes and confidences, with an accuracy
 uniformly within `spread` of what it should be; intervals from drawing instances, and from drawing relations. paired:
 two models on the same instances, of which the second is as noisy as the first or, "surer", has confidences near 0 and 1
 only; with the share of small p-values. samples: `--instances` questions of ten samples each, intervals from drawing
-questions and from drawing samples; the truth is that of 100,000 questions, an error of 0 where calibrated.
+questions and from drawing samples; the truth is that of 100,000 questions, an error of 0 where calibrated. few: a fixed
+number of right or of wrong answers, logits of confidence being higher by 0.95 in right ones; plain percentiles, which
+calprobe does not give below ten.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from calprobe.arrays import Floats
 from calprobe.metrics import Difference, Estimate, Metric, Resampling, bootstrap, paired_differences
-from calprobe.metrics.intervals import percentiles
+from calprobe.metrics.intervals import defined, percentiles
 from calprobe.metrics.metric import evaluate
 from calprobe.metrics.resamples import resample_counts
 from calprobe.metrics.sample import sort_instances
@@ -82,6 +86,7 @@ def percentile_intervals(
     found = {}
     for name, (value,) in values.items():
         resampled = np.concatenate([block[name] for block in blocks])
+        resampled = defined(resampled)  # an order of right answers alone is not
         low, high = percentiles(resampled)
         bias = float(resampled.mean()) - value
         found[name] = (Estimate(value, low, high), Estimate(value, max(0.0, low - bias), max(0.0, high - bias)))
@@ -182,6 +187,30 @@ def _settled(rng: np.random.Generator, questions: int) -> Predictions:
     return np.repeat(chance, SAMPLES), np.repeat(right, SAMPLES)
 
 
+def print_few(trials: Trials) -> None:
+    """Metrics of the order, by the number of the rarer answers."""
+    metrics = named(("auroc", "prr", "aurc"))
+    print_head("rarer", "number", *(f"{metric.title}: {cell}" for metric in metrics for cell in ("covers", "width")))
+    for rarer, number in product(("right", "wrong"), (1, 2, 3, 5, 7, 10, 15)):
+        rng = np.random.default_rng([15, number, int(rarer == "right")])
+        n_right = number if rarer == "right" else trials.instances - number
+        times = MANY // trials.instances
+        truth = evaluate(metrics, sort_instances(*_ordered(rng, trials.instances * times, n_right * times)).sample())
+        found: dict[str, list[Estimate]] = {metric.name: [] for metric in metrics}
+        for resampling in trials:
+            sample = _ordered(rng, trials.instances, n_right)
+            for name, (plain, _) in percentile_intervals(metrics, sample, resampling).items():
+                found[name].append(plain)
+        cells = [cover(found[metric.name], float(truth[metric.name][0])).split(" | ", 1)[1] for metric in metrics]
+        print(f"| {rarer} | {number} |", " | ".join(cells), "|", flush=True)
+
+
+def _ordered(rng: np.random.Generator, n_instances: int, n_right: int) -> Predictions:
+    """The right answers first; logits of confidence are normal, theirs higher by 0.95 (AUROC .75)."""
+    right = (np.arange(n_instances) < n_right).astype(np.float64)
+    return 1 / (1 + np.exp(-rng.normal(0.95 * right))), right
+
+
 def brier_of(confidence: Floats, correct: Floats, gap: float) -> float:
     """Brier score that these confidences have on average over correctness."""
     probability = confidence - gap
@@ -196,7 +225,13 @@ def cover(estimates: list[Estimate] | list[Difference], truth: float) -> str:
     return f"{100 * holds:.0f} | {100 * covers:.0f} | {width:.3f}"
 
 
-TABLES = {"single": print_single, "clustered": print_clustered, "paired": print_paired, "samples": print_samples}
+TABLES = {
+    "single": print_single,
+    "clustered": print_clustered,
+    "paired": print_paired,
+    "samples": print_samples,
+    "few": print_few,
+}
 
 if __name__ == "__main__":
     print_table(__doc__, TABLES, Trials(800, 300, 200))

@@ -23,6 +23,7 @@ from harness.trials import Trials, print_table, two_models
         (levels_and_power, "verdicts", 3),
         (interval_coverage, "paired", 11 * 7),
         (interval_coverage, "samples", 2 * 6),
+        (interval_coverage, "few", 2 * 7),
         (comparison_tests, "correction", 3),
         (comparison_tests, "relations", 5),
         (judge_errors, "judges", 2),

@@ -180,10 +180,15 @@ def test_a_model_whose_numbers_overflow_is_named(of: str) -> None:
 @pytest.mark.proof
 @pytest.mark.weights
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_an_engine_that_ignores_windows_is_always_refused(dtype: str, monkeypatch: Patch) -> None:
+def test_an_engine_that_ignores_windows_is_always_refused(
+    dtype: str, differences: Differences, monkeypatch: Patch
+) -> None:
     model = model_of("gemma3", dtype)
     windows_are_ignored(monkeypatch)
-    assert not [seed for seed in range(WRONG_SEEDS) if is_asked_so(model, seed)]
+    taken = [seed for seed in range(WRONG_SEEDS) if is_asked_so(model, seed)]
+    least = min(np.max(array) for arrays in differences.values() for array in arrays)
+    print(f"windows ignored, {dtype}: {len(taken)} of {WRONG_SEEDS} taken, off by {least:.2g} nats at most, or more")
+    assert not taken
 
 
 @pytest.mark.parametrize(

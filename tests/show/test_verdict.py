@@ -77,7 +77,7 @@ def test_an_order_of_few_right_or_wrong_answers_says_of_how_many() -> None:
     assert "AUROC .68 (only 1 right)." in sentence_on(
         Judged("label", metrics, 60, "ece", rests_on=few_answers([1], 0.02)), 0.02
     )
-    assert "(on" not in sentence_on(Judged("label", metrics, 60, "ece", rests_on=few_answers([10], 0.2)), 0.02)
+    assert "(only" not in sentence_on(Judged("label", metrics, 60, "ece", rests_on=few_answers([10], 0.2)), 0.02)
     assert few_answers([0, 9], 0.85) == "9 wrong"
 
 

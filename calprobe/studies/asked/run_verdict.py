@@ -25,7 +25,7 @@ def verdict(run: AskedRunReport, most: int = MOST) -> tuple[str, ...]:
     accuracy = _accuracy_of(run, overall).metrics["accuracy"].value
     judgements = [judged(run, name) for name in names[:most]]
     few = judgements[0].rests_on if len(judgements) > 1 and len({of.rests_on for of in judgements}) == 1 else ""
-    once = [f"AUROC rests on {few} only, and has no interval."] if few else []
+    once = [f"AUROC has no interval (only {few})."] if few else []
     sentences = [sentence_on(replace(of, rests_on="") if few else of, accuracy) for of in judgements]
     more = [f"{counted(len(names) - most, 'more confidence')} below."] if len(names) > most else []
     return (_on_accuracy(run, overall), *run.warnings, *sentences, *more, *once)
