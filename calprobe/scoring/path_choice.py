@@ -58,6 +58,8 @@ FLOORS: Mapping[str, Tolerance] = {
 }
 # .. and a multiple of the difference between the model's batched and unbatched forward passes, if that is larger.
 _TIMES_OWN_NOISE = 3.0
+# Tokens of a batch of the model's own forward in float32: each has a row of logits, 1 MB of them in large vocabularies.
+_OWN_TOKENS = 128
 # A masked model forwards a row for each of these, three times: a few statements, several rows of one length.
 _MASKED_SAMPLE_TOKENS = 48
 # What a right path may change where only places change, since shapes, and so the kernels, are the same: on a CPU, in
@@ -250,19 +252,35 @@ class _Truth:
 
     def of(self, statements: npt.NDArray[np.bool_]) -> _Truth:
         """That of some of the statements, given as a mask of at least one."""
-        rows = TokenRows.joined([self.sample.part(s, s + 1) for s in np.flatnonzero(statements).tolist()])
-        return replace(self, sample=rows, own=self.own[np.repeat(statements, self.sample.scored.lengths)])
+        is_of = np.repeat(statements, self.sample.scored.lengths)
+        return replace(self, sample=_some_of(self.sample, statements), own=self.own[is_of])
+
+
+def _some_of(rows: TokenRows, statements: npt.NDArray[np.bool_]) -> TokenRows:
+    return TokenRows.joined([rows.part(s, s + 1) for s in np.flatnonzero(statements).tolist()])
 
 
 def _own_forward(model: LoadedModel, batch_tokens: int, sample: TokenRows, masking: Masking) -> _Truth:
-    # Each row by itself, without padding.
+    # Without padding. In float32 it does not matter what else is in a batch, so that no noise has to be estimated; in
+    # short dtypes each row is by itself.
+    if model.dtype == "float32":
+        own = _unpadded(executor_of("plain", model, _OWN_TOKENS, masking=masking), sample)
+        check_numbers(model, own, "tokens")
+        return _Truth(sample, own, FLOORS["float32"])
     own = score_rows(executor_of("plain", model, 1, masking=masking), sample)
     check_numbers(model, own, "tokens")
-    if model.dtype == "float32":  # float32 needs no noise estimate, and the full logits of a batch are large
-        return _Truth(sample, own, FLOORS["float32"])
     batched = score_rows(executor_of("plain", model, batch_tokens, masking=masking), sample)
     noise = np.abs(batched.astype(np.float64) - own)
     return _Truth(sample, own, tolerance_for(model.dtype, noise, experts=has_experts(model.network)))
+
+
+def _unpadded(plain: Executor, rows: TokenRows) -> npt.NDArray[np.float32]:
+    """Scores [scored tokens] of rows that go through the model beside others of their length only."""
+    own = np.empty(rows.scored.lengths.sum(), np.float32)
+    for length in np.unique(rows.lengths).tolist():
+        of_length = rows.lengths == length
+        own[np.repeat(of_length, rows.scored.lengths)] = score_rows(plain, _some_of(rows, of_length))
+    return own
 
 
 def check_numbers(model: LoadedModel, own: npt.NDArray[np.float32], of_what: str) -> None:

@@ -42,6 +42,7 @@ _LONGEST_WINDOW = 1024  # a window longer than this is not outgrown in the check
 _LEFT = 1 / 4
 _FLOAT32_LOGITS = 2e-3  # largest difference of float32 logits from products in another order
 _ROUNDINGS = 4  # of logits to a short dtype, in units of its last place at the largest one
+_SHIFTS_AT_ONCE = 4  # errors of positions whose logits are there at once: each word has a row of 64 numbers then
 _COMPARED = 64  # tokens of the vocabulary, evenly spread
 _MANY_ROWS = 129  # more than the largest tile of the head's kernel has
 # Behind few tokens chance makes more than over the sample of a run, and attention by other products more than batches
@@ -229,11 +230,11 @@ def _said_over(
 
     Each row goes in by itself, so that what was there stays behind the end of the shorter ones.
     """
-    _found(engine, cache, before)
+    engine.forward(cache, 0, [0] * len(before), before)
     engine.forward(cache, 0, [0], [rows[0][:_SHARED]])
     cache.copy(cache, [(0, 1, _SHARED)])
     for index, row in enumerate(rows):
-        engine.extend(cache, index, [_SHARED], [row[_SHARED:-1]])
+        engine.forward(cache, index, [_SHARED], [row[_SHARED:-1]])
     behind = engine.extend(cache, 0, [len(row) - 1 for row in rows], [row[-1:] for row in rows])
     return _compared(behind).reshape(len(rows), -1)
 
@@ -246,12 +247,16 @@ def _turned(row: Sequence[int]) -> list[int]:
 @torch.inference_mode()
 @exact_torch()
 def _disagreement(engine: Engine, rows: Sequence[Sequence[int]], logprobs: npt.NDArray[np.float32]) -> str | None:
-    expected = _own(engine, [[row] for row in rows])
+    # In float32 it does not matter what else is in a batch, so that no noise has to be estimated; in short dtypes each
+    # row is by itself.
+    is_exact = engine.model.dtype == "float32"
+    expected = _own(engine, [rows[:1], rows[1:]] if is_exact else [[row] for row in rows])
     check_numbers(engine.model, expected, "probabilities")
-    noise = np.abs(_own(engine, [rows[:2], rows[2:]]).astype(np.float64) - expected)
+    batched = expected if is_exact else _own(engine, [rows[:2], rows[2:]])
+    noise = np.abs(batched.astype(np.float64) - expected)
     tolerance = tolerance_for(engine.model.dtype, noise, _OF_FEW, has_experts(engine.network))
     return (
-        _wrong_head(engine, rows[0])
+        _wrong_head(engine, rows[-1])
         or disagreement(expected, logprobs, tolerance)
         or _wrong_place(engine, rows, expected, logprobs, noise)
     )
@@ -280,12 +285,11 @@ def _wrong_place(
     positions = torch.tensor([[at + by * (at >= place) for at in range(width)] for place, by in shifts])
     positions = positions.repeat_interleave(number, 0).to(engine.model.device)
     hidden = _own_hidden(engine, ids, torch.ones_like(ids), position_ids=positions)
-    ends = [torch.full((number,), width - back) for back in (2, 1)]
-    off = []
-    for first in range(0, len(ids), number):  # logits of all at once may be more than there is room for
-        of_shift = torch.arange(first, first + number)
-        logits = torch.cat([engine.logits(hidden, of_shift, end) for end in ends])
-        off.append(_compared(logits).astype(np.float64) - own)
+    off: list[npt.NDArray[np.float64]] = []
+    for some in torch.split(torch.arange(len(ids)).view(-1, number), _SHIFTS_AT_ONCE):
+        of_shifts = some[:, None].expand(-1, 2, -1).flatten()
+        ends = torch.tensor([width - 2, width - 1])[None, :, None].expand(len(some), -1, number).flatten()
+        off.extend(_compared(engine.logits(hidden, of_shifts, ends)).reshape(len(some), -1).astype(np.float64) - own)
     least = max(np.linalg.norm(rounding), _FLOAT32_LOGITS * len(own) ** 0.5)
     likely: list[tuple[float, int, int]] = []
     for (place, by), direction in zip(shifts, off, strict=True):
