@@ -9,16 +9,19 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
+from typing import get_args
 
 from calprobe.asking.ask_options import AskOptions
 from calprobe.asking.ask_progress import Meter
 from calprobe.asking.known import Lacking, Store, keys_of, missing_keys, pendings, unanswered
 from calprobe.asking.plan import Plan
 from calprobe.asking.reply_cache import CachedReplies
+from calprobe.asking.run_manifest import backend_record
 from calprobe.backends.protocol import Backend, Dialogue, Pending
 from calprobe.errors import CalprobeError
 from calprobe.interrupts import Held, Interrupted, held_interrupts
 from calprobe.messages import counted, shortened
+from calprobe.models.loaded_model import Part
 from calprobe.runs.replies import Reply
 from calprobe.runs.reply_records import AskedPiece
 from calprobe.runs.run_progress import Progress
@@ -31,6 +34,7 @@ _HOPELESS = 20  # first requests of a session that all fail: a wrong setting wou
 _TURN = 32  # questions of a variant, before the next variant asks them
 _NAMED = 3  # reasons of failures that a message names
 _SHORT = 16  # tokens: an answer of fewer is a label or a number, which is often asked for with no room for more
+_BY_TORCH = (None, "torch")  # what a record of a backend says of a part that no kernel computes
 _MANY_CUT = 0.1  # share of the answers of a variant that ended at their budget, from which on a message says so
 
 
@@ -183,7 +187,12 @@ def _refuse_hopeless(session: _Session) -> None:
 
 def _record(work: Work, session: _Session) -> None:
     seconds = time.monotonic() - session.began
-    work.store.folder.record_progress(0, replace(session.spent, score_s=seconds, wall_s=seconds))
+    began, now = work.store.folder.manifest.backend, backend_record(work.backend)
+    later = tuple(
+        part for part in get_args(Part) if getattr(now, part) in _BY_TORCH and getattr(began, part) not in _BY_TORCH
+    )
+    spent = replace(session.spent, score_s=seconds, wall_s=seconds, later_by_torch=later)
+    work.store.folder.record_progress(0, spent)
 
 
 def _left(work: Work, session: _Session, why: str) -> str:

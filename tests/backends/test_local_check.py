@@ -242,7 +242,7 @@ def test_a_head_whose_kernel_fails_is_left_to_torch(monkeypatch: Patch, caplog: 
     monkeypatch.setattr("calprobe.models.head.linear_logprob", no_compiler)
     found = ragged_engine(replace(model_in("float32"), fused=False))
     assert not isinstance(found, str)
-    head = found[0].head
+    head = found.engine.head
     assert head is not None
     assert not head.by_kernel
     (said,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
@@ -258,5 +258,5 @@ def test_a_head_whose_kernel_is_wrong_is_left_to_torch(monkeypatch: Patch) -> No
     monkeypatch.setattr("calprobe.models.head.linear_logprob", off_by_a_little)
     found = ragged_engine(replace(model_in("float32"), fused=False))
     assert not isinstance(found, str)
-    assert found[0].head is not None
-    assert not found[0].head.by_kernel
+    assert found.engine.head is not None
+    assert not found.engine.head.by_kernel

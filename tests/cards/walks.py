@@ -41,6 +41,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 from calprobe.backends import Decoding, Pending
 from calprobe.backends.local import TransformersBackend
 from calprobe.backends.local import local_backend as backend_module
+from calprobe.backends.local.check import RightEngine
 from calprobe.backends.local.ragged_engine import Engine, NotRagged
 from calprobe.kernels import rms_norm
 from calprobe.models import LoadedModel, fused_rotary, head
@@ -285,7 +286,7 @@ def _rows(n_statements: int) -> TokenRows:
 
 def _asked(model: LoadedModel, decodings: Sequence[Decoding], work: Work) -> int:
     """Ask for letters and short replies, generated in these ways in turn; the number of dialogues."""
-    with patch.object(backend_module, "ragged_engine", lambda model: (Engine(model), _BYTES_OF_TOKEN)):
+    with patch.object(backend_module, "ragged_engine", lambda model: RightEngine(Engine(model), _BYTES_OF_TOKEN)):
         backend = TransformersBackend(model)  # whose check compares values
     texts = [f"Which of these is number {number}? A, B, C or D." for number in range(N_DIALOGUES)]
     dialogues = [

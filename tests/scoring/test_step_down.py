@@ -8,22 +8,28 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 import torch
+from asked_samples import PROMPTS, question_set
 from proofs import few_of
 from scored_samples import PROBE
 from statement_rows import random_rows
+from tiny_backends import TEMPLATE, asked, dialogue, tiny_model
 from tiny_models import loaded, save_tiny_model, tiny_causal, tiny_masked
 from tolerances import TINY_SCORE, TINY_SUM
 from torch.distributed import HashStore
 
+from calprobe.asking import AskOptions, AskProgress, ask
+from calprobe.backends.local import TransformersBackend
 from calprobe.kernels import linear_logprob, rms_norm, tree_attention
 from calprobe.models import LoadedModel, load_model
 from calprobe.runs import open_run
+from calprobe.runs.asked_run import AskedRun
 from calprobe.scoring import ScoreOptions, score
 from calprobe.scoring.engine import Engine
 from calprobe.scoring.executor import score_rows
@@ -64,6 +70,10 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> dict[str, Broken]:
     monkeypatch.setattr("calprobe.models.fused_layers.rms_norm", broken["layers"])
     monkeypatch.setattr("calprobe.models.flat_attention.tree_attention", broken["attention"])
     return broken
+
+
+def replies_in(run: AskedRun) -> dict[str, tuple[int, ...] | None]:
+    return {reply.key: reply.token_ids for piece in run.by_piece.values() for reply in piece.replies}
 
 
 def model_of_card() -> LoadedModel:
@@ -176,6 +186,39 @@ def test_what_was_refused_is_off_from_the_first_group_on(kernels: dict[str, Brok
     run = score(model, PROBE, tmp_path / "run", ScoreOptions(templates="0", batch_tokens=200, quiet=True))
     assert (run.manifest.settings.path, run.manifest.settings.layers) == ("flat", None)
     assert open_run(tmp_path / "run").progress.later_by_torch == ()
+
+
+def test_a_kernel_that_fails_while_replies_are_written_leaves_its_part_to_torch(
+    kernels: dict[str, Broken], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = tiny_model(template=TEMPLATE, fused=True)
+    options = AskOptions(samples=2, temperature=1.0, seed=3, quiet=True)
+    right = ask(TransformersBackend(model), question_set(), tmp_path / "right", replace(options, prompts=PROMPTS))
+
+    def broken_after(progress: AskProgress) -> None:
+        kernels["layers"].fails |= progress.replies == 5
+
+    broken = replace(options, prompts=PROMPTS, progress=broken_after)
+    with caplog.at_level(logging.WARNING):
+        run = ask(TransformersBackend(model), question_set(), tmp_path / "run", broken)
+    (said,) = [record.message for record in caplog.records if "in the place of a kernel" in record.message]
+    assert said.startswith("tiny: torch computes norms, gated units and positions in the place of a kernel (OutOfRes")
+    assert replies_in(run) == replies_in(right)
+    assert [found.manifest.backend.layers for found in (run, right)] == ["fused", "fused"]
+    assert [found.progress.later_by_torch for found in (run, right)] == [("layers",), ()]
+
+
+def test_an_error_of_no_kernel_ends_the_run_as_it_is(
+    kernels: dict[str, Broken], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = TransformersBackend(tiny_model(template=TEMPLATE, fused=True))
+
+    def broken(*given: Any, **named: Any) -> NoReturn:
+        raise IndexError("no such row")
+
+    monkeypatch.setattr("calprobe.backends.local.ragged.plan_sharing", broken)
+    with pytest.raises(IndexError, match="no such row"):
+        asked(backend, dialogue("What is 1 plus 1?"))
 
 
 NOTHING_ELSE = {"PATH": "/nonexistent"}

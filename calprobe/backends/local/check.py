@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,14 @@ from calprobe.errors import CalprobeError
 from calprobe.kernels.arguments import triton_takes
 from calprobe.models import LoadedModel
 from calprobe.models.head import own_hidden_states
+from calprobe.models.loaded_model import Part
 from calprobe.models.memory import is_out_of_memory
 from calprobe.models.torch_settings import exact_torch
 from calprobe.scoring.leaks import has_experts, most_of
 from calprobe.scoring.path_choice import (
     FLOORS,
     MOVED,
+    Setup,
     Tolerance,
     check_numbers,
     disagreement,
@@ -58,26 +61,39 @@ _MOVED_OF_FEW = {**MOVED, "bfloat16": Tolerance(0.8, 0.06)}
 _OVER_REST = 2.0
 
 
-def ragged_engine(model: LoadedModel) -> tuple[Engine, int] | str:
-    """An engine that agrees with the model's own forward, and the bytes of a token's keys and values; or why not.
+class RightEngine(NamedTuple):
+    """An engine that agrees with the model's own forward."""
+
+    engine: Engine
+    bytes_of_token: int  # of its keys and values
+    by_torch: tuple[Part, ...] = ()  # of the parts that kernels compute on this device
+
+
+def ragged_engine(model: LoadedModel, failed: Sequence[Part] | None = None, why: str = "") -> RightEngine | str:
+    """An engine that agrees with the model's own forward; or why there is none.
 
     A long row and short ones share a beginning, go on by several tokens and then by one, as conversations do.
 
     In a model with a short sliding window the long one leaves it. On a card, where a kernel of calprobe's does not
     run or is wrong, torch takes its part over: the layers', the head's, or both. Raises CalprobeError for a model whose
     own forward gives NaN.
+
+    `failed` are the parts that torch computed in an engine that failed in the middle of a run, and `why` is how: only
+    what is behind it is tried.
     """
-    refusals: list[str] = []
-    for setup in setups_of(model, "tree"):
+    setups, refusals = setups_of(model, "tree"), list[str]()
+    if failed is not None:
+        setups, refusals = setups[setups.index(Setup("tree", tuple(failed))) + 1 :], [why]
+    for setup in setups:
         engine = _agreeing_engine(model.by_torch(setup.by_torch))
         if not isinstance(engine, str):
             warn_of_parts(model, setup, refusals)
-            return engine
+            return engine._replace(by_torch=setup.by_torch)
         refusals.append(engine)
     return refusals[-1]  # which is not that of a kernel
 
 
-def _agreeing_engine(model: LoadedModel) -> tuple[Engine, int] | str:
+def _agreeing_engine(model: LoadedModel) -> RightEngine | str:
     try:
         engine = Engine(model)
         rows = _rows(engine)
@@ -89,7 +105,7 @@ def _agreeing_engine(model: LoadedModel) -> tuple[Engine, int] | str:
             or _wrong_replies(engine, cache, rows)
             or _why_leaking(engine, cache, [rows[0][:_LEAKING], rows[1]])
         )
-        return why_not or (engine, cache.bytes_of_token)
+        return why_not or RightEngine(engine, cache.bytes_of_token)
     except CalprobeError:
         raise
     except NotRagged as error:

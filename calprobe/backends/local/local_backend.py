@@ -9,20 +9,23 @@ from itertools import islice
 from typing import Any
 
 from calprobe.backends.local.chat import PromptWriter, template_hash, thinking_mode
-from calprobe.backends.local.check import ragged_engine
+from calprobe.backends.local.check import RightEngine, ragged_engine
 from calprobe.backends.local.conversation import Behind, Conversation
 from calprobe.backends.local.label_tokens import LOCAL_LABEL_RULE, LabelVocabulary
 from calprobe.backends.local.limits import Limits
 from calprobe.backends.local.plain import PlainRunner
 from calprobe.backends.local.ragged import RaggedRunner
+from calprobe.backends.local.ragged_engine import Engine
 from calprobe.backends.local.turns import Turns
 from calprobe.backends.local.writing_time import Writer, faster_in_vllm
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, LoadOptions, load_model
+from calprobe.models.loaded_model import Part
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.replies import Reply
 from calprobe.scoring.budget import vocabulary_size
+from calprobe.scoring.path_choice import what_failed
 from calprobe.scoring.record import head_by, model_record
 from calprobe.words import ModelKind
 
@@ -67,6 +70,7 @@ class TransformersBackend:
         self.model: ModelRecord = model_record(model)
         self.versions: Mapping[str, str] = {name: metadata.version(name) for name in ("transformers", "torch")}
         self._loaded = self._computing = model
+        self._by_torch: tuple[Part, ...] = ()
         self.writer = PromptWriter(model)
         ends = end_tokens(model, self.writer)
         ragged = ragged_engine(model)
@@ -78,9 +82,22 @@ class TransformersBackend:
             log.warning("%s: %s (%s)", model.name, note, ragged)
             self._runner = PlainRunner(model, self._turns)
         else:
-            engine, bytes_of_token = ragged
-            self._computing = engine.model if engine.head is not None else engine.model.by_torch(["head"])
-            self._runner = RaggedRunner(engine, self._turns, Limits.of(model, bytes_of_token))
+            limits = Limits.of(model, ragged.bytes_of_token)
+            self._runner = RaggedRunner(self._taken(ragged), self._turns, limits, self._plainer)
+
+    def _taken(self, found: RightEngine) -> Engine:
+        engine, _, self._by_torch = found
+        self._computing = engine.model if engine.head is not None else engine.model.by_torch(["head"])
+        return engine
+
+    def _plainer(self, why: str) -> Engine | None:
+        """An engine with torch in the place of a kernel that failed in the middle of a run; None if none is right."""
+        try:
+            found = ragged_engine(self._loaded, self._by_torch, why)
+        except (CalprobeError, RuntimeError, MemoryError) as second:  # the first error says more
+            log.debug("%s; no other engine: %s", why, what_failed(second))
+            return None
+        return None if isinstance(found, str) else self._taken(found)
 
     def settings(self) -> Mapping[str, object]:
         """What decides replies beside model, versions and dialogues; and how a card computes, else None."""

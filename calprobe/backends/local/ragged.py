@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -25,6 +25,7 @@ from calprobe.models.memory import is_out_of_memory
 from calprobe.runs.replies import Reply
 from calprobe.scoring.back_off import free_after
 from calprobe.scoring.executor import uploaded
+from calprobe.scoring.path_choice import what_failed
 
 log = logging.getLogger(__name__)
 
@@ -32,18 +33,30 @@ log = logging.getLogger(__name__)
 class RaggedRunner:
     """Answers conversations with an `Engine`."""
 
-    def __init__(self, engine: Engine, turns: Turns, limits: Limits) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        turns: Turns,
+        limits: Limits,
+        plainer: Callable[[str], Engine | None] = lambda why: None,
+    ) -> None:
+        """`plainer` is told what failed, and gives an engine with fewer kernels that is right, if there is one."""
         self.limits = limits
-        self._engine, self._turns = engine, turns
+        self._turns, self._plainer = turns, plainer
         self._cache, self._heads = RaggedCache(), RaggedCache()
-        self._generation = Generation(engine, turns)
-        self._branches = Branches(engine, turns, self._generation)
+        self._use(engine)
+
+    def _use(self, engine: Engine) -> None:
+        self._engine = engine
+        self._generation = Generation(engine, self._turns)
+        self._branches = Branches(engine, self._turns, self._generation)
         self._held = (self._cache, self._heads, self._generation, self._branches)
 
     def answer(self, conversations: Sequence[Conversation]) -> Iterator[Reply]:
         """The replies that the conversations lack, each as soon as it is finished.
 
-        Raises CalprobeError if a single conversation does not fit in memory.
+        Raises CalprobeError if a single conversation does not fit in memory, and the error of a pass that fails on all
+        engines.
         """
         draws = any(conversation.draws for conversation in conversations)
         limits = self._now(draws)
@@ -52,7 +65,7 @@ class RaggedRunner:
             wave = waves.pop()
             error = yield from self._tried(wave, limits)
             if error is not None:
-                self._shrink(wave, error)
+                self._shrink(wave, error) if is_out_of_memory(error) else self._step_down(error)
                 unanswered = [c for group in (wave, *waves) for c in group if not c.is_done]
                 limits = self._now(draws)
                 waves = limits.waves(unanswered)[::-1]
@@ -69,18 +82,25 @@ class RaggedRunner:
         return self.limits.now(self._engine.model, sum(held.n_bytes for held in self._held), draws)
 
     def _tried(self, wave: Sequence[Conversation], limits: Limits) -> Generator[Reply, None, Exception | None]:
-        """Answer; returns what went wrong if memory ran out. Replies that were given stay in the conversations."""
+        """Answer; returns what went wrong if a pass failed. Replies that were given stay in the conversations."""
         try:
             for reply in self._wave(wave, limits):
                 if reply.finish == "error":  # its beginning may have left NaN
                     self._heads.release()
                 yield reply
         except Exception as error:
-            if not is_out_of_memory(error):
+            if isinstance(error, CalprobeError):  # no pass has failed
                 raise
             free_after(error)
             return error
         return None
+
+    def _step_down(self, error: Exception) -> None:
+        self.close()
+        engine = self._plainer(what_failed(error))
+        if engine is None:
+            raise error
+        self._use(engine)
 
     def _shrink(self, wave: Sequence[Conversation], error: Exception) -> None:
         self.close()
