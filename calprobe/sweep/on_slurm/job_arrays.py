@@ -68,7 +68,8 @@ class Array:
 
     def write(self, out: Path) -> None:
         """Write it down."""
-        self.folder(out).mkdir(parents=True, exist_ok=True)
+        # The tasks in it have their commands whole, with what an address may hold before its @.
+        self.folder(out).mkdir(parents=True, exist_ok=True, mode=0o700)
         write_text(self.folder(out) / _FILE_NAME, json.dumps(asdict(self)) + "\n")
 
     def forget(self, out: Path) -> None:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from calprobe.errors import CalprobeError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.interrupts import Interrupted
 from calprobe.messages import counted, reason
 from calprobe.runs.lock import forget_ended_job
 from calprobe.sweep.engine import CALPROBE, Ended, Misfit, Started, attempt_at
 from calprobe.sweep.job_record import log_path
-from calprobe.sweep.on_slurm.cluster import Cluster, Listed
+from calprobe.sweep.on_slurm.cluster import MEMORY, Cluster, Listed
 from calprobe.sweep.on_slurm.job_arrays import Array, Words, arrays_in
 from calprobe.sweep.on_slurm.task import Task
 from calprobe.sweep.on_slurm.waiting import Pace, Sent, Waiting
@@ -72,8 +72,10 @@ class OnSlurm:
         Raises:
             CalprobeError: Slurm does not answer, refuses the first array, or runs jobs on nodes that do not see `out`;
                 or `out` cannot be written.
+            UsageError: `out` is no path for sbatch.
             Interrupted: after Ctrl-C, when all have ended; after another signal, at once.
         """
+        _refuse_as_pattern(out)
         waiting = Waiting(self.cluster, self.pace, out, started, ended)
         try:
             self._submit(self._take_over(jobs, waiting), waiting)
@@ -95,7 +97,7 @@ class OnSlurm:
         """What a job asks for: memory in powers of two, so that few arrays hold all jobs."""
         options = planned.job.options
         memory = None if planned.parameters is None else _next_power(1.5 * planned.bytes / _GIB + _GIB_BESIDE)
-        if "base-url" in options:
+        if "base-url" in options or str(options.get("device", "auto")) == "cpu":
             return Needs(memory, 0)
         shared = int(options.get("tensor-parallel", 1)) * int(options.get("pipeline-parallel", 1))
         return Needs(memory, self.gpus if "device-map" in options or shared > 1 else min(self.gpus, 1))
@@ -163,12 +165,14 @@ class OnSlurm:
 
     def _submit(self, jobs: Sequence[Planned], waiting: Waiting) -> None:
         """Submit arrays, the one with the longest job first. What Slurm does not take any more has failed."""
-        before = waiting.left[-1].array.number if waiting.left else ""
+        before = ":".join(dict.fromkeys(sent.array.number for sent in waiting.left))
         for needs, chosen in self._arrays(jobs):
             array = Array.of([planned.job for planned in chosen])
             array.write(waiting.out)
             for planned in chosen:
-                log_path(waiting.out, planned.job).parent.mkdir(parents=True, exist_ok=True)
+                path = log_path(waiting.out, planned.job)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.unlink(missing_ok=True)  # of an earlier call: a job that never begins has said none of it
                 with suppress(OSError):
                     forget_ended_job(planned.job.out, self.cluster.knows)
             try:
@@ -210,7 +214,7 @@ class OnSlurm:
     def _options(self, needs: Needs, before: str) -> dict[str, Any]:
         """What sbatch is told, by the names of its options."""
         options: dict[str, Any] = {"cpus-per-task": self.cpus}
-        if needs.memory_gib is not None:
+        if needs.memory_gib is not None and MEMORY.isdisjoint(self.options):
             options["mem"] = f"{needs.memory_gib}G"
         if needs.gpus:
             options["gpus-per-node"] = needs.gpus
@@ -223,15 +227,23 @@ class OnSlurm:
         if why:
             return f"{why}; {jobs} left, which stay in Slurm.\nRun the same command again to wait for them"
         log.info("cancelling %s; what they have is kept. Ctrl-C again does not wait for them", jobs)
-        with suppress(KeyboardInterrupt, CalprobeError):
+        try:
             self._cancel(waiting.out)
+        except (KeyboardInterrupt, CalprobeError) as error:
+            said = f": {error}" if str(error) else ""
+            return (
+                f"interrupted; {jobs} left, of which some may still be in Slurm{said}.\n"
+                "Run the same command again to wait for them; to end them, press Ctrl-C there, or call scancel"
+            )
+        with suppress(KeyboardInterrupt, CalprobeError):
             waiting.left = [sent for sent in waiting.left if sent.has_begun]
             waiting.until_all_ended()
         return f"interrupted; {jobs} left to do.\nRun the same command again to resume"
 
     def _cancel(self, out: Path) -> None:
         """Cancel all that this sweep has in Slurm."""
-        self.cluster.cancel(self._named({array.name for array in arrays_in(out)}))
+        jobs = self._named({array.name for array in arrays_in(out)})
+        self._answer(lambda: self.cluster.cancel(jobs))
 
     def _named(self, names: Collection[str]) -> list[str]:
         """The jobs of these arrays that have not ended."""
@@ -244,6 +256,13 @@ class OnSlurm:
             by_number = any(array.job_of(index) in listed for index in range(len(array.entries)))
             if not by_number and (array.number or array.name not in names):
                 array.forget(out)
+
+
+def _refuse_as_pattern(out: Path) -> None:
+    """Raise UsageError for a folder that is another one for sbatch, to which %u is the user's name."""
+    path = str(out.absolute())
+    if not path.isprintable() or "%" in path or "\\" in path:
+        raise UsageError(f"on slurm: {path!r} cannot be a sweep's out: sbatch takes no % and no \\ in names of files")
 
 
 def _next_power(gib: float) -> int:
