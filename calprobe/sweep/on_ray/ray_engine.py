@@ -144,6 +144,9 @@ class OnRay:
 
     def _run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
         needs = [needs_of(planned, self.nodes, self.cpus) for planned in jobs]
+        for planned in jobs:
+            with suppress(OSError):
+                log_path(out, planned.job).unlink()  # of an earlier call: a job that never begins has said none of it
         self.line.tell(
             {
                 "jobs": [
