@@ -220,6 +220,23 @@ def test_an_end_that_is_not_the_process_s_own_is_named(tmp_path: Path, end: End,
     assert Told().by(engine(Pretended()), jobs, tmp_path).ended["m/lost"].exit_code == 0
 
 
+def test_a_job_that_fails_before_its_process_begins_says_why_in_its_first_line(tmp_path: Path) -> None:
+    cluster = Pretended(loses={"lost": End("FAILED", "n7")})
+
+    def fails() -> None:
+        (array,) = arrays_in(tmp_path)
+        array.slurm_log(tmp_path, 0).write_text(
+            "slurmstepd-n7: error: execve(): /env/bin/python: No such file or directory\n"
+            "srun: error: n7: task 0: Exited with exit code 2\n"
+        )
+
+    cluster.looks.append(fails)
+    assert Told().by(engine(cluster), [planned("lost")], tmp_path).ended["m/lost"].said == (
+        "Slurm job 10 on n7: failed before calprobe began (FAILED): "
+        "slurmstepd-n7: error: execve(): /env/bin/python: No such file or directory"
+    )
+
+
 def test_a_job_that_never_began_has_none_of_the_words_of_an_earlier_call(tmp_path: Path) -> None:
     job = planned("lost")
     path = log_path(tmp_path, job.job)
