@@ -42,6 +42,7 @@ class Pretended:
 
     keeps: set[str] = field(default_factory=set)  # parts of a job's name
     loses: dict[str, End] = field(default_factory=dict)
+    name: str = "tall"
     largest_array: int = 1000
     refuses: Callable[[Mapping[str, Any]], bool] = lambda given: False
     arrays: list[tuple[list[str], Mapping[str, Any], int]] = field(default_factory=list)
@@ -316,6 +317,31 @@ def test_what_a_driver_submitted_and_could_not_write_down_is_withdrawn(tmp_path:
     (array.folder(tmp_path)).mkdir(parents=True)
     (array.folder(tmp_path) / "array.json").write_text("{")
     assert list(arrays_in(tmp_path)) == []
+
+
+def test_a_number_that_another_job_has_by_now_is_left_alone(tmp_path: Path) -> None:
+    array = replace(Array.of([planned("a", script="other options").job]), number="7")
+    array.write(tmp_path)
+    cluster = Pretended(queue={"7": Listed("mine", "RUNNING", "None")})
+    assert Told().by(engine(cluster), [planned("a")], tmp_path).ended["m/a"].exit_code == 0
+    assert (cluster.cancelled, list(cluster.queue)) == ([], ["7"])
+
+
+def test_what_another_cluster_may_have_is_submitted_to_no_second_one(tmp_path: Path) -> None:
+    cluster = Pretended(keeps={"a"}, looks=[hangs_up])
+    with pytest.raises(Interrupted):
+        Told().by(engine(cluster), [planned("a")], tmp_path)
+    other = Pretended(name="small")
+    said = (
+        r"the Slurm cluster tall may still have jobs of an earlier call, and this is small\nRun the same command there"
+    )
+    with pytest.raises(CalprobeError, match=said):
+        Told().by(engine(other), [planned("a")], tmp_path)
+    assert not other.arrays
+
+
+def hangs_up() -> None:
+    raise KeyboardInterrupt("ended by SIGHUP")
 
 
 @pytest.mark.parametrize(

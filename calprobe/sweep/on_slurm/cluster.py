@@ -59,6 +59,11 @@ class Cluster(Protocol):
     """What the engine needs of Slurm."""
 
     @property
+    def name(self) -> str:
+        """As Slurm calls it."""
+        ...
+
+    @property
     def largest_array(self) -> int:
         """Most jobs in an array."""
         ...

@@ -106,6 +106,7 @@ class OnSlurm:
         """Wait also for what an earlier call has submitted, and withdraw what is in the way; the jobs that are left."""
         by_name, out = {planned.job.name: planned for planned in jobs}, waiting.out
         earlier = list(arrays_in(out))
+        self._refuse_elsewhere(out, earlier)
         listed = self.cluster.listed() if earlier else {}
         unnumbered = {array.name for array in earlier if not array.number}  # submitted by a call that was killed then
         in_the_way = [job for job, listing in listed.items() if listing.name in unnumbered]
@@ -115,7 +116,7 @@ class OnSlurm:
                 planned = by_name.get(entry.name)
                 if planned is None or not array.number:
                     continue
-                is_same, is_there = planned.job.arguments == entry.arguments, array.job_of(index) in listed
+                is_same, is_there = planned.job.arguments == entry.arguments, array.is_in(listed, index)
                 if is_there and is_same:
                     waiting.left.append(Sent(by_name.pop(entry.name), array, index))
                 elif is_there:
@@ -127,6 +128,16 @@ class OnSlurm:
         self._withdraw(in_the_way)
         self._forget_ended(out, listed)
         return list(by_name.values())
+
+    def _refuse_elsewhere(self, out: Path, arrays: Sequence[Array]) -> None:
+        """Raise CalprobeError for jobs of an earlier call that another cluster may still have."""
+        array = next((array for array in arrays if array.cluster not in ("", self.cluster.name)), None)
+        if array is not None:
+            raise CalprobeError(
+                f"{out}: the Slurm cluster {array.cluster} may still have jobs of an earlier call, and this is "
+                f"{self.cluster.name or 'another'}\nRun the same command there; or, where squeue there lists no "
+                f"{array.name}, delete {array.folder(out)}"
+            )
 
     def _withdraw(self, jobs: Sequence[str]) -> None:
         """Cancel jobs, and wait until they are gone; raises CalprobeError where Slurm does not get them out."""
@@ -167,7 +178,7 @@ class OnSlurm:
         """Submit arrays, the one with the longest job first. What Slurm does not take any more has failed."""
         before = ":".join(dict.fromkeys(sent.array.number for sent in waiting.left))
         for needs, chosen in self._arrays(jobs):
-            array = Array.of([planned.job for planned in chosen])
+            array = Array.of([planned.job for planned in chosen], self.cluster.name)
             array.write(waiting.out)
             for planned in chosen:
                 path = log_path(waiting.out, planned.job)
@@ -253,7 +264,7 @@ class OnSlurm:
         """Remove the folders of arrays of which no job is listed, by its number or by its name."""
         names = {listing.name for listing in listed.values()}
         for array in arrays_in(out):
-            by_number = any(array.job_of(index) in listed for index in range(len(array.entries)))
+            by_number = any(array.is_in(listed, index) for index in range(len(array.entries)))
             if not by_number and (array.number or array.name not in names):
                 array.forget(out)
 
