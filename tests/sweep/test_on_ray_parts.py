@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import queue
+import re
 import shutil
 import signal
 import subprocess
@@ -199,6 +200,13 @@ def test_a_process_ends_with_the_one_that_holds_its_tether(tmp_path: Path, stays
     assert process.stdout.read() == b"kept\n"
     assert time.monotonic() - began < 5
     process.stdout.close()
+
+
+@pytest.mark.parametrize(("place", "why"), [("a..b:6379", "that is no address"), ("[::1]:1", "")])
+def test_an_address_that_nothing_is_at_is_an_error_in_a_line(place: str, why: str) -> None:
+    with pytest.raises(CalprobeError, match=f"^no Ray cluster at {re.escape(place)}: {why}") as said:
+        ray_engine._refuse_closed(place)
+    assert "Name or service" not in str(said.value)  # of the brackets
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,6 +153,10 @@ def test_an_array_is_submitted_with_what_it_asks_for(say: Say, tmp_path: Path, m
     say("sbatch", "echo 'sbatch: error: Batch job submission failed: Invalid partition name specified' >&2; exit 1")
     with pytest.raises(CalprobeError, match="refuses the jobs: Invalid partition name specified; they ask for"):
         cluster().submit([task(tmp_path)], folder, "calprobe-a", given, 9)
+    last = "sbatch: error: Batch job submission failed: Unspecified error"
+    say("sbatch", f"printf '%s\\n' 'sbatch: error: Give an account with -A.' '{last}' >&2; exit 1")
+    with pytest.raises(CalprobeError, match=r"jobs: Give an account with -A\.; Unspecified error; they ask for"):
+        cluster().submit([task(tmp_path)], folder, "calprobe-a", given, 9)
 
 
 def test_what_the_sweep_says_counts_before_variables(say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

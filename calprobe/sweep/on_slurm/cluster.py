@@ -26,6 +26,8 @@ _ENDED = {
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
     *("REVOKED", "TIMEOUT"),
 }
+_REFUSED_LINES = 3  # of an sbatch that fails
+_OF_SBATCH = re.compile(r"^sbatch: (error: )?(Batch job submission failed: )?")
 _FORGOTTEN = "Invalid job id"  # what the controller says of a job that it does not know (any more)
 # Variables that change what the commands look at, or make them ask: set for people, and not for what is read here.
 _OF_LOOKS = re.compile("(SQUEUE|SCANCEL|SACCT)_")
@@ -143,15 +145,8 @@ class Slurm:
             except submitit.core.utils.FailedSubmissionError as error:  # the number of the job is not to be seen
                 raise CalprobeError(" ".join(str(error).splitlines()[:1])) from error
             except submitit.core.utils.FailedJobError as error:
-                lines = str(error).strip().splitlines() or ["sbatch failed"]
                 terms = ", ".join(f"{option}={value}" for option, value in given.items())
-                why = (
-                    lines[-1]
-                    .removeprefix("sbatch: ")
-                    .removeprefix("error: ")
-                    .removeprefix("Batch job submission failed: ")
-                )
-                raise CalprobeError(f"Slurm refuses the jobs: {why}; they ask for {terms}") from error
+                raise CalprobeError(f"Slurm refuses the jobs: {_why_refused(error)}; they ask for {terms}") from error
         return str(jobs[0].job_id).split("_")[0]
 
     def listed(self) -> dict[str, Listed]:
@@ -212,6 +207,12 @@ def _asked(*command: str) -> str:
     except OSError as error:
         raise CalprobeError(f"{command[0]}: {error.strerror}") from error
     return done.stdout
+
+
+def _why_refused(error: Exception) -> str:
+    """The last lines of sbatch: a site's own check says what to do before Slurm says `Unspecified error`."""
+    lines = [_OF_SBATCH.sub("", line) for line in str(error).splitlines() if line.strip()]
+    return "; ".join(dict.fromkeys(lines[-_REFUSED_LINES:])) or "sbatch failed"
 
 
 def _largest_array(config: Mapping[str, str]) -> int:
