@@ -360,6 +360,7 @@ def test_ctrl_c_cancels_and_a_lost_connection_does_not(
     with pytest.raises(Interrupted, match=said):
         Told().by(engine(cluster), [planned("a", 2), planned("b")], tmp_path)
     assert cluster.cancelled == cancelled
+    assert bool(list(arrays_in(tmp_path))) is not bool(cancelled)  # nothing is left in Slurm, or still there
 
 
 def test_ctrl_c_says_where_slurm_may_not_have_cancelled(tmp_path: Path) -> None:

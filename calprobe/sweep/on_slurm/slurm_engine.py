@@ -89,9 +89,7 @@ class OnSlurm:
                 f"{out}: cannot be written: {reason(error)}; fix this and run the same command again: jobs that are in "
                 "Slurm stay there"
             ) from error
-        with suppress(CalprobeError):
-            listed = self.cluster.listed()
-            self._forget_ended(out, {job: listed[job] for job in listed.keys() - waited_for})
+        self._tidy(out, waited_for)
 
     def needs(self, planned: Planned) -> Needs:
         """What a job asks for: memory in powers of two, so that few arrays hold all jobs."""
@@ -106,7 +104,8 @@ class OnSlurm:
         """Wait also for what an earlier call has submitted, and withdraw what is in the way; the jobs that are left."""
         by_name, out = {planned.job.name: planned for planned in jobs}, waiting.out
         earlier = list(arrays_in(out))
-        self._refuse_elsewhere(out, earlier)
+        if jobs:
+            self._refuse_elsewhere(out, earlier)
         listed = self.cluster.listed() if earlier else {}
         unnumbered = {array.name for array in earlier if not array.number}  # submitted by a call that was killed then
         in_the_way = [job for job, listing in listed.items() if listing.name in unnumbered]
@@ -248,7 +247,9 @@ class OnSlurm:
             )
         with suppress(KeyboardInterrupt, CalprobeError):
             waiting.left = [sent for sent in waiting.left if sent.has_begun]
+            waited_for = {sent.number for sent in waiting.left}
             waiting.until_all_ended()
+            self._tidy(waiting.out, waited_for)
         return f"interrupted; {jobs} left to do.\nRun the same command again to resume"
 
     def _cancel(self, out: Path) -> None:
@@ -259,6 +260,12 @@ class OnSlurm:
     def _named(self, names: Collection[str]) -> list[str]:
         """The jobs of these arrays that have not ended."""
         return [job for job, listing in self._answer(self.cluster.listed).items() if listing.name in names]
+
+    def _tidy(self, out: Path, waited_for: Collection[str]) -> None:
+        """Remove the folders of arrays that are over; what was waited for has ended, even where it is listed still."""
+        with suppress(CalprobeError):
+            listed = self.cluster.listed()
+            self._forget_ended(out, {job: listing for job, listing in listed.items() if job not in waited_for})
 
     def _forget_ended(self, out: Path, listed: Mapping[str, Listed]) -> None:
         """Remove the folders of arrays of which no job is listed, by its number or by its name."""
