@@ -319,6 +319,21 @@ def test_what_a_driver_submitted_and_could_not_write_down_is_withdrawn(tmp_path:
     assert list(arrays_in(tmp_path)) == []
 
 
+def test_a_job_of_an_earlier_call_that_is_between_two_starts_is_submitted_to_no_second_one(tmp_path: Path) -> None:
+    array = replace(Array.of([planned("a").job]), number="7")
+    array.write(tmp_path)
+    place = array.word_path(tmp_path, 0)
+    write_text(place, json.dumps(asdict(Word("n", 1))))
+    cluster = Pretended(ends={"7": None})
+
+    def ends() -> None:
+        write_text(place, json.dumps(asdict(Word("n", 2, 1.0, 0))))
+
+    cluster.looks += [lambda: None, ends]
+    assert Told().by(engine(cluster), [planned("a")], tmp_path).ended["m/a"].exit_code == 0
+    assert not cluster.arrays
+
+
 def test_a_number_that_another_job_has_by_now_is_left_alone(tmp_path: Path) -> None:
     array = replace(Array.of([planned("a", script="other options").job]), number="7")
     array.write(tmp_path)

@@ -22,7 +22,7 @@ from calprobe.sweep.engine import CALPROBE, Ended, Misfit, Started, attempt_at
 from calprobe.sweep.job_record import log_path
 from calprobe.sweep.on_slurm.cluster import MEMORY, Cluster, Listed
 from calprobe.sweep.on_slurm.job_arrays import Array, Words, arrays_in
-from calprobe.sweep.on_slurm.task import Task
+from calprobe.sweep.on_slurm.task import Task, Word
 from calprobe.sweep.on_slurm.waiting import Pace, Sent, Waiting
 from calprobe.sweep.order import Planned, longest_first
 
@@ -115,6 +115,8 @@ class OnSlurm:
                 planned = by_name.get(entry.name)
                 if planned is None or not array.number:
                     continue
+                if not array.is_in(listed, index) and self._may_start_again(array.job_of(index), words.get(index)):
+                    listed[array.job_of(index)] = Listed(array.name, "REQUEUED", "")
                 is_same, is_there = planned.job.arguments == entry.arguments, array.is_in(listed, index)
                 if is_there and is_same:
                     waiting.left.append(Sent(by_name.pop(entry.name), array, index))
@@ -127,6 +129,10 @@ class OnSlurm:
         self._withdraw(in_the_way)
         self._forget_ended(out, listed)
         return list(by_name.values())
+
+    def _may_start_again(self, job: str, word: Word | None) -> bool:
+        """Whether a job that began is between two starts, where squeue leaves it out for a moment."""
+        return word is not None and not word.is_final and self.cluster.end_of(job) is None
 
     def _refuse_elsewhere(self, out: Path, arrays: Sequence[Array]) -> None:
         """Raise CalprobeError for jobs of an earlier call that another cluster may still have."""

@@ -157,8 +157,7 @@ class Waiting:
     def _attempt(self, sent: Sent, word: Word | None, listed: Mapping[str, Listed] | None) -> Attempt | None:
         """What became of a job; None while it is there, or may be."""
         code = None if word is None else word.exit_code
-        # One that a signal has ended may start again.
-        if word is not None and code is not None and 0 <= code < INTERRUPTED:
+        if word is not None and code is not None and word.is_final:
             return attempt_at(sent.planned.job, self.out, code, word.seconds)
         now = time.monotonic()
         if listed is not None:
