@@ -67,6 +67,9 @@ def test_no_array_is_larger_than_the_cluster_takes(say: Say, lines: str, largest
 
 
 def test_jobs_go_where_all_commands_look(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    say("scontrol", f"printf '%s' '{CONFIG}'")
+    monkeypatch.setenv("SBATCH_CLUSTERS", "tall")
+    assert Slurm.found(240, "python").name == "tall"
     monkeypatch.setenv("SBATCH_CLUSTERS", "far")
     with pytest.raises(CalprobeError, match="SBATCH_CLUSTERS sends jobs to where only sbatch looks\nName"):
         Slurm.found(240, "python")

@@ -114,14 +114,15 @@ class Slurm:
         missing = next((command for command in COMMANDS if shutil.which(command) is None), None)
         if missing is not None:
             raise CalprobeError(f"--on slurm: no {missing} here; call it on a machine that submits to Slurm")
-        if "SBATCH_CLUSTERS" in os.environ:
+        text = _asked("scontrol", "show", "config")
+        config = dict(re.findall(r"^(\w+)\s*= (.*?)\s*$", text, re.MULTILINE))
+        name = config.get("ClusterName", "")
+        if os.environ.get("SBATCH_CLUSTERS", name) not in ("", name):
             raise CalprobeError(
                 "--on slurm: SBATCH_CLUSTERS sends jobs to where only sbatch looks\n"
                 "Name the cluster in SLURM_CLUSTERS, which all of Slurm's commands read"
             )
-        text = _asked("scontrol", "show", "config")
-        config = dict(re.findall(r"^(\w+)\s*= (.*?)\s*$", text, re.MULTILINE))
-        return cls(config.get("ClusterName", ""), _largest_array(config), minutes, python)
+        return cls(name, _largest_array(config), minutes, python)
 
     def submit(self, tasks: Sequence[Task], folder: Path, name: str, given: Mapping[str, Any], parallel: int) -> str:
         """See `Cluster`."""
