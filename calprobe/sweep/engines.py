@@ -24,7 +24,8 @@ _MEMORY = re.compile(r"[1-9][0-9]*[KMGT]?", re.IGNORECASE)
 # What the sweep says to sbatch itself, or by a field of its own.
 _TAKEN = {
     *("array", "chdir", "cpus-per-task", "dependency", "error", "job-name", "nodes", "ntasks", "ntasks-per-node"),
-    *("open-mode", "output", "parsable", "requeue", "no-requeue", "signal", "test-only", "wait", "wrap"),
+    *("open-mode", "output", "parsable", "quiet", "requeue", "no-requeue", "signal", "tasks-per-node", "test-only"),
+    *("wait", "wrap"),
     *("account", "gpus-per-node", "mem", "partition", "time"),
 }
 
@@ -48,17 +49,19 @@ class OnThisMachine:
 
         from calprobe.models.memory import free_bytes
 
-        cards = _visible_cards()
+        variable, cards = _visible_cards()
         if cards:
             properties = torch.cuda.get_device_properties
             card_bytes = min(int(properties(number).total_memory) for number in range(len(cards)))
             return Local(
-                tuple({"CUDA_VISIBLE_DEVICES": card} for card in cards),
+                tuple({variable: card} for card in cards),
                 jobs=self.jobs,
                 places_of=lambda planned: _cards_of(planned, len(cards), card_bytes),
             )
         count = self.jobs or 1
-        threads = str(max(1, (os.cpu_count() or 1) // count))
+        # In a container, or a job of a cluster, not all of the machine's.
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = str(max(1, cores // count))
         place = {} if count == 1 or "OMP_NUM_THREADS" in os.environ else {"OMP_NUM_THREADS": threads}
         return Local((place,) * count, float(free_bytes(torch.device("cpu"))))
 
@@ -119,6 +122,10 @@ class OnSlurmCluster:
         for name in self.options:
             if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
                 raise UsageError(f"on slurm: {name!r} is no option of sbatch such as qos=long")
+            if name in ("cluster", "clusters"):
+                raise UsageError(
+                    f"on slurm: {name}: name the cluster in SLURM_CLUSTERS, which all of Slurm's commands read"
+                )
             if name in _TAKEN:
                 raise UsageError(f"on slurm: {name} is set by the sweep, or has an option of its own")
         for text in (self.partition, self.account, *self.options.values()):
@@ -140,7 +147,8 @@ class OnSlurmCluster:
             is_limited=self.jobs is not None,
             gpus=self.gpus,
             cpus=self.cpus,
-            options={name: text for name, text in settings.items() if text} | dict(self.options),
+            options={name: text for name, text in settings.items() if text}
+            | {name: text for name, text in self.options.items() if text is not False},
         )
 
 
@@ -190,10 +198,12 @@ def _cards_of(planned: Planned, count: int, card_bytes: int) -> int:
     return min(needed, count) if "device-map" in planned.job.options else needed
 
 
-def _visible_cards() -> list[str]:
-    """The cards of this process by the names that CUDA_VISIBLE_DEVICES has for them."""
+def _visible_cards() -> tuple[str, list[str]]:
+    """The variable that says which cards a process sees, and the names that it has for those of this process."""
     import torch
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    names = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
-    return names[:count] if names else [str(number) for number in range(count)]
+    of_amd = torch.version.hip and "HIP_VISIBLE_DEVICES" in os.environ  # counts before the other
+    variable = "HIP_VISIBLE_DEVICES" if of_amd else "CUDA_VISIBLE_DEVICES"
+    names = [name for name in os.environ.get(variable, "").split(",") if name]
+    return variable, names[:count] if names else [str(number) for number in range(count)]

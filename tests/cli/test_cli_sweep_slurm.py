@@ -20,6 +20,8 @@ SWEEP = 'models = ["tiny-clm"]\nprobes = ["mini"]\n'
     [
         (["--slurm-time", "9"], "--slurm-time applies to --on slurm, and this is --on local; leave it out"),
         (["--on", "slurm", "--slurm-option", "output=x"], "output is set by the sweep, or has an option of its own"),
+        (["--on", "slurm", "--slurm-option", "quiet"], "quiet is set by the sweep, or has an option of its own"),
+        (["--on", "slurm", "--slurm-option", "clusters=x"], "clusters: name the cluster in SLURM_CLUSTERS, which all"),
         (["--on", "slurm", "--slurm-option", "qos=a\nb"], "'a\\nb' cannot stand in a line of sbatch"),
         (
             ["--on", "slurm", "--slurm-partition", "gpu\n#SBATCH --uid=0"],

@@ -38,6 +38,32 @@ def test_jobs_take_one_card_or_as_many_as_they_are_told_or_fill(monkeypatch: pyt
     assert (OnThisMachine(jobs=8).engine().at_once, engine.at_once) == (8, 4)
 
 
+def test_cards_of_amd_are_given_by_the_variable_that_counts_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setattr("torch.cuda.get_device_properties", lambda card: SimpleNamespace(total_memory=64 * GIB))
+    monkeypatch.setenv("HIP_VISIBLE_DEVICES", "2,3")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    for version, places in (
+        ("6.4", [{"HIP_VISIBLE_DEVICES": "2"}, {"HIP_VISIBLE_DEVICES": "3"}]),
+        (None, [{"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "1"}]),
+    ):
+        monkeypatch.setattr("torch.version.hip", version)
+        engine = OnThisMachine().engine()
+        assert isinstance(engine, Local)
+        assert list(engine.places) == places
+
+
+def test_jobs_on_a_cpu_share_the_cores_that_this_process_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("os.cpu_count", lambda: 128)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(6)), raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    engine = OnThisMachine(jobs=2).engine()
+    assert isinstance(engine, Local)
+    assert list(engine.places) == 2 * [{"OMP_NUM_THREADS": "3"}]
+
+
 def test_a_name_is_a_place_with_its_defaults() -> None:
     assert place_of("slurm") == OnSlurmCluster()
     assert place_of(OnThisMachine(3)) == OnThisMachine(3)
@@ -72,7 +98,7 @@ def test_without_slurm_it_says_what_is_missing(tmp_path: Path, monkeypatch: pyte
 def test_options_reach_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     monkeypatch.setattr(Slurm, "found", lambda minutes, python: (minutes, python))
-    place = OnSlurmCluster(5, "p", None, "90", 2, 3, "9G", {"qos": "long", "exclusive": True})
+    place = OnSlurmCluster(5, "p", None, "90", 2, 3, "9G", {"qos": "long", "exclusive": True, "overcommit": False})
     engine = place.engine()
     assert isinstance(engine, OnSlurm)
     assert (engine.at_once, engine.is_limited, engine.gpus, engine.cpus) == (5, True, 2, 3)

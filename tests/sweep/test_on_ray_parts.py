@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import queue
+import re
 import shutil
 import signal
 import subprocess
@@ -11,6 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +21,9 @@ from sweep_script import planned
 
 from calprobe.errors import CalprobeError
 from calprobe.runs.lock import SweepStart
-from calprobe.sweep import OnRayCluster, tether
-from calprobe.sweep.on_ray import ray_engine, sent_folders
+from calprobe.sweep import Attempt, OnRayCluster, tether
+from calprobe.sweep.job_record import log_path
+from calprobe.sweep.on_ray import OnRay, ray_engine, sent_folders
 from calprobe.sweep.on_ray.driver import Driver, _Job
 from calprobe.sweep.on_ray.needs import Needs, Node, misfits_of, needs_of, places
 from calprobe.sweep.on_ray.task import Order, _own_folder
@@ -83,6 +87,24 @@ def test_large_jobs_that_wait_hold_up_no_small_ones() -> None:
     assert next_given([small], 19 * [small], running=0, at_once=20) == 0
     assert next_given([small], 20 * [small], running=20, at_once=20) is None
     assert Needs(2, 0, 3 * GIB).times_on(SMALL) == 1
+
+
+def test_a_job_that_never_begins_has_none_of_the_words_of_an_earlier_call(tmp_path: Path) -> None:
+    job = planned("a", tmp_path)
+    path = log_path(tmp_path, job.job)
+    path.parent.mkdir()
+    path.write_text("calprobe: the error of an earlier call\n")
+    heard = queue.SimpleQueue[dict[str, Any]]()
+    for message in (
+        {"started": job.job.name},
+        {"ended": job.job.name, "exit_code": 1, "seconds": 0.0, "why": "no node is left"},
+        {"over": True},
+    ):
+        heard.put(message)
+    line: Any = SimpleNamespace(heard=heard, tell=lambda what: None, close=lambda: None)
+    attempts: list[Attempt] = []
+    OnRay("x", (SMALL,), line).run([job], tmp_path, lambda job: None, lambda job, attempt: attempts.append(attempt))
+    assert [attempt.said for attempt in attempts] == ["no node is left"]
 
 
 def test_a_node_s_own_folder_is_no_other_user_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,6 +200,13 @@ def test_a_process_ends_with_the_one_that_holds_its_tether(tmp_path: Path, stays
     assert process.stdout.read() == b"kept\n"
     assert time.monotonic() - began < 5
     process.stdout.close()
+
+
+@pytest.mark.parametrize(("place", "why"), [("a..b:6379", "that is no address"), ("[::1]:1", "")])
+def test_an_address_that_nothing_is_at_is_an_error_in_a_line(place: str, why: str) -> None:
+    with pytest.raises(CalprobeError, match=f"^no Ray cluster at {re.escape(place)}: {why}") as said:
+        ray_engine._refuse_closed(place)
+    assert "Name or service" not in str(said.value)  # of the brackets
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:

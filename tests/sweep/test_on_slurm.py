@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from calprobe.errors import CalprobeError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.interrupts import Interrupted
 from calprobe.runs.atomic import write_text
 from calprobe.sweep import Attempt, Job, Planned
@@ -42,6 +42,7 @@ class Pretended:
 
     keeps: set[str] = field(default_factory=set)  # parts of a job's name
     loses: dict[str, End] = field(default_factory=dict)
+    name: str = "tall"
     largest_array: int = 1000
     refuses: Callable[[Mapping[str, Any]], bool] = lambda given: False
     arrays: list[tuple[list[str], Mapping[str, Any], int]] = field(default_factory=list)
@@ -124,10 +125,11 @@ def test_jobs_of_like_needs_are_an_array_the_longest_first(tmp_path: Path) -> No
     large = replace(planned("large", 1, **{"device-map": "auto"}), parameters=70 * 10**9, bytes=141 * 2**30)
     unknown = replace(planned("unknown", 3), parameters=None)
     server = planned("server", 2, **{"base-url": "http://x"})
-    jobs = [planned("short", 1), planned("long", 9), planned("middle", 5), unknown, large, server]
+    on_cpu = planned("on-cpu", 1, device="cpu", **{"device-map": "auto"})
+    jobs = [planned("short", 1), planned("long", 9), planned("middle", 5), unknown, large, server, on_cpu]
     told = Told().by(engine(cluster, gpus=4, cpus=2, options={"qos": "long"}), jobs, tmp_path)
     assert [names for names, _, _ in cluster.arrays] == [
-        *(["m+large"], ["m+long", "m+middle"], ["m+short"], ["m+unknown"], ["m+server"])
+        *(["m+large"], ["m+long", "m+middle"], ["m+short"], ["m+unknown"], ["m+server", "m+on-cpu"])
     ]
     common = {"cpus-per-task": 2, "qos": "long"}
     assert [given for _, given, _ in cluster.arrays] == [
@@ -137,8 +139,29 @@ def test_jobs_of_like_needs_are_an_array_the_longest_first(tmp_path: Path) -> No
         common | {"mem": "4G"},
     ]
     assert {attempt.exit_code for attempt in told.ended.values()} == {0}
-    assert len(told.ended) == 6
+    assert len(told.ended) == 7
     assert list(arrays_in(tmp_path)) == []
+
+
+def test_sbatch_is_told_one_kind_of_memory(tmp_path: Path) -> None:
+    cluster = Pretended()
+    Told().by(engine(cluster, options={"mem-per-cpu": "3G"}), [planned("a")], tmp_path)
+    assert [given for _, given, _ in cluster.arrays] == [{"cpus-per-task": 4, "mem-per-cpu": "3G"}]
+
+
+@pytest.mark.parametrize("name", ["50%u", "a\\b", "a\nb"])
+def test_a_folder_that_sbatch_reads_as_a_pattern_is_refused(tmp_path: Path, name: str) -> None:
+    """Slurm cannot open a job's log there, which looks as if the node did not see the folder."""
+    cluster = Pretended()
+    with pytest.raises(UsageError, match=r"cannot be a sweep's out: sbatch takes no % and no \\ in names"):
+        Told().by(engine(cluster), [planned("a")], tmp_path / name)
+    assert not cluster.arrays
+
+
+def test_what_is_submitted_is_not_for_others_to_read(tmp_path: Path) -> None:
+    array = Array.of([planned("a").job])
+    array.write(tmp_path)
+    assert array.folder(tmp_path).stat().st_mode & 0o777 == 0o700
 
 
 def test_a_limit_holds_for_all_arrays_together(tmp_path: Path) -> None:
@@ -147,6 +170,18 @@ def test_a_limit_holds_for_all_arrays_together(tmp_path: Path) -> None:
     Told().by(engine(cluster, at_once=3, is_limited=True), jobs, tmp_path)
     assert [given.get("dependency") for _, given, _ in cluster.arrays] == [None, "afterany:10", "afterany:11"]
     assert {parallel for _, _, parallel in cluster.arrays} == {3}
+
+
+def test_a_limit_holds_for_arrays_of_an_earlier_call_too(tmp_path: Path) -> None:
+    """Their folders' names say nothing of which comes last."""
+    cluster, jobs = Pretended(), [planned(name) for name in "abc"]
+    for number, job in (("8", jobs[0]), ("7", jobs[1])):
+        array = replace(Array.of([job.job]), name=f"calprobe-{number}", number=number)
+        array.write(tmp_path)
+        cluster.queue[number] = Listed(array.name, "RUNNING", "None")
+    cluster.looks += [lambda: None, cluster.queue.clear]
+    Told().by(engine(cluster, is_limited=True), jobs, tmp_path)
+    assert [given.get("dependency") for _, given, _ in cluster.arrays] == ["afterany:7:8"]
 
 
 def test_a_job_that_fails_stops_no_other_and_its_words_are_kept(tmp_path: Path) -> None:
@@ -173,13 +208,43 @@ def test_an_end_that_is_not_the_process_s_own_is_named(tmp_path: Path, end: End,
     jobs = [planned("lost", 2), planned("good")]
     path = log_path(tmp_path, jobs[0].job)
     path.parent.mkdir()
-    path.write_text("its last words\n")
+
+    def begins() -> None:
+        path.write_text("its last words\n")
+
+    cluster.looks.append(begins)
     told = Told().by(engine(cluster), jobs, tmp_path)
     assert told.ended["m/lost"].said.startswith(said)
     assert told.ended["m/lost"].said.endswith("\nits last words")
     assert told.ended["m/lost"].exit_code == (130 if end.state == "CANCELLED" else -9)
     assert told.ended["m/good"].exit_code == 0
     assert Told().by(engine(Pretended()), jobs, tmp_path).ended["m/lost"].exit_code == 0
+
+
+def test_a_job_that_fails_before_its_process_begins_says_why_in_its_first_line(tmp_path: Path) -> None:
+    cluster = Pretended(loses={"lost": End("FAILED", "n7")})
+
+    def fails() -> None:
+        (array,) = arrays_in(tmp_path)
+        array.slurm_log(tmp_path, 0).write_text(
+            "slurmstepd-n7: error: execve(): /env/bin/python: No such file or directory\n"
+            "srun: error: n7: task 0: Exited with exit code 2\n"
+        )
+
+    cluster.looks.append(fails)
+    assert Told().by(engine(cluster), [planned("lost")], tmp_path).ended["m/lost"].said == (
+        "Slurm job 10 on n7: failed before calprobe began (FAILED): "
+        "slurmstepd-n7: error: execve(): /env/bin/python: No such file or directory"
+    )
+
+
+def test_a_job_that_never_began_has_none_of_the_words_of_an_earlier_call(tmp_path: Path) -> None:
+    job = planned("lost")
+    path = log_path(tmp_path, job.job)
+    path.parent.mkdir()
+    path.write_text("calprobe: the error of an earlier call\n")
+    told = Told().by(engine(Pretended(loses={"lost": End("CANCELLED")})), [job], tmp_path)
+    assert told.ended["m/lost"].said == "Slurm job 10: cancelled (CANCELLED)"
 
 
 def test_a_job_that_the_queue_leaves_out_between_two_starts_is_waited_for(tmp_path: Path) -> None:
@@ -254,6 +319,46 @@ def test_what_a_driver_submitted_and_could_not_write_down_is_withdrawn(tmp_path:
     assert list(arrays_in(tmp_path)) == []
 
 
+def test_a_job_of_an_earlier_call_that_is_between_two_starts_is_submitted_to_no_second_one(tmp_path: Path) -> None:
+    array = replace(Array.of([planned("a").job]), number="7")
+    array.write(tmp_path)
+    place = array.word_path(tmp_path, 0)
+    write_text(place, json.dumps(asdict(Word("n", 1))))
+    cluster = Pretended(ends={"7": None})
+
+    def ends() -> None:
+        write_text(place, json.dumps(asdict(Word("n", 2, 1.0, 0))))
+
+    cluster.looks += [lambda: None, ends]
+    assert Told().by(engine(cluster), [planned("a")], tmp_path).ended["m/a"].exit_code == 0
+    assert not cluster.arrays
+
+
+def test_a_number_that_another_job_has_by_now_is_left_alone(tmp_path: Path) -> None:
+    array = replace(Array.of([planned("a", script="other options").job]), number="7")
+    array.write(tmp_path)
+    cluster = Pretended(queue={"7": Listed("mine", "RUNNING", "None")})
+    assert Told().by(engine(cluster), [planned("a")], tmp_path).ended["m/a"].exit_code == 0
+    assert (cluster.cancelled, list(cluster.queue)) == ([], ["7"])
+
+
+def test_what_another_cluster_may_have_is_submitted_to_no_second_one(tmp_path: Path) -> None:
+    cluster = Pretended(keeps={"a"}, looks=[hangs_up])
+    with pytest.raises(Interrupted):
+        Told().by(engine(cluster), [planned("a")], tmp_path)
+    other = Pretended(name="small")
+    said = (
+        r"the Slurm cluster tall may still have jobs of an earlier call, and this is small\nRun the same command there"
+    )
+    with pytest.raises(CalprobeError, match=said):
+        Told().by(engine(other), [planned("a")], tmp_path)
+    assert not other.arrays
+
+
+def hangs_up() -> None:
+    raise KeyboardInterrupt("ended by SIGHUP")
+
+
 @pytest.mark.parametrize(
     ("why", "said", "cancelled"),
     [("", "interrupted; 1 job left to do", ["10_0"]), ("ended by SIGHUP", "by SIGHUP; 1 job left, which stay", [])],
@@ -270,6 +375,21 @@ def test_ctrl_c_cancels_and_a_lost_connection_does_not(
     with pytest.raises(Interrupted, match=said):
         Told().by(engine(cluster), [planned("a", 2), planned("b")], tmp_path)
     assert cluster.cancelled == cancelled
+    assert bool(list(arrays_in(tmp_path))) is not bool(cancelled)  # nothing is left in Slurm, or still there
+
+
+def test_ctrl_c_says_where_slurm_may_not_have_cancelled(tmp_path: Path) -> None:
+    cluster = Pretended(keeps={"a"})
+
+    def interrupt() -> None:
+        cluster.looks += 99 * [busy]
+        raise KeyboardInterrupt
+
+    cluster.looks.append(interrupt)
+    said = r"interrupted; 1 job left, of which some may still be in Slurm: squeue: Socket timed out\.\nRun the same"
+    with pytest.raises(Interrupted, match=said):
+        Told().by(engine(cluster), [planned("a")], tmp_path)
+    assert not cluster.cancelled
 
 
 def test_what_slurm_refuses_stops_nothing_that_it_took(tmp_path: Path) -> None:

@@ -52,12 +52,45 @@ def test_the_cluster_is_asked_for_its_name_and_its_largest_array(say: Say) -> No
         Slurm.found(240, "python")
 
 
+@pytest.mark.parametrize(
+    ("lines", "largest"),
+    [
+        ("", 1000),
+        ("MaxArraySize = 1", 1),
+        ("MaxArraySize = 0", 1),  # no arrays
+        ("MaxArraySize = 4000001\nSchedulerParameters = bf_continue,max_array_tasks=2000,bf_window=60", 2000),
+    ],
+)
+def test_no_array_is_larger_than_the_cluster_takes(say: Say, lines: str, largest: int) -> None:
+    say("scontrol", f"echo '{lines}'")
+    assert Slurm.found(240, "python").largest_array == largest
+
+
+def test_jobs_go_where_all_commands_look(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    say("scontrol", f"printf '%s' '{CONFIG}'")
+    monkeypatch.setenv("SBATCH_CLUSTERS", "tall")
+    assert Slurm.found(240, "python").name == "tall"
+    monkeypatch.setenv("SBATCH_CLUSTERS", "far")
+    with pytest.raises(CalprobeError, match="SBATCH_CLUSTERS sends jobs to where only sbatch looks\nName"):
+        Slurm.found(240, "python")
+
+
 def test_the_queue_is_read_by_job(say: Say) -> None:
     say("squeue", "printf '%s\\n' '12_0|calprobe-a|RUNNING|None' '13|x|PENDING|Priority' 'slurm_load: odd'")
     assert cluster().listed() == {
         "12_0": Listed("calprobe-a", "RUNNING", "None"),
         "13": Listed("x", "PENDING", "Priority"),
     }
+
+
+def test_what_a_user_has_set_for_looking_hides_no_job(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SQUEUE_STATES", "SCANCEL_INTERACTIVE", "SACCT_FEDERATION"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("SLURM_CONF", "kept")
+    monkeypatch.setattr("sys.stdin", None)
+    show = "cat; printf '%s-\\303|x|RUNNING|None\\n' $(env | grep -E '^(SQUEUE|SCANCEL|SACCT|SLURM)_' | tr '\\n' ,)"
+    say("squeue", show)  # with half a letter in it, as names of other jobs may have
+    assert list(cluster().listed()) == ["SLURM_CONF=kept,-\ufffd"]
 
 
 def test_an_end_is_the_controllers_else_that_of_the_accounting(say: Say) -> None:
@@ -70,6 +103,18 @@ def test_an_end_is_the_controllers_else_that_of_the_accounting(say: Say) -> None
     assert cluster().end_of("5") == End("CANCELLED", "")
     say("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
     assert cluster().end_of("5") == End()
+    say("sacct", "echo 'RUNNING|n1'")  # lost by both
+    assert cluster().end_of("5") == End("RUNNING", "n1")
+
+
+def test_a_job_of_a_busy_controller_has_not_ended(say: Say) -> None:
+    say("scontrol", "echo 'slurm_load_jobs error: Socket timed out on send/recv operation' >&2; exit 1")
+    say("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
+    assert cluster().end_of("5") is None
+    say("sacct", "echo 'REQUEUED|n1'")
+    assert cluster().end_of("5") is None
+    say("sacct", "echo 'TIMEOUT|n1'")
+    assert cluster().end_of("5") == End("TIMEOUT", "n1")
 
 
 def test_a_job_is_there_unless_slurm_says_that_it_is_not(say: Say) -> None:
@@ -100,7 +145,7 @@ def test_an_array_is_submitted_with_what_it_asks_for(say: Say, tmp_path: Path, m
     }
     assert not any(option.startswith("wckey") for option in options)
     [run] = [line for line in lines if line.startswith("srun")]
-    assert "--cpus-per-task=2" in run
+    assert "--cpus-per-task=2 --export=ALL" in run
     assert f"{sys.executable} -P -u -m submitit" in run
     variables = (tmp_path / "env").read_text()
     assert "SLURM_CONF=kept" in variables
@@ -111,6 +156,32 @@ def test_an_array_is_submitted_with_what_it_asks_for(say: Say, tmp_path: Path, m
     say("sbatch", "echo 'sbatch: error: Batch job submission failed: Invalid partition name specified' >&2; exit 1")
     with pytest.raises(CalprobeError, match="refuses the jobs: Invalid partition name specified; they ask for"):
         cluster().submit([task(tmp_path)], folder, "calprobe-a", given, 9)
+    last = "sbatch: error: Batch job submission failed: Unspecified error"
+    say("sbatch", f"printf '%s\\n' 'sbatch: error: Give an account with -A.' '{last}' >&2; exit 1")
+    with pytest.raises(CalprobeError, match=r"jobs: Give an account with -A\.; Unspecified error; they ask for"):
+        cluster().submit([task(tmp_path)], folder, "calprobe-a", given, 9)
+
+
+def test_what_the_sweep_says_counts_before_variables(say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To sbatch they count before its script."""
+    pytest.importorskip("submitit")
+    names = ("JOB_NAME", "WAIT", "ARRAY_INX", "TIMELIMIT", "MEM_PER_CPU", "PARTITION", "ACCOUNT", "MEM_BIND")
+    for name in names:
+        monkeypatch.setenv(f"SBATCH_{name}", "1")
+    say("sbatch", f"env > {tmp_path}/env; echo Submitted batch job 7")
+    given = {"cpus-per-task": 2, "partition": "gpu"}
+    for more, kept in (({}, {"ACCOUNT", "MEM_BIND", "MEM_PER_CPU"}), ({"mem": "8G"}, {"ACCOUNT", "MEM_BIND"})):
+        cluster().submit([task(tmp_path)], tmp_path / "array", "calprobe-a", given | more, 9)
+        lines = (tmp_path / "env").read_text().splitlines()
+        assert {line.split("=")[0][7:] for line in lines if line.startswith("SBATCH_")} == kept
+    assert all(os.environ[f"SBATCH_{name}"] == "1" for name in names)
+
+
+def test_a_submission_without_a_number_is_an_error_in_a_line(say: Say, tmp_path: Path) -> None:
+    pytest.importorskip("submitit")
+    say("sbatch", "echo 'Thank you.'")
+    with pytest.raises(CalprobeError, match=r'^Could not make sense of sbatch output "Thank you\."$'):
+        cluster().submit([task(tmp_path)], tmp_path / "array", "calprobe-a", {"cpus-per-task": 2}, 9)
 
 
 def test_before_a_new_start_a_process_keeps_what_it_has(tmp_path: Path) -> None:

@@ -144,6 +144,9 @@ class OnRay:
 
     def _run(self, jobs: Sequence[Planned], out: Path, started: Started, ended: Ended) -> None:
         needs = [needs_of(planned, self.nodes, self.cpus) for planned in jobs]
+        for planned in jobs:
+            with suppress(OSError):
+                log_path(out, planned.job).unlink()  # of an earlier call: a job that never begins has said none of it
         self.line.tell(
             {
                 "jobs": [
@@ -243,9 +246,11 @@ def _refuse_closed(place: str) -> None:
     if not (host and port.isdigit()):
         return
     try:
-        socket.create_connection((host, int(port)), _SECONDS_TO_KNOCK).close()
+        socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_KNOCK).close()
     except OSError as error:
         raise _not_there(place, reason(error)) from None
+    except UnicodeError:
+        raise _not_there(place, "that is no address") from None
 
 
 def _not_there(place: str, why: str) -> CalprobeError:

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
@@ -26,6 +26,18 @@ _ENDED = {
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
     *("REVOKED", "TIMEOUT"),
 }
+_REFUSED_LINES = 3  # of an sbatch that fails
+_OF_SBATCH = re.compile(r"^sbatch: (error: )?(Batch job submission failed: )?")
+_FORGOTTEN = "Invalid job id"  # what the controller says of a job that it does not know (any more)
+# Variables that change what the commands look at, or make them ask: set for people, and not for what is read here.
+_OF_LOOKS = re.compile("(SQUEUE|SCANCEL|SACCT)_")
+# Variables that sbatch takes before what its script says, of what the sweep says there; those of options come to these.
+_SAID_BY_THE_SWEEP = {
+    *("SBATCH_ARRAY_INX", "SBATCH_ERROR", "SBATCH_JOB_NAME", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE", "SBATCH_OUTPUT"),
+    *("SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT"),
+}
+MEMORY = {"mem", "mem-per-cpu", "mem-per-gpu"}  # options of sbatch of which it takes one
+_OF_MEMORY = {"SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU", "SBATCH_MEM_PER_NODE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,11 @@ class End:
 
 class Cluster(Protocol):
     """What the engine needs of Slurm."""
+
+    @property
+    def name(self) -> str:
+        """As Slurm calls it."""
+        ...
 
     @property
     def largest_array(self) -> int:
@@ -99,17 +116,19 @@ class Slurm:
             raise CalprobeError(f"--on slurm: no {missing} here; call it on a machine that submits to Slurm")
         text = _asked("scontrol", "show", "config")
         config = dict(re.findall(r"^(\w+)\s*= (.*?)\s*$", text, re.MULTILINE))
-        largest = config.get("MaxArraySize", "")
-        # Indices stay below MaxArraySize.
-        return cls(
-            config.get("ClusterName", ""), int(largest) if largest.isdecimal() else _LARGEST_ARRAY, minutes, python
-        )
+        name = config.get("ClusterName", "")
+        if os.environ.get("SBATCH_CLUSTERS", name) not in ("", name):
+            raise CalprobeError(
+                "--on slurm: SBATCH_CLUSTERS sends jobs to where only sbatch looks\n"
+                "Name the cluster in SLURM_CLUSTERS, which all of Slurm's commands read"
+            )
+        return cls(name, _largest_array(config), minutes, python)
 
     def submit(self, tasks: Sequence[Task], folder: Path, name: str, given: Mapping[str, Any], parallel: int) -> str:
         """See `Cluster`."""
         import submitit
 
-        with _outside_of_a_job(), redirect_stderr(StringIO()):  # submitit prints the error that it raises
+        with _without(_in_the_way(given)), redirect_stderr(StringIO()):  # submitit prints the error that it raises
             executor = submitit.SlurmExecutor(folder, max_num_timeout=MOST_STARTS, python=self.python)
             executor.update_parameters(
                 job_name=name,
@@ -117,22 +136,18 @@ class Slurm:
                 signal_delay_s=max(10, min(120, 6 * self.minutes)),
                 array_parallelism=parallel,
                 wckey=None,  # submitit's own, which clusters with wckeys refuse
-                # From Slurm 22.05 on, srun does not take this from sbatch.
-                srun_args=[f"--cpus-per-task={given['cpus-per-task']}"],
+                # From Slurm 22.05 on, srun does not take the cores from sbatch. Where sbatch exports nothing, neither
+                # does srun, and submitit misses what its script exports.
+                srun_args=[f"--cpus-per-task={given['cpus-per-task']}", "--export=ALL"],
                 additional_parameters={"requeue": True, **given},
             )
             try:
                 jobs = executor.submit_array(list(tasks))
+            except submitit.core.utils.FailedSubmissionError as error:  # the number of the job is not to be seen
+                raise CalprobeError(" ".join(str(error).splitlines()[:1])) from error
             except submitit.core.utils.FailedJobError as error:
-                lines = str(error).strip().splitlines() or ["sbatch failed"]
                 terms = ", ".join(f"{option}={value}" for option, value in given.items())
-                why = (
-                    lines[-1]
-                    .removeprefix("sbatch: ")
-                    .removeprefix("error: ")
-                    .removeprefix("Batch job submission failed: ")
-                )
-                raise CalprobeError(f"Slurm refuses the jobs: {why}; they ask for {terms}") from error
+                raise CalprobeError(f"Slurm refuses the jobs: {_why_refused(error)}; they ask for {terms}") from error
         return str(jobs[0].job_id).split("_")[0]
 
     def listed(self) -> dict[str, Listed]:
@@ -147,14 +162,15 @@ class Slurm:
             fields = dict(re.findall(r"(\w+)=(\S*)", _asked("scontrol", "--oneliner", "show", "job", job)))
             end = End(fields.get("JobState", ""), fields.get("NodeList", "").replace("(null)", ""))
             return end if not end.state or end.state in _ENDED else None
-        except CalprobeError:
-            pass
+        except CalprobeError as error:
+            is_forgotten = _FORGOTTEN in str(error)  # else the controller is busy, and may have it
         try:
             text = _asked("sacct", "--noheader", "--parsable2", "-X", f"--jobs={job}", "--format=State,NodeList")
         except CalprobeError:
-            return End()
+            text = ""
         state, _, node = (text.splitlines() or ["|"])[-1].partition("|")
-        return End(state.split(" ")[0], "" if node == "None assigned" else node)  # CANCELLED by 1000
+        end = End(state.partition(" ")[0], "" if node == "None assigned" else node)  # CANCELLED by 1000
+        return end if is_forgotten or end.state in _ENDED else None
 
     def knows(self, cluster: str, number: str) -> bool:
         """See `Cluster`."""
@@ -163,7 +179,7 @@ class Slurm:
         try:
             return bool(_asked("squeue", "--noheader", f"--jobs={number}", "--format=%T").strip())
         except CalprobeError as error:
-            return "Invalid job id" not in str(error)
+            return _FORGOTTEN not in str(error)
 
     def cancel(self, jobs: Sequence[str]) -> None:
         """See `Cluster`."""
@@ -174,7 +190,16 @@ class Slurm:
 def _asked(*command: str) -> str:
     """What a command of Slurm answers; raises CalprobeError with its error."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS_TO_ANSWER, check=True)
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",  # names of other jobs may be anything
+            env={name: value for name, value in os.environ.items() if not _OF_LOOKS.match(name)},
+            timeout=_SECONDS_TO_ANSWER,
+            check=True,
+        )
     except subprocess.CalledProcessError as error:
         lines = (error.stderr or error.stdout).strip().splitlines() or [f"exit code {error.returncode}"]
         raise CalprobeError(f"{command[0]}: {lines[-1].removeprefix(f'{command[0]}: ')}") from error
@@ -185,15 +210,35 @@ def _asked(*command: str) -> str:
     return done.stdout
 
 
+def _why_refused(error: Exception) -> str:
+    """The last lines of sbatch: a site's own check says what to do before Slurm says `Unspecified error`."""
+    lines = [_OF_SBATCH.sub("", line) for line in str(error).splitlines() if line.strip()]
+    return "; ".join(dict.fromkeys(lines[-_REFUSED_LINES:])) or "sbatch failed"
+
+
+def _largest_array(config: Mapping[str, str]) -> int:
+    """Jobs in an array, by Slurm's configuration: indices stay below MaxArraySize, where 0 is for no arrays."""
+    most = re.search(r"\bmax_array_tasks=(\d+)", config.get("SchedulerParameters", ""))
+    limits = [config.get("MaxArraySize", ""), most[1] if most else ""]
+    return max(1, min((int(limit) for limit in limits if limit.isdecimal()), default=_LARGEST_ARRAY))
+
+
+def _in_the_way(given: Mapping[str, Any]) -> set[str]:
+    """Variables that sbatch, or srun in its script, would take before what it is told here.
+
+    These are of the options given, and of a job that this process runs in: sbatch hands them on, and srun obeys them.
+    """
+    own = {f"SBATCH_{name.upper().replace('-', '_')}" for name in given} | _SAID_BY_THE_SWEEP
+    of_memory = set() if MEMORY.isdisjoint(given) else _OF_MEMORY
+    is_inside = "SLURM_JOB_ID" in os.environ
+    of_job = {name for name in os.environ if is_inside and re.match("SLURM_(?!CONF$|CLUSTERS$)", name)}
+    return own | of_memory | of_job
+
+
 @contextmanager
-def _outside_of_a_job() -> Iterator[None]:
-    """In the block, no variables of a job that this process runs in: sbatch hands them on, and srun would obey them."""
-    inside = "SLURM_JOB_ID" in os.environ
-    variables = {
-        name: value for name, value in os.environ.items() if inside and re.match("SLURM_(?!CONF$|CLUSTERS$)", name)
-    }
-    for name in variables:
-        del os.environ[name]
+def _without(names: Collection[str]) -> Iterator[None]:
+    """In the block, the environment lacks these variables."""
+    variables = {name: os.environ.pop(name) for name in names if name in os.environ}
     try:
         yield
     finally:

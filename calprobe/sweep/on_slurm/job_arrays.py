@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from pathlib import Path
 from calprobe.runs.atomic import write_text
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.sweep.definition import Job
+from calprobe.sweep.on_slurm.cluster import Listed
 from calprobe.sweep.on_slurm.task import Word, read_word
 
 FOLDER = "slurm"
@@ -40,11 +41,13 @@ class Array:
     name: str  # of its jobs in Slurm, and of its folder
     entries: tuple[Entry, ...]  # by index
     number: str = ""  # Slurm's; empty until sbatch has said it
+    cluster: str = ""  # that has it
 
     @classmethod
-    def of(cls, jobs: Sequence[Job]) -> Array:
+    def of(cls, jobs: Sequence[Job], cluster: str = "") -> Array:
         """A new one, with a name that no other has."""
-        return cls(f"{_PREFIX}{secrets.token_hex(6)}", tuple(Entry(job.name, job.arguments) for job in jobs))
+        entries = tuple(Entry(job.name, job.arguments) for job in jobs)
+        return cls(f"{_PREFIX}{secrets.token_hex(6)}", entries, cluster=cluster)
 
     def numbered(self, number: str) -> Array:
         """The array with what sbatch has said."""
@@ -58,6 +61,11 @@ class Array:
         """What Slurm calls the job of that index; one alone is no array."""
         return self.number if len(self.entries) == 1 else f"{self.number}_{index}"
 
+    def is_in(self, listed: Mapping[str, Listed], index: int) -> bool:
+        """Whether the queue has the job of that index; numbers begin again one day, and names do not."""
+        listing = listed.get(self.job_of(index))
+        return listing is not None and listing.name == self.name
+
     def word_path(self, out: Path, index: int) -> Path:
         """Where the job of that index says how it is."""
         return self.folder(out) / f"{index}.json"
@@ -68,7 +76,8 @@ class Array:
 
     def write(self, out: Path) -> None:
         """Write it down."""
-        self.folder(out).mkdir(parents=True, exist_ok=True)
+        # The tasks in it have their commands whole, with what an address may hold before its @.
+        self.folder(out).mkdir(parents=True, exist_ok=True, mode=0o700)
         write_text(self.folder(out) / _FILE_NAME, json.dumps(asdict(self)) + "\n")
 
     def forget(self, out: Path) -> None:

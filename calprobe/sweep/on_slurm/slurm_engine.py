@@ -14,15 +14,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from calprobe.errors import CalprobeError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.interrupts import Interrupted
 from calprobe.messages import counted, reason
 from calprobe.runs.lock import forget_ended_job
 from calprobe.sweep.engine import CALPROBE, Ended, Misfit, Started, attempt_at
 from calprobe.sweep.job_record import log_path
-from calprobe.sweep.on_slurm.cluster import Cluster, Listed
+from calprobe.sweep.on_slurm.cluster import MEMORY, Cluster, Listed
 from calprobe.sweep.on_slurm.job_arrays import Array, Words, arrays_in
-from calprobe.sweep.on_slurm.task import Task
+from calprobe.sweep.on_slurm.task import Task, Word
 from calprobe.sweep.on_slurm.waiting import Pace, Sent, Waiting
 from calprobe.sweep.order import Planned, longest_first
 
@@ -72,8 +72,10 @@ class OnSlurm:
         Raises:
             CalprobeError: Slurm does not answer, refuses the first array, or runs jobs on nodes that do not see `out`;
                 or `out` cannot be written.
+            UsageError: `out` is no path for sbatch.
             Interrupted: after Ctrl-C, when all have ended; after another signal, at once.
         """
+        _refuse_as_pattern(out)
         waiting = Waiting(self.cluster, self.pace, out, started, ended)
         try:
             self._submit(self._take_over(jobs, waiting), waiting)
@@ -87,15 +89,13 @@ class OnSlurm:
                 f"{out}: cannot be written: {reason(error)}; fix this and run the same command again: jobs that are in "
                 "Slurm stay there"
             ) from error
-        with suppress(CalprobeError):
-            listed = self.cluster.listed()
-            self._forget_ended(out, {job: listed[job] for job in listed.keys() - waited_for})
+        self._tidy(out, waited_for)
 
     def needs(self, planned: Planned) -> Needs:
         """What a job asks for: memory in powers of two, so that few arrays hold all jobs."""
         options = planned.job.options
         memory = None if planned.parameters is None else _next_power(1.5 * planned.bytes / _GIB + _GIB_BESIDE)
-        if "base-url" in options:
+        if "base-url" in options or str(options.get("device", "auto")) == "cpu":
             return Needs(memory, 0)
         shared = int(options.get("tensor-parallel", 1)) * int(options.get("pipeline-parallel", 1))
         return Needs(memory, self.gpus if "device-map" in options or shared > 1 else min(self.gpus, 1))
@@ -104,6 +104,8 @@ class OnSlurm:
         """Wait also for what an earlier call has submitted, and withdraw what is in the way; the jobs that are left."""
         by_name, out = {planned.job.name: planned for planned in jobs}, waiting.out
         earlier = list(arrays_in(out))
+        if jobs:
+            self._refuse_elsewhere(out, earlier)
         listed = self.cluster.listed() if earlier else {}
         unnumbered = {array.name for array in earlier if not array.number}  # submitted by a call that was killed then
         in_the_way = [job for job, listing in listed.items() if listing.name in unnumbered]
@@ -113,7 +115,9 @@ class OnSlurm:
                 planned = by_name.get(entry.name)
                 if planned is None or not array.number:
                     continue
-                is_same, is_there = planned.job.arguments == entry.arguments, array.job_of(index) in listed
+                if not array.is_in(listed, index) and self._may_start_again(array.job_of(index), words.get(index)):
+                    listed[array.job_of(index)] = Listed(array.name, "REQUEUED", "")
+                is_same, is_there = planned.job.arguments == entry.arguments, array.is_in(listed, index)
                 if is_there and is_same:
                     waiting.left.append(Sent(by_name.pop(entry.name), array, index))
                 elif is_there:
@@ -125,6 +129,20 @@ class OnSlurm:
         self._withdraw(in_the_way)
         self._forget_ended(out, listed)
         return list(by_name.values())
+
+    def _may_start_again(self, job: str, word: Word | None) -> bool:
+        """Whether a job that began is between two starts, where squeue leaves it out for a moment."""
+        return word is not None and not word.is_final and self.cluster.end_of(job) is None
+
+    def _refuse_elsewhere(self, out: Path, arrays: Sequence[Array]) -> None:
+        """Raise CalprobeError for jobs of an earlier call that another cluster may still have."""
+        array = next((array for array in arrays if array.cluster not in ("", self.cluster.name)), None)
+        if array is not None:
+            raise CalprobeError(
+                f"{out}: the Slurm cluster {array.cluster} may still have jobs of an earlier call, and this is "
+                f"{self.cluster.name or 'another'}\nRun the same command there; or, where squeue there lists no "
+                f"{array.name}, delete {array.folder(out)}"
+            )
 
     def _withdraw(self, jobs: Sequence[str]) -> None:
         """Cancel jobs, and wait until they are gone; raises CalprobeError where Slurm does not get them out."""
@@ -163,12 +181,14 @@ class OnSlurm:
 
     def _submit(self, jobs: Sequence[Planned], waiting: Waiting) -> None:
         """Submit arrays, the one with the longest job first. What Slurm does not take any more has failed."""
-        before = waiting.left[-1].array.number if waiting.left else ""
+        before = ":".join(dict.fromkeys(sent.array.number for sent in waiting.left))
         for needs, chosen in self._arrays(jobs):
-            array = Array.of([planned.job for planned in chosen])
+            array = Array.of([planned.job for planned in chosen], self.cluster.name)
             array.write(waiting.out)
             for planned in chosen:
-                log_path(waiting.out, planned.job).parent.mkdir(parents=True, exist_ok=True)
+                path = log_path(waiting.out, planned.job)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.unlink(missing_ok=True)  # of an earlier call: a job that never begins has said none of it
                 with suppress(OSError):
                     forget_ended_job(planned.job.out, self.cluster.knows)
             try:
@@ -210,7 +230,7 @@ class OnSlurm:
     def _options(self, needs: Needs, before: str) -> dict[str, Any]:
         """What sbatch is told, by the names of its options."""
         options: dict[str, Any] = {"cpus-per-task": self.cpus}
-        if needs.memory_gib is not None:
+        if needs.memory_gib is not None and MEMORY.isdisjoint(self.options):
             options["mem"] = f"{needs.memory_gib}G"
         if needs.gpus:
             options["gpus-per-node"] = needs.gpus
@@ -223,27 +243,50 @@ class OnSlurm:
         if why:
             return f"{why}; {jobs} left, which stay in Slurm.\nRun the same command again to wait for them"
         log.info("cancelling %s; what they have is kept. Ctrl-C again does not wait for them", jobs)
-        with suppress(KeyboardInterrupt, CalprobeError):
+        try:
             self._cancel(waiting.out)
+        except (KeyboardInterrupt, CalprobeError) as error:
+            said = f": {error}" if str(error) else ""
+            return (
+                f"interrupted; {jobs} left, of which some may still be in Slurm{said}.\n"
+                "Run the same command again to wait for them; to end them, press Ctrl-C there, or call scancel"
+            )
+        with suppress(KeyboardInterrupt, CalprobeError):
             waiting.left = [sent for sent in waiting.left if sent.has_begun]
+            waited_for = {sent.number for sent in waiting.left}
             waiting.until_all_ended()
+            self._tidy(waiting.out, waited_for)
         return f"interrupted; {jobs} left to do.\nRun the same command again to resume"
 
     def _cancel(self, out: Path) -> None:
         """Cancel all that this sweep has in Slurm."""
-        self.cluster.cancel(self._named({array.name for array in arrays_in(out)}))
+        jobs = self._named({array.name for array in arrays_in(out)})
+        self._answer(lambda: self.cluster.cancel(jobs))
 
     def _named(self, names: Collection[str]) -> list[str]:
         """The jobs of these arrays that have not ended."""
         return [job for job, listing in self._answer(self.cluster.listed).items() if listing.name in names]
 
+    def _tidy(self, out: Path, waited_for: Collection[str]) -> None:
+        """Remove the folders of arrays that are over; what was waited for has ended, even where it is listed still."""
+        with suppress(CalprobeError):
+            listed = self.cluster.listed()
+            self._forget_ended(out, {job: listing for job, listing in listed.items() if job not in waited_for})
+
     def _forget_ended(self, out: Path, listed: Mapping[str, Listed]) -> None:
         """Remove the folders of arrays of which no job is listed, by its number or by its name."""
         names = {listing.name for listing in listed.values()}
         for array in arrays_in(out):
-            by_number = any(array.job_of(index) in listed for index in range(len(array.entries)))
+            by_number = any(array.is_in(listed, index) for index in range(len(array.entries)))
             if not by_number and (array.number or array.name not in names):
                 array.forget(out)
+
+
+def _refuse_as_pattern(out: Path) -> None:
+    """Raise UsageError for a folder that is another one for sbatch, to which %u is the user's name."""
+    path = str(out.absolute())
+    if not path.isprintable() or "%" in path or "\\" in path:
+        raise UsageError(f"on slurm: {path!r} cannot be a sweep's out: sbatch takes no % and no \\ in names of files")
 
 
 def _next_power(gib: float) -> int:

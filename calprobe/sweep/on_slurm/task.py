@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from calprobe.interrupts import INTERRUPTED
 from calprobe.runs.atomic import write_text
 from calprobe.runs.decode import DecodeError, decode
 
@@ -33,6 +34,11 @@ class Word:
     starts: int
     seconds: float = 0.0  # that its processes took, over all starts that have ended
     exit_code: int | None = None  # of the last start; None while it runs, and when it was stopped to start again
+
+    @property
+    def is_final(self) -> bool:
+        """Whether its process ended by itself: one that a signal has ended may start again."""
+        return self.exit_code is not None and 0 <= self.exit_code < INTERRUPTED
 
 
 @dataclass(slots=True)

@@ -34,6 +34,7 @@ _ENDS = {
     "DEADLINE": "its deadline passed",
 }
 _OUT_OF_MEMORY = re.compile(r"oom[-_ ]kill|exceeded (?:job )?memory limit", re.IGNORECASE)  # in Slurm's log of a job
+_OF_SRUN = re.compile(r"srun: error: .*: task \d+: ")  # with which code a process ended, behind what it has said
 # Why jobs wait in the usual course; any other reason is said.
 _USUAL = {"None", "Priority", "Resources", "Dependency", "JobArrayTaskLimit", "BeginTime", "Cleaning", "Prolog"}
 
@@ -156,8 +157,7 @@ class Waiting:
     def _attempt(self, sent: Sent, word: Word | None, listed: Mapping[str, Listed] | None) -> Attempt | None:
         """What became of a job; None while it is there, or may be."""
         code = None if word is None else word.exit_code
-        # One that a signal has ended may start again.
-        if word is not None and code is not None and 0 <= code < INTERRUPTED:
+        if word is not None and code is not None and word.is_final:
             return attempt_at(sent.planned.job, self.out, code, word.seconds)
         now = time.monotonic()
         if listed is not None:
@@ -188,7 +188,10 @@ def _unusual(sent: Sent, word: Word | None, end: End, out: Path, slurm_log: Path
     state = "OUT_OF_MEMORY" if end.state in ("", "FAILED") and _OUT_OF_MEMORY.search(log_text) else end.state
     where = f" on {end.node}" if end.node else ""
     cause = _ENDS.get(state, "killed, and Slurm does not say why")
-    lines = [f"Slurm job {sent.number}{where}: {cause}{f' ({state})' if state else ''}", attempt.said]
-    if state not in _ENDS and (word is None or word.exit_code is None):
-        lines.append(log_text.rpartition("\n")[2])
-    return replace(attempt, said="\n".join(line for line in lines if line))
+    if state == "FAILED" and word is None:  # no such Python on its node, or without submitit
+        cause = "failed before calprobe began"
+    first = f"Slurm job {sent.number}{where}: {cause}{f' ({state})' if state else ''}"
+    words = [line for line in log_text.splitlines() if line.strip() and not _OF_SRUN.match(line)]
+    if words and state not in _ENDS and (word is None or word.exit_code is None):
+        first = f"{first}: {words[-1]}"
+    return replace(attempt, said="\n".join(line for line in (first, attempt.said) if line))
