@@ -10,6 +10,7 @@ import asked_replies as made
 import numpy as np
 import pytest
 
+import calprobe
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import ProbeFormatError
 from calprobe.interop.reply_import import import_replies
@@ -84,6 +85,33 @@ def test_graded_replies_need_no_questions(tmp_path: Path) -> None:
     page = asked_page(report, {"run": pictures(found, OPTIONS)})
     assert ">chance</button>" not in page
     assert "otted: chance" not in page
+
+
+def test_labels_without_questions_have_no_options(tmp_path: Path) -> None:
+    file = lines(tmp_path, line("x", "A", correct=True, labels={"A": -0.1, "B": -2.4}))
+    run = import_replies(file, tmp_path / "run").path
+    (label,) = calprobe.confidences(run).query("estimator == 'label'").itertuples()
+    assert (label.confidence, label.correct) == (pytest.approx(1 / (1 + np.exp(-2.3))), True)
+    assert calprobe.replies(run)[["options", "labels"]].to_dict("records") == [
+        {"options": {}, "labels": pytest.approx({"A": 1 / (1 + np.exp(-2.3)), "B": 1 / (1 + np.exp(2.3))})}
+    ]
+
+
+def test_a_grade_without_a_question_is_of_the_label_that_was_replied(tmp_path: Path) -> None:
+    likely_a = {"A": -0.1, "B": -2.4}
+    file = lines(
+        tmp_path,
+        line("x", "A", correct=True, labels=likely_a),
+        line("y", " B", correct=True, labels=likely_a),
+        line("z", "", correct=False, stage="label", labels=likely_a),
+    )
+    run = import_replies(file, tmp_path / "run").path
+    label = calprobe.confidences(run).query("estimator == 'label'").set_index("question")
+    assert label["status"].to_dict() == {"x": "ok", "y": "grade is of another label", "z": "ok"}
+    assert label["confidence"].isna().to_dict() == {"x": False, "y": True, "z": False}
+    (found,) = calprobe.report(run, OPTIONS).runs
+    assert "label_study" not in found.to_json(), "no right option is known"
+    assert found.sets["quiz"].cells["import"].estimators["label"].metrics["accuracy"].value == 0.5
 
 
 def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:
