@@ -101,9 +101,14 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         return f"eval_calprobe/{self.probe.name}/"
 
     def attach(self, trainer: Trainer) -> ProbeCallback:
-        """Add the callback to the trainer and log through it; transformers tells a callback of no trainer by itself."""
+        """Add the callback to the trainer and log through it; transformers tells a callback of no trainer by itself.
+
+        It comes first among the trainer's callbacks, so that others, such as `EarlyStoppingCallback`, find its figures.
+        """
         self._trainer = trainer
         trainer.add_callback(self)
+        callbacks = trainer.callback_handler.callbacks
+        callbacks.insert(0, callbacks.pop())
         return self
 
     def on_train_begin(

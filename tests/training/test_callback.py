@@ -18,7 +18,7 @@ from proofs import few_of
 from tiny_models import tiny_tokenizer
 from tolerances import TINY_SCORE, TINY_SUM
 from trainings import FEW, Recorder, new_model, new_trainer
-from transformers import TrainerCallback
+from transformers import EarlyStoppingCallback, TrainerCallback
 
 import calprobe
 import calprobe.training.callback as training
@@ -138,6 +138,15 @@ def test_the_best_model_can_be_chosen_by_a_figure(tmp_path: Path, monkeypatch: p
     before = calprobe.open_run(tmp_path / "runs" / "step-6").manifest
     assert trainer.evaluate()[name] == pytest.approx(found[chosen], abs=1e-6)
     assert calprobe.open_run(tmp_path / "runs" / "step-6").manifest == before
+
+
+def test_a_training_stops_early_by_a_figure(tmp_path: Path) -> None:
+    best: dict[str, Any] = {"metric_for_best_model": "calprobe/mini/brier_base", "greater_is_better": False}
+    trainer = new_trainer(tmp_path / "out", eval_steps=1, save_strategy="best", learning_rate=0.0, **best)
+    trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=1))
+    ProbeCallback("mini", FEW).attach(trainer)
+    trainer.train()
+    assert trainer.state.global_step == 2, "the second evaluation is no better"
 
 
 def test_several_evaluations_of_a_step_score_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
