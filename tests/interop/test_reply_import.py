@@ -144,6 +144,10 @@ def test_probabilities_of_labels_that_can_be_are_read(tmp_path: Path, labels: di
         ({"set": "quiz", "question": "q0"}, ":1: neither text nor labels"),
         (line("q0", "A", varaint="x"), "unknown key 'varaint'; did you mean variant"),
         (line("q0", 3), ":1: text is 3; give text"),  # type: ignore[arg-type]  # on purpose
+        (line("q0", "A", stage="Answer"), "no stage 'Answer'; did you mean answer?"),
+        (line("q0", "A", stage="stated"), "no stage 'stated'; did you mean stated:NAME?"),
+        (line("q0", "A", stage="stated:"), "no stage 'stated:'; did you mean stated:NAME?"),
+        (line("q0", "A", variant=""), "variant is empty; give a name, or leave the key out"),
         (line("q0", "A", sample=-1), "sample is -1; give 0 to 999,999"),
         (line("q0", "A", sample=True), "sample is True; give a whole number"),
         (line("q0", "A", stated=7), ":1: stated is 7; give a number from 0 to 1, or what was said as text"),
@@ -184,6 +188,9 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, content: dict[str, 
 def test_one_reply_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProbeFormatError, match=r":2: the reply of .*:1 once more"):
         list(read_reply_lines(lines(tmp_path, line("q0", "A"), line("q0", "B"))))
+    said_twice = line("q0", "A", stated=0.5), line("q0", "0.9", stage="stated:import")
+    with pytest.raises(ProbeFormatError, match=r":2: the reply of .*:1 once more"):
+        list(read_reply_lines(lines(tmp_path, *said_twice)))
 
 
 def test_without_questions_every_answer_needs_its_grade(tmp_path: Path) -> None:
