@@ -13,6 +13,7 @@ import numpy as np
 from calprobe.errors import ProbeFormatError
 from calprobe.messages import did_you_mean
 from calprobe.probes.json_files import read_json_lines
+from calprobe.probes.relation_rows import label_fault
 from calprobe.runs import LabelScores
 from calprobe.runs.stages import ANSWER, PLAIN
 from calprobe.runs.stages import STATED as STATED_STAGE
@@ -119,12 +120,21 @@ def _line(place: str, content: dict[str, Any]) -> ReplyLine:
     for key in ("paraphrase", "sample"):
         if not 0 <= values.get(key, 0) < 1_000_000:
             raise ProbeFormatError(f"{place}: {key} is {values[key]}; give 0 to 999,999")
+    _check_names(place, values)
     _check_stage(place, values.get("stage", ANSWER))
     if values.get("variant") == "":
         raise ProbeFormatError(f"{place}: variant is empty; give a name, or leave the key out")
     if values.get("finish", "stop") not in ("stop", "length"):
         raise ProbeFormatError(f"{place}: finish is {values['finish']!r:.60}; give stop or length")
     return ReplyLine(place=place, **_values(place, {"text": "", **values}))
+
+
+def _check_names(place: str, values: Mapping[str, Any]) -> None:
+    """Raise ProbeFormatError for a name that no file holds."""
+    names = [values[key] for key in ("set", "question", "variant", "stage") if key in values]
+    for name in (*names, *values.get("labels", ())):
+        if (fault := label_fault(name, may_be_empty=True)) is not None:
+            raise ProbeFormatError(f"{place}: {name!r:.60} {fault}")
 
 
 def _check_stage(place: str, stage: str) -> None:

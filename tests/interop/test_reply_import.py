@@ -147,6 +147,8 @@ def test_probabilities_of_labels_that_can_be_are_read(tmp_path: Path, labels: di
         (line("q0", "A", stage="Answer"), "no stage 'Answer'; did you mean answer?"),
         (line("q0", "A", stage="stated"), "no stage 'stated'; did you mean stated:NAME?"),
         (line("q0", "A", stage="stated:"), "no stage 'stated:'; did you mean stated:NAME?"),
+        (line("q\ud800", "A"), r"'q\ud800' holds half of a surrogate pair; write the full character"),
+        (line("q0", "A", labels={"\ud800": -1.0}), "holds half of a surrogate pair"),
         (line("q0", "A", variant=""), "variant is empty; give a name, or leave the key out"),
         (line("q0", "A", sample=-1), "sample is -1; give 0 to 999,999"),
         (line("q0", "A", sample=True), "sample is True; give a whole number"),
