@@ -75,6 +75,8 @@ def test_a_word_that_an_option_lacks_is_refused(scored: str, word: dict[str, Any
         calprobe.ReportOptions(**word)
     with pytest.raises(UsageError, match="--correction: no 'bonferroni'; give some of holm, max-t"):
         CompareOptions(correction="bonferroni")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="--accuracy: no 'bases'; did you mean base"):
+        calprobe.CurveOptions(accuracy="bases")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="ties must be one of draw, first, got 'First'"):
         calprobe.confidences(scored, ties="First")  # type: ignore[arg-type]
 
