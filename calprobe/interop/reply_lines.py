@@ -203,6 +203,9 @@ def _alternatives(place: str, value: Any) -> tuple[tuple[str, float], ...]:
     if alternatives[0][1] == -np.inf:
         raise ProbeFormatError(f"{place}: alternatives gives a generated token no probability; it comes first")
     # The generated token may be listed once more, among the most probable ones.
+    (text, logprob), *others = alternatives
+    others = [other for other in others if other[0] != text or abs(other[1] - logprob) > _SAME]
+    alternatives = ((text, logprob), *others)
     total = sum(math.exp(logprob) for _, logprob in set(alternatives))
     if total > 1 + _ROUNDING:
         raise ProbeFormatError(

@@ -114,6 +114,19 @@ def test_a_grade_without_a_question_is_of_the_label_that_was_replied(tmp_path: P
     assert found.sets["quiz"].cells["import"].estimators["label"].metrics["accuracy"].value == 0.5
 
 
+def test_a_generated_token_that_is_listed_once_more_counts_once(tmp_path: Path) -> None:
+    others = [["C", -1.2], ["D", -2.5]]
+    file = lines(
+        tmp_path,
+        line("x", "B", correct=True, alternatives=[[["B", -0.5], *others]]),
+        line("y", "B", correct=False, alternatives=[[["B", -0.5], ["B", -0.5], *others]]),
+    )
+    found = calprobe.confidences(import_replies(file, tmp_path / "run").path).query("estimator == 'token_entropy'")
+    shares = np.exp([-0.5, -1.2, -2.5])
+    shares = np.append(shares, 1 - shares.sum())  # what is missing of 1 is one token more
+    assert found["confidence"].tolist() == pytest.approx([-(shares * np.log(shares)).sum()] * 2, rel=1e-6)
+
+
 def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:
     quiz = made.question_set([made.choice("q0")])
     given = line("q0", " A\n", tokens=[5, 6], logprobs=[-0.1, -0.2], finish="length", prompt="Which?", reasoning="Hm")
