@@ -38,8 +38,8 @@ def confidences(
         surer; 0 where failed), correct and failed (bool). Sorted by relation and instance, estimators in the order of
         reports. Relations that lack a template's scores are left out; no rows where none is left.
     Raises:
-        ValueError: no such reduction or compat. DataMissingError: no run at the path. CalprobeError: the run is an
-            import without the scores this needs.
+        ValueError: no such reduction, compat or ties. DataMissingError: no run at the path. CalprobeError: the run is
+            an import without the scores this needs.
 
     >>> import numpy as np
     >>> from calprobe.runs import ScoreTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -66,8 +66,11 @@ class Distributions:
     def from_table(cls, table: ScoreTable, ties: Ties = "draw") -> Distributions:
         """Of a run's scores, ranked by relation and line number in whatever order its instances come.
 
-        Of candidates with the same largest probability, one is drawn (`tie_breaking`), or the first is taken.
+        Of candidates with the same largest probability, one is drawn (`tie_breaking`), or the first is taken. Raises
+        ValueError for other words.
         """
+        if ties not in get_args(Ties):
+            raise ValueError(f"ties must be one of {', '.join(get_args(Ties))}, got {ties!r}")
         distributions = cls.from_scores(table.scores, table.offsets, table.answer_idx, table.shared_sets())
         rank = np.empty_like(distributions.rank)
         rank[np.lexsort((table.instance, table.relation))] = distributions.rank

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 
 from calprobe.measures.json_values import estimate_json
-from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
+from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions, check_word
 from calprobe.metrics import Estimate
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class CurveOptions:
     estimators: tuple[str, ...] | None = None  # by the names of `report`; None: the paper's, as far as a run has them
     accuracy: AccuracyOf = "own"  # accuracy-ace: of the estimator's own answers, or of base's
     among: int | None = None  # accuracy-ace: answer options that larger answer spaces are cut to; None: all of them
+
+    def __post_init__(self) -> None:
+        check_word("accuracy", self.accuracy, AccuracyOf)
 
 
 DEFAULT_CURVE_OPTIONS = CurveOptions()

@@ -116,7 +116,7 @@ def in_words(question: Question, answer: str | None, *, quotable: bool) -> tuple
     gold = question.gold if is_known and (quotable or question.kind == "choice") else None
     if not quotable:
         return None, None, gold, answer, question.group
-    options = dict(zip(question.labels, question.options, strict=True))
+    options = question.shown_options
     shown = json.dumps(options, ensure_ascii=False) if options else None
     return question.text, shown, gold, answer, question.group
 

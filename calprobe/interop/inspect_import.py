@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
-from calprobe.interop.inspect_samples import Grading, line_of, question_of, scorer_of
+from calprobe.interop.inspect_samples import Grading, line_of, odd_confidence, question_of, scorer_of
 from calprobe.interop.reply_import import Origin, make_run, set_of_log
 from calprobe.interop.reply_lines import ReplyLine
 from calprobe.messages import counted
@@ -78,7 +78,7 @@ def import_logs(
         log_lines = [line_of(sample, questions[str(sample.id)], name, file, scorer, chosen) for sample in samples]
         sets[name] = set_of_log(name, questions.values())
         lines += _with_all_stated(log_lines)
-        notes += _notes(log, name, log_lines, samples)
+        notes += [*_notes(log, name, log_lines, samples), *_confidence_notes(name, samples, scorer)]
     return InspectImport(make_run(lines, out, tuple(sets.values()), origin), tuple(notes))
 
 
@@ -168,3 +168,12 @@ def _notes(log: Any, name: str, lines: Sequence[ReplyLine], samples: Sequence[An
     for kind, count in limits.items():
         notes.append(f"{name}: {counted(count, 'sample')} ended at the limit `{kind}`, counted as cut replies")
     return notes
+
+
+def _confidence_notes(name: str, samples: Sequence[Any], scorer: str | None) -> list[str]:
+    odd = [(sample.id, value) for sample in samples if (value := odd_confidence(sample, scorer)) is not None]
+    if not odd:
+        return []
+    which = f"sample {odd[0][0]}: {odd[0][1]!r:.40}"
+    fault = f"{counted(len(odd), 'sample')} with a confidence that is no number from 0 to 1"
+    return [f"{name}: {fault}, left out ({which})"]

@@ -187,19 +187,32 @@ def _value_of(score: Any, scorer: str | None, place: str) -> tuple[Any, float | 
     """The value that is the grade, and the confidence that was stated with it, each None where there is none."""
     if score is None:
         return None, None
-    fields = dict(score.metadata or {})
     value = score.value
     if isinstance(value, dict):
-        fields |= value
         key = scorer.partition(":")[2] if scorer is not None else ""
         if (key or _CORRECT) not in value:
             keys = ", ".join(value)
             raise ProbeFormatError(f"{place}: a score of {keys}; give the one that is the grade: --scorer NAME:KEY")
         value = value[key or _CORRECT]
-    confidence = fields.get(_CONFIDENCE)
-    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool) and 0 <= confidence <= 1
-    was_stated = fields.get("confidence_from", STATED) == STATED
-    return value, float(confidence) if is_number and was_stated and confidence is not None else None
+    confidence = _confidence_of(score)
+    return value, float(confidence) if _is_share(confidence) else None
+
+
+def odd_confidence(sample: Any, scorer: str | None) -> Any:
+    """A sample's stated confidence where it is no number from 0 to 1, such as a percentage; else None."""
+    score = (sample.scores or {}).get(scorer)
+    confidence = None if score is None else _confidence_of(score)
+    return None if _is_share(confidence) else confidence
+
+
+def _confidence_of(score: Any) -> Any:
+    """The confidence that was stated with a score, as it stands there; None where none was."""
+    fields = {**(score.metadata or {}), **(score.value if isinstance(score.value, dict) else {})}
+    return fields.get(_CONFIDENCE) if fields.get("confidence_from", STATED) == STATED else None
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _number(value: Any, place: str) -> float | None:

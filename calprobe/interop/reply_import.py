@@ -23,6 +23,7 @@ from calprobe.runs.folder import RecordFolder
 from calprobe.runs.replies import Finish
 from calprobe.runs.reply_json import whole, whole_texts
 from calprobe.runs.thoughts import Split, without_thought
+from calprobe.runs.window import tokens_in_front
 from calprobe.version import __version__
 
 log = logging.getLogger(__name__)
@@ -194,7 +195,7 @@ def _reply(line: ReplyLine, stage: str, text: str, question: Question | None) ->
         reasoning_is_open=split.is_open,
         label_scores=_scores(line, question) if question is not None else None,
         correct=line.correct if is_main else None,
-        alternatives=_alternatives(line) if is_main else None,
+        alternatives=_alternatives(line, split) if is_main else None,
         error=line.error if is_main else "",
     )
 
@@ -205,11 +206,17 @@ def _finish(line: ReplyLine) -> Finish:
     return "length" if line.finish == "length" else "stop"
 
 
-def _alternatives(line: ReplyLine) -> Alternatives | None:
-    """Those of the line; entropies are the least that they allow."""
+def _alternatives(line: ReplyLine, split: Split) -> Alternatives | None:
+    """Those of the line, behind a thought that was taken off its text; entropies are the least that they allow."""
     if line.alternatives is None:
         return None
-    positions = [[(text, None, logprob) for text, logprob in alternatives] for alternatives in line.alternatives]
+    listed = line.alternatives
+    if line.reasoning is None and split.reasoning is not None:
+        front = tokens_in_front([alternatives[0][0] for alternatives in listed], split.text)
+        listed = () if front is None else listed[front:]
+        if not listed:
+            return None
+    positions = [[(text, None, logprob) for text, logprob in alternatives] for alternatives in listed]
     return Alternatives.of(
         positions, [least_entropy([p for *_, p in alternatives]) for alternatives in positions], complete=False
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,7 +13,10 @@ import numpy as np
 from calprobe.errors import ProbeFormatError
 from calprobe.messages import did_you_mean
 from calprobe.probes.json_files import read_json_lines
+from calprobe.probes.relation_rows import label_fault
 from calprobe.runs import LabelScores
+from calprobe.runs.stages import ANSWER, PLAIN
+from calprobe.runs.stages import STATED as STATED_STAGE
 
 STATED = "import"  # the name of stated confidences that stand in the lines themselves
 _KEYS = {
@@ -91,9 +94,11 @@ def read_reply_lines(path: Path) -> Iterator[ReplyLine]:
     seen: dict[tuple[str, str, str, int, str, int], str] = {}
     for number, content in read_json_lines(path, "write a line for each reply"):
         line = _line(f"{path}:{number}", content)
-        if line.key in seen:
-            line.fail(f"the reply of {seen[line.key]} once more; give each reply once, or another sample number")
-        seen[line.key] = line.place
+        stated = [] if line.stated is None else [replace(line, stage=f"{STATED_STAGE}{STATED}").key]
+        for key in (line.key, *stated):
+            if key in seen:
+                line.fail(f"the reply of {seen[key]} once more; give each reply once, or another sample number")
+            seen[key] = line.place
         yield line
 
 
@@ -115,9 +120,29 @@ def _line(place: str, content: dict[str, Any]) -> ReplyLine:
     for key in ("paraphrase", "sample"):
         if not 0 <= values.get(key, 0) < 1_000_000:
             raise ProbeFormatError(f"{place}: {key} is {values[key]}; give 0 to 999,999")
+    _check_names(place, values)
+    _check_stage(place, values.get("stage", ANSWER))
+    if values.get("variant") == "":
+        raise ProbeFormatError(f"{place}: variant is empty; give a name, or leave the key out")
     if values.get("finish", "stop") not in ("stop", "length"):
         raise ProbeFormatError(f"{place}: finish is {values['finish']!r:.60}; give stop or length")
     return ReplyLine(place=place, **_values(place, {"text": "", **values}))
+
+
+def _check_names(place: str, values: Mapping[str, Any]) -> None:
+    """Raise ProbeFormatError for a name that no file holds."""
+    names = [values[key] for key in ("set", "question", "variant", "stage") if key in values]
+    for name in (*names, *values.get("labels", ())):
+        if (fault := label_fault(name, may_be_empty=True)) is not None:
+            raise ProbeFormatError(f"{place}: {name!r:.60} {fault}")
+
+
+def _check_stage(place: str, stage: str) -> None:
+    """Raise ProbeFormatError for a stage that nothing reads, whose replies no report would count."""
+    if stage not in PLAIN and (not stage.startswith(STATED_STAGE) or stage == STATED_STAGE):
+        known = (*PLAIN, f"{STATED_STAGE}NAME")
+        hint = did_you_mean(stage, known) or f"; give one of {', '.join(known)}"
+        raise ProbeFormatError(f"{place}: no stage {stage!r:.60}{hint}")
 
 
 def _values(place: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -178,6 +203,9 @@ def _alternatives(place: str, value: Any) -> tuple[tuple[str, float], ...]:
     if alternatives[0][1] == -np.inf:
         raise ProbeFormatError(f"{place}: alternatives gives a generated token no probability; it comes first")
     # The generated token may be listed once more, among the most probable ones.
+    (text, logprob), *others = alternatives
+    others = [other for other in others if other[0] != text or abs(other[1] - logprob) > _SAME]
+    alternatives = ((text, logprob), *others)
     total = sum(math.exp(logprob) for _, logprob in set(alternatives))
     if total > 1 + _ROUNDING:
         raise ProbeFormatError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from calprobe.cells.cell_readers import CONSTRAINED
 from calprobe.errors import UsageError
@@ -88,6 +88,10 @@ class ReportOptions:
         rules = (*get_args(Compat), *get_args(AskedCompat))
         if self.compat is not None and self.compat not in rules:
             raise UsageError(f"--compat: {no_such(self.compat, rules)}")
+        check_word("reduction", self.reduction, Reduction)
+        check_word("ties", self.ties, Ties)
+        check_word("cluster", self.cluster, ClusterKind)
+        check_word("calibrate", self.calibrate, Calibrate)
         if not 0 <= self.threshold <= 1:
             raise UsageError(f"--parse-threshold must lie within 0 and 1; got {self.threshold}")
         if self.window is not None and self.window < 1:
@@ -123,6 +127,12 @@ class ReportOptions:
     def shows(self, reader: str) -> bool:
         """Whether a reader stands in tables and figures; one of the audit does by its rules, or where it is named."""
         return reader not in OF_THE_AUDIT or self.by_paper or reader in (self.readers or ())
+
+
+def check_word(option: str, word: str | None, words: Any) -> None:
+    """Raise UsageError for a word that the option does not have, which would be taken for another one."""
+    if word is not None and word not in get_args(words):
+        raise UsageError(f"--{option}: {no_such(str(word), get_args(words))}")
 
 
 DEFAULT_OPTIONS = ReportOptions()
@@ -162,6 +172,7 @@ class CompareOptions:
             raise UsageError(f"margin must be above 0; got {self.margin}")
         if self.baseline is not None and self.pairs is not None:
             raise UsageError("--pairs and --baseline contradict each other: give one of them")
+        check_word("correction", self.correction, Correction)
 
 
 DEFAULT_COMPARISON = CompareOptions()

@@ -117,8 +117,7 @@ def conformal_threshold(scores: npt.ArrayLike, coverage: float, clusters: npt.Ar
     >>> conformal_threshold([0.1, 0.2, 0.3, 0.9], 0.5), conformal_threshold([0.1, 0.2, 0.3, 0.9], 0.9)
     (0.3, inf)
     """
-    if not 0 < coverage < 1:
-        raise ValueError(f"coverage must lie between 0 and 1; got {coverage}")
+    _check_coverage(coverage)
     values = np.asarray(scores, np.float64)
     groups = check_clusters(clusters, len(values))
     if groups is None:
@@ -133,9 +132,12 @@ def conformal_threshold(scores: npt.ArrayLike, coverage: float, clusters: npt.Ar
 def units_needed(coverage: float) -> int:
     """The fewest calibration units with which a set can leave out any candidate: `coverage / (1 - coverage)`, up.
 
+    Raises ValueError for a coverage out of range.
+
     >>> units_needed(0.9), units_needed(0.95)
     (9, 19)
     """
+    _check_coverage(coverage)
     return math.ceil(coverage / (1 - coverage) - _ROUNDING)
 
 
@@ -147,12 +149,15 @@ def covered_law(calibrated: int, tested: int, coverage: float) -> Floats:
 
     Returns:
         [tested + 1], probabilities of 0, 1, .. covered units; all covered where there are too few calibration units.
+    Raises:
+        ValueError: a coverage out of range.
 
     >>> covered_law(1, 2, 0.5).round(3).tolist()
     [0.333, 0.333, 0.333]
     """
     from scipy.stats import betabinom  # SciPy takes a while to import
 
+    _check_coverage(coverage)
     place = math.ceil(coverage * (calibrated + 1) - _ROUNDING)
     numbers = np.arange(tested + 1)
     if place > calibrated:
@@ -166,13 +171,14 @@ def coverage_range(calibrated: int, coverage: float, share: float = 0.9) -> tupl
     """Between which ends the coverage of one calibration lies in a share of all calibrations.
 
     The quantiles of the beta law of `covered_law`, which is that of distinct scores; both 1 where there are too few
-    units to leave any candidate out.
+    units to leave any candidate out. Raises ValueError for a coverage out of range.
 
     >>> [round(end, 3) for end in coverage_range(300, 0.9)]
     [0.871, 0.927]
     """
     from scipy.special import betaincinv  # SciPy takes a while to import
 
+    _check_coverage(coverage)
     place = math.ceil(coverage * (calibrated + 1) - _ROUNDING)
     if place > calibrated:
         return 1.0, 1.0
@@ -301,3 +307,8 @@ def covered_share(covered: npt.ArrayLike, clusters: npt.ArrayLike | None = None)
     ones = np.ones(len(shares))
     low, high = (clustered_upper_bound(part, ones, 1, level) for part in (1 - shares, shares))
     return Estimate(float(shares.mean()), 1 - low, high)
+
+
+def _check_coverage(coverage: float) -> None:
+    if not 0 < coverage < 1:
+        raise ValueError(f"coverage must lie between 0 and 1; got {coverage}")

@@ -171,16 +171,16 @@ def confidences(
         ties: which of the candidates that share the largest score is predicted.
         options: how replies are read.
     Raises:
-        As these functions.
+        As these functions. UsageError: options of replies for scores, or what is of scores for replies.
 
     Example:
         >>> calprobe.confidences("runs/smollm2-135m-mmlu").query("estimator == 'label'")  # doctest: +SKIP
     """
-    if isinstance(run, ScoreTable):
-        return score_confidences(run, reduction, compat, ties)
-    (opened,) = open_runs(run).values()
+    (opened,) = [run] if isinstance(run, ScoreTable) else open_runs(run).values()
     if isinstance(opened, AskedRun):
+        _refuse_rest("replies", reduction=(reduction, "sum"), compat=(compat, None), ties=(ties, "draw"))
         return asked_confidences(opened, options)
+    _refuse_rest("scores", options=(options, DEFAULT_OPTIONS))
     return score_confidences(opened, reduction, compat, ties)
 
 
@@ -208,14 +208,17 @@ def answers(
         probe: where the probe is, if neither the run has its labels nor calprobe finds it.
         options: how replies are read.
     Raises:
-        As these functions.
+        As these functions. UsageError: options of replies for scores, or what is of scores for replies.
 
     Example:
         >>> calprobe.answers("runs/smollm2-135m-mmlu").query("~correct")[["text", "reply"]]  # doctest: +SKIP
     """
     (opened,) = open_runs(run).values()
     if isinstance(opened, AskedRun):
+        _refuse_rest("replies", estimator=(estimator, None), template=(template, None), reduction=(reduction, "sum"))
+        _refuse_rest("replies", compat=(compat, None), probe=(probe, None))
         return replies(opened, options)
+    _refuse_rest("scores", options=(options, DEFAULT_OPTIONS))
     how = {"template": template, "reduction": reduction, "compat": compat, "probe": probe}
     return score_answers(opened, estimator, **how)  # type: ignore[arg-type]  # as they came
 
@@ -258,6 +261,14 @@ def _check_type(options: object, *types: type) -> None:
     if not isinstance(options, types):
         names = " or ".join(kind.__name__ for kind in types)
         raise ValueError(f"options must be {names}, got {type(options).__name__}")
+
+
+def _refuse_rest(kind: str, **given: tuple[object, object]) -> None:
+    """Raise UsageError for an argument, given with its default, that a run of this kind does not read."""
+    fix = "give options=ReportOptions(..)" if kind == "replies" else "give reduction, compat and the like themselves"
+    for name, (value, usual) in given.items():
+        if value != usual:
+            raise UsageError(f"{name} decides nothing of a run of {kind}; {fix}, or leave it out")
 
 
 def _asked(run: AskedLike, options: ReportOptions) -> Asked:

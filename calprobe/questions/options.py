@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean
+from calprobe.messages import did_you_mean, no_such
 
 AskedAs = Literal["choice", "open"]
 ShotsBy = Literal["any", "group"]
@@ -53,6 +53,13 @@ class QuestionOptions:
                 raise UsageError(f"--{name} {value} is too small; give {least} or more")
         if not 2 <= self.n_options <= MOST_OPTIONS:
             raise UsageError(f"--options {self.n_options} is out of range; give 2 to {MOST_OPTIONS}")
+        for name, word, words in (
+            ("as", self.as_, AskedAs),
+            ("shots-by", self.shots_by, ShotsBy),
+            ("draw-rule", self.draw_rule, DrawRule),
+        ):
+            if word is not None and word not in get_args(words):
+                raise UsageError(f"--{name}: {no_such(str(word), get_args(words))}")
         for name in self.columns:
             if name not in COLUMN_FIELDS:
                 known = f"fields are {', '.join(COLUMN_FIELDS)}"

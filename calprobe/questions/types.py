@@ -52,6 +52,11 @@ class Question:
         return self.accepted != ("",)
 
     @property
+    def shown_options(self) -> dict[str, str]:
+        """The options by label; empty where their texts are not known, as of replies imported with labels alone."""
+        return dict(zip(self.labels, self.options, strict=True)) if self.options else {}
+
+    @property
     def chance(self) -> float:
         """The probability that a blind guess is right: 1/K of K options; 0 where answers are free."""
         return 1 / len(self.options) if self.options else 0.0

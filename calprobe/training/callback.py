@@ -15,6 +15,7 @@ from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState,
 
 from calprobe.analysis import ReportOptions, report
 from calprobe.errors import CalprobeError, UsageError
+from calprobe.messages import no_such
 from calprobe.metrics import Resampling
 from calprobe.models import LoadedModel
 from calprobe.probes import Probe, load_probe
@@ -30,6 +31,10 @@ from calprobe.training.training_log import TrainingLog
 log = logging.getLogger(__name__)
 
 _METRICS = ("ace", "brier")
+# What can choose the best model -> whether larger is better.
+_CHOOSING = {"accuracy": True, "bear_score": True} | {
+    f"{metric}_{estimator}": False for metric in _METRICS for estimator in ("base", "margin")
+}
 # Values alone: intervals would take longer than scoring a small probe.
 _VALUES_ALONE = ReportOptions(resampling=Resampling(n_resamples=0))
 
@@ -101,9 +106,14 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         return f"eval_calprobe/{self.probe.name}/"
 
     def attach(self, trainer: Trainer) -> ProbeCallback:
-        """Add the callback to the trainer and log through it; transformers tells a callback of no trainer by itself."""
-        self._trainer = trainer
+        """Add the callback to the trainer and log through it; transformers tells a callback of no trainer by itself.
+
+        It comes first among the trainer's callbacks, so that others, such as `EarlyStoppingCallback`, find its figures.
+        """
+        self._trainer, self._own_tokenizer, self._latest = trainer, None, None  # of an earlier training
         trainer.add_callback(self)
+        callbacks = trainer.callback_handler.callbacks
+        callbacks.insert(0, callbacks.pop())
         return self
 
     def on_train_begin(
@@ -111,6 +121,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
     ) -> None:
         """Refuse what no evaluation could score, before any time is spent."""
         self._training = True
+        self._own_tokenizer = None  # of an earlier training
         refuse_sharded(args, kwargs["model"])
         self._check_best_metric(args)
         model = self._model(state, kwargs)
@@ -231,9 +242,13 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
                 f"metric_for_best_model={args.metric_for_best_model}: every evaluation needs the figure, but"
                 f" every={self.every}; leave every out"
             )
-        if metric.startswith(_METRICS) and args.greater_is_better:
+        if metric not in _CHOOSING:
+            raise UsageError(f"metric_for_best_model={args.metric_for_best_model}: {no_such(metric, _CHOOSING)}")
+        if args.greater_is_better != _CHOOSING[metric]:
+            better = "larger" if _CHOOSING[metric] else "smaller"
             raise UsageError(
-                f"metric_for_best_model={args.metric_for_best_model}: smaller is better; set greater_is_better=False"
+                f"metric_for_best_model={args.metric_for_best_model}: {better} is better; set "
+                f"greater_is_better={_CHOOSING[metric]}"
             )
 
 

@@ -81,6 +81,8 @@ times slower.
 ## Public names
 
 Below are the first sentences of the docstrings; `help(..)` has shapes, ranges, errors and an example.
+Import names from their module, `from calprobe.answers import read_stated`: `calprobe.answers` and `calprobe.sweep`
+themselves are functions.
 """
 
 # The option that each command has, with the heading of a group that has no other.

@@ -107,6 +107,13 @@ def made_first(made: Any) -> str:
     return str(log.samples[0].id)
 
 
+@pytest.mark.parametrize("confidence", [80, "0.8", True, math.nan])
+def test_a_confidence_that_is_no_share_is_said(tmp_path: Path, confidence: Any) -> None:
+    log = changed("sums", metadata={"confidence": confidence})
+    (note,) = import_logs({"a": log}, tmp_path / "run").notes
+    assert note.startswith("sums: 1 sample with a confidence that is no number from 0 to 1, left out (sample 1: ")
+
+
 def test_a_sample_that_was_left_unscored_is_a_failed_request(tmp_path: Path) -> None:
     log = changed("sums", value=math.nan, reason="grader_failed")
     made = import_logs({"a": log}, tmp_path / "run")

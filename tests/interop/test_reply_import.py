@@ -10,6 +10,7 @@ import asked_replies as made
 import numpy as np
 import pytest
 
+import calprobe
 from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import ProbeFormatError
 from calprobe.interop.reply_import import import_replies
@@ -86,6 +87,61 @@ def test_graded_replies_need_no_questions(tmp_path: Path) -> None:
     assert "otted: chance" not in page
 
 
+def test_labels_without_questions_have_no_options(tmp_path: Path) -> None:
+    file = lines(tmp_path, line("x", "A", correct=True, labels={"A": -0.1, "B": -2.4}))
+    run = import_replies(file, tmp_path / "run").path
+    (label,) = calprobe.confidences(run).query("estimator == 'label'").itertuples()
+    assert (label.confidence, label.correct) == (pytest.approx(1 / (1 + np.exp(-2.3))), True)
+    assert calprobe.replies(run)[["options", "labels"]].to_dict("records") == [
+        {"options": {}, "labels": pytest.approx({"A": 1 / (1 + np.exp(-2.3)), "B": 1 / (1 + np.exp(2.3))})}
+    ]
+
+
+def test_a_grade_without_a_question_is_of_the_label_that_was_replied(tmp_path: Path) -> None:
+    likely_a = {"A": -0.1, "B": -2.4}
+    file = lines(
+        tmp_path,
+        line("x", "A", correct=True, labels=likely_a),
+        line("y", " B", correct=True, labels=likely_a),
+        line("z", "", correct=False, stage="label", labels=likely_a),
+    )
+    run = import_replies(file, tmp_path / "run").path
+    label = calprobe.confidences(run).query("estimator == 'label'").set_index("question")
+    assert label["status"].to_dict() == {"x": "ok", "y": "grade is of another label", "z": "ok"}
+    assert label["confidence"].isna().to_dict() == {"x": False, "y": True, "z": False}
+    (found,) = calprobe.report(run, OPTIONS).runs
+    assert "label_study" not in found.to_json(), "no right option is known"
+    assert found.sets["quiz"].cells["import"].estimators["label"].metrics["accuracy"].value == 0.5
+
+
+def test_a_generated_token_that_is_listed_once_more_counts_once(tmp_path: Path) -> None:
+    others = [["C", -1.2], ["D", -2.5]]
+    file = lines(
+        tmp_path,
+        line("x", "B", correct=True, alternatives=[[["B", -0.5], *others]]),
+        line("y", "B", correct=False, alternatives=[[["B", -0.5], ["B", -0.5], *others]]),
+    )
+    found = calprobe.confidences(import_replies(file, tmp_path / "run").path).query("estimator == 'token_entropy'")
+    shares = np.exp([-0.5, -1.2, -2.5])
+    shares = np.append(shares, 1 - shares.sum())  # what is missing of 1 is one token more
+    assert found["confidence"].tolist() == pytest.approx([-(shares * np.log(shares)).sum()] * 2, rel=1e-6)
+
+
+def test_alternatives_are_of_the_tokens_behind_a_thought(tmp_path: Path) -> None:
+    of_thought = [[["<think>", -3.0]], [["so", -3.0]], [["</think>", -3.0]]]
+    file = lines(
+        tmp_path,
+        line("x", "<think>so</think>Rome", correct=True, alternatives=[*of_thought, [["Rome", -0.5]]]),
+        line("y", "<think>so</think>Rome", correct=True, alternatives=[*of_thought, [["Other", -0.5]]]),
+        line("z", "<think>so", correct=False, alternatives=of_thought[:2]),
+    )
+    (piece,) = open_asked(import_replies(file, tmp_path / "run").path).pieces
+    replies = {reply.question: reply for reply in piece.replies}
+    assert replies["x"].alternatives is not None
+    assert replies["x"].alternatives.tokens() == [[("Rome", pytest.approx(-0.5))]]
+    assert (replies["y"].alternatives, replies["z"].alternatives) == (None, None), "it is not known which are its own"
+
+
 def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:
     quiz = made.question_set([made.choice("q0")])
     given = line("q0", " A\n", tokens=[5, 6], logprobs=[-0.1, -0.2], finish="length", prompt="Which?", reasoning="Hm")
@@ -116,6 +172,12 @@ def test_probabilities_of_labels_that_can_be_are_read(tmp_path: Path, labels: di
         ({"set": "quiz", "question": "q0"}, ":1: neither text nor labels"),
         (line("q0", "A", varaint="x"), "unknown key 'varaint'; did you mean variant"),
         (line("q0", 3), ":1: text is 3; give text"),  # type: ignore[arg-type]  # on purpose
+        (line("q0", "A", stage="Answer"), "no stage 'Answer'; did you mean answer?"),
+        (line("q0", "A", stage="stated"), "no stage 'stated'; did you mean stated:NAME?"),
+        (line("q0", "A", stage="stated:"), "no stage 'stated:'; did you mean stated:NAME?"),
+        (line("q\ud800", "A"), r"'q\ud800' holds half of a surrogate pair; write the full character"),
+        (line("q0", "A", labels={"\ud800": -1.0}), "holds half of a surrogate pair"),
+        (line("q0", "A", variant=""), "variant is empty; give a name, or leave the key out"),
         (line("q0", "A", sample=-1), "sample is -1; give 0 to 999,999"),
         (line("q0", "A", sample=True), "sample is True; give a whole number"),
         (line("q0", "A", stated=7), ":1: stated is 7; give a number from 0 to 1, or what was said as text"),
@@ -156,6 +218,9 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, content: dict[str, 
 def test_one_reply_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProbeFormatError, match=r":2: the reply of .*:1 once more"):
         list(read_reply_lines(lines(tmp_path, line("q0", "A"), line("q0", "B"))))
+    said_twice = line("q0", "A", stated=0.5), line("q0", "0.9", stage="stated:import")
+    with pytest.raises(ProbeFormatError, match=r":2: the reply of .*:1 once more"):
+        list(read_reply_lines(lines(tmp_path, *said_twice)))
 
 
 def test_without_questions_every_answer_needs_its_grade(tmp_path: Path) -> None:

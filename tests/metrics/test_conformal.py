@@ -16,6 +16,7 @@ from calprobe.metrics.conformal import (
     SetRule,
     answer_sets,
     conformal_threshold,
+    coverage_range,
     covered_law,
     covered_share,
     set_scores,
@@ -103,6 +104,13 @@ def test_each_cluster_weighs_the_same() -> None:
         assert conformal_threshold(scores, coverage, clusters) == (reached[0] if reached else math.inf)
     with pytest.raises(ValueError, match="coverage must lie between 0 and 1; got 1"):
         conformal_threshold(scores, 1)
+    for promised in (
+        units_needed,
+        lambda coverage: covered_law(5, 2, coverage),
+        lambda coverage: coverage_range(5, coverage),
+    ):
+        with pytest.raises(ValueError, match="coverage must lie between 0 and 1; got 1"):
+            promised(1.0)
 
 
 def test_the_law_is_that_of_ranks() -> None:

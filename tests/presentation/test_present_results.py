@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from compared_runs import run_of
@@ -58,6 +59,38 @@ def test_what_does_not_fit_is_refused(scored: str) -> None:
         SliceOptions("domian")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="result must be one of Report, AskedReport"):
         calprobe.figures("runs/a", "figures")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ({"ties": "First"}, "--ties: no 'First'; did you mean first"),
+        ({"cluster": "relations"}, "--cluster: no 'relations'; did you mean relation"),
+        ({"calibrate": "isotone"}, "--calibrate: no 'isotone'; did you mean isotonic"),
+        ({"reduction": "median"}, "--reduction: no 'median'; did you mean mean"),
+    ],
+)
+def test_a_word_that_an_option_lacks_is_refused(scored: str, word: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        calprobe.ReportOptions(**word)
+    with pytest.raises(UsageError, match="--correction: no 'bonferroni'; give some of holm, max-t"):
+        CompareOptions(correction="bonferroni")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="--accuracy: no 'bases'; did you mean base"):
+        calprobe.CurveOptions(accuracy="bases")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="ties must be one of draw, first, got 'First'"):
+        calprobe.confidences(scored, ties="First")  # type: ignore[arg-type]
+
+
+def test_arguments_of_the_other_kind_of_run_are_refused(scored: str) -> None:
+    for given in ({"reduction": "mean"}, {"compat": "kissling2026"}, {"ties": "first"}):
+        with pytest.raises(UsageError, match="decides nothing of a run of replies; give options=ReportOptions"):
+            calprobe.confidences(ASKED, **given)
+    for given in ({"estimator": "label"}, {"template": 0}, {"reduction": "mean"}, {"probe": "mini"}):
+        with pytest.raises(UsageError, match="decides nothing of a run of replies"):
+            calprobe.answers(ASKED, **given)
+    for of_run in (calprobe.confidences, calprobe.answers):
+        with pytest.raises(UsageError, match="options decides nothing of a run of scores; give reduction"):
+            of_run(scored, options=calprobe.ReportOptions("mean"))
 
 
 def test_rules_of_a_paper_on_the_other_kind_are_refused(scored: str) -> None:

@@ -66,6 +66,9 @@ def test_options_that_cannot_be() -> None:
         ({"shots": -1}, "--shots -1 is too small; give 0 or more"),
         ({"n_options": 1}, "--options 1 is out of range; give 2 to 26"),
         ({"n_options": 27}, "--options 27 is out of range"),
+        ({"as_": "free"}, "--as: no 'free'; give some of choice, open"),
+        ({"shots_by": "groups"}, "--shots-by: no 'groups'; did you mean group"),
+        ({"draw_rule": "random"}, "--draw-rule: no 'random'; give some of nested, sample, relation"),
     ]:
         with pytest.raises(UsageError, match=says):
             QuestionOptions(**values)

@@ -16,15 +16,17 @@ import pytest
 import torch
 from proofs import few_of
 from tiny_models import tiny_tokenizer
+from tokenizers.normalizers import Lowercase
 from tolerances import TINY_SCORE, TINY_SUM
 from trainings import FEW, Recorder, new_model, new_trainer
-from transformers import TrainerCallback
+from transformers import EarlyStoppingCallback, TrainerCallback
 
 import calprobe
 import calprobe.training.callback as training
 from calprobe.analysis import ReportOptions, report
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
 from calprobe.metrics import Resampling
+from calprobe.models.fingerprint import tokenizer_fingerprint
 from calprobe.scoring import ScoreOptions
 from calprobe.training import ProbeCallback
 
@@ -140,6 +142,15 @@ def test_the_best_model_can_be_chosen_by_a_figure(tmp_path: Path, monkeypatch: p
     assert calprobe.open_run(tmp_path / "runs" / "step-6").manifest == before
 
 
+def test_a_training_stops_early_by_a_figure(tmp_path: Path) -> None:
+    best: dict[str, Any] = {"metric_for_best_model": "calprobe/mini/brier_base", "greater_is_better": False}
+    trainer = new_trainer(tmp_path / "out", eval_steps=1, save_strategy="best", learning_rate=0.0, **best)
+    trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=1))
+    ProbeCallback("mini", FEW).attach(trainer)
+    trainer.train()
+    assert trainer.state.global_step == 2, "the second evaluation is no better"
+
+
 def test_several_evaluations_of_a_step_score_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = [{"input_ids": tiny_tokenizer()("A text.")["input_ids"]}] * 2
     trainer, recorder = new_trainer(tmp_path / "out", eval_dataset={"one": data, "other": data}), Recorder()
@@ -247,6 +258,10 @@ def test_what_cannot_be_scored_is_refused_before_training(tmp_path: Path) -> Non
     refused(ProbeCallback("mini", ScoreOptions(pll_metric="original")), "a causal language model, without masking")
     best = {"metric_for_best_model": "eval_calprobe/mini/ace_base"}
     refused(ProbeCallback("mini", FEW), "smaller is better; set greater_is_better=False", **best)
+    wrong_way = {"metric_for_best_model": "calprobe/mini/accuracy", "greater_is_better": False}
+    refused(ProbeCallback("mini", FEW), "larger is better; set greater_is_better=True", **wrong_way)
+    unknown = {"metric_for_best_model": "calprobe/mini/ace"}
+    refused(ProbeCallback("mini", FEW), "no 'ace'; give some of accuracy, bear_score, ace_base", **unknown)
     refused(ProbeCallback("mini", FEW, every=2), "every evaluation needs the figure", greater_is_better=False, **best)
 
 
@@ -268,6 +283,24 @@ def test_a_tokenizer_may_be_given_and_is_left_alone(tmp_path: Path) -> None:
     ProbeCallback("mini", FEW, tokenizer=tokenizer).attach(trainer)
     assert trainer.evaluate().keys() >= FULL_NAMES
     assert tokenizer.backend_tokenizer.truncation["max_length"] == 5
+
+
+def test_each_training_has_its_own_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lower = tiny_tokenizer()
+    lower.backend_tokenizer.normalizer = Lowercase()
+    scored: list[str] = []
+    real = training.score_in_memory
+    monkeypatch.setattr(
+        training,
+        "score_in_memory",
+        lambda model, *rest: (scored.append(model.tokenizer_fingerprint), real(model, *rest))[1],
+    )
+    callback = ProbeCallback("mini", FEW)
+    for tokenizer in (tiny_tokenizer(), lower):
+        trainer = new_trainer(tmp_path / "out", processing_class=tokenizer)
+        callback.attach(trainer)
+        trainer.evaluate()
+    assert scored == [tokenizer_fingerprint(tiny_tokenizer()), tokenizer_fingerprint(lower)]
 
 
 def test_a_model_with_an_adapter(tmp_path: Path) -> None:

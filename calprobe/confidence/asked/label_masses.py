@@ -17,6 +17,7 @@ from calprobe.runs.replies import LabelScores, Reply
 
 NO_LABEL, NOT_SEEN = "no label in the window", "letter not in the window"
 NO_ANSWER, NO_PLACE = "no answer", "place not known"
+OF_ANOTHER = "grade is of another label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +173,16 @@ def off_label_mass(masses: LabelMasses) -> Floats:
 
 
 def own_confidence(table: ReplyTable, masses: LabelMasses, normalised: bool) -> Confidence:
-    """The most probable label, paired with its own correctness; raw, or normalised over the labels seen."""
+    """The most probable label, paired with its own correctness; raw, or normalised over the labels seen.
+
+    Of a question whose right option is not known, correctness is the grade that the reply came with. A reply that is
+    another label has none: its grade says nothing of this one.
+    """
     prediction = masses.largest
-    return _confidence(masses, prediction, _right(table, prediction), normalised)
+    estimate = _confidence(masses, prediction, _right(table, prediction), normalised)
+    others = np.array([_says_another(row, place) for row, place in zip(table.rows, prediction, strict=True)], np.bool_)
+    status = np.where(others & (masses.status == OK), OF_ANOTHER, masses.status)
+    return Confidence(prediction, np.where(others, np.nan, estimate.confidence), estimate.correct & ~others, why=status)
 
 
 def paper_confidence(table: ReplyTable, masses: LabelMasses, answers: Answers, normalised: bool) -> Confidence:
@@ -205,6 +213,11 @@ def _right(table: ReplyTable, prediction: Ints) -> npt.NDArray[np.bool_]:
     """Whether the prediction is the right option; of a question without one, the grade that the reply came with."""
     pairs = zip(table.rows, prediction.tolist(), strict=True)
     return np.array([_is_right(row, place) for row, place in pairs], np.bool_)
+
+
+def _says_another(row: Row, place: int) -> bool:
+    said = row.first.text.strip()
+    return row.question.answer is None and said in row.question.labels and row.question.labels.index(said) != place
 
 
 def _is_right(row: Row, place: int) -> bool:

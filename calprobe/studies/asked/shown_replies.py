@@ -252,7 +252,7 @@ def _asked(reply: Reply, question: Question) -> ShownReply:
         group=question.group,
         kind=question.kind,
         text=question.text,
-        options=dict(zip(question.labels, question.options, strict=True)),
+        options=question.shown_options,
         gold=question.gold,
         prompt=reply.prompt,
         reply=reply.text,

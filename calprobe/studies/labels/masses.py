@@ -110,6 +110,11 @@ def masses_of(opened: AskedCell, turned: int) -> DesignMasses:
     )
 
 
+def has_right_options(opened: AskedCell) -> bool:
+    """Whether any row has label probabilities and a right option; replies graded elsewhere may have the first alone."""
+    return any(map(_is_known, opened.table.rows))
+
+
 def _is_known(row: Row) -> bool:
     return _scores(row) is not None and row.question.answer is not None
 

@@ -16,7 +16,7 @@ from calprobe.metrics.concentration import FINE, bin_entropy, largest_bin, large
 from calprobe.metrics.error_shown import with_chance
 from calprobe.metrics.registry import named_metrics
 from calprobe.prompts.overrides import turn_name
-from calprobe.studies.labels.masses import DesignMasses, masses_of
+from calprobe.studies.labels.masses import DesignMasses, has_right_options, masses_of
 from calprobe.studies.labels.permuted import permuted_design
 from calprobe.studies.labels.results import (
     INVALID,
@@ -39,8 +39,9 @@ OF_LABELS = ("ece_15", *with_chance("ace"), "brier", "auroc")
 
 
 def label_study(asked: Asked, cells: Sequence[AskedCell], options: ReportOptions) -> LabelStudy | None:
-    """The study of a run from its opened cells; None where the run asks for more than label probabilities."""
-    label_cells = [cell for cell in cells if cell.table.has(LABEL) and cell.read.first.known.any()]
+    """The study of a run from its opened cells; None without label probabilities, or where no right option is known."""
+    with_labels = [cell for cell in cells if cell.table.has(LABEL) and cell.read.first.known.any()]
+    label_cells = [cell for cell in with_labels if has_right_options(cell)]
     if not label_cells:
         return None
     names = list(dict.fromkeys(cell.table.set for cell in label_cells))
