@@ -17,7 +17,7 @@ from calprobe.models.loaded_model import LoadOptions
 from calprobe.models.network import max_positions_of, refuse_random_parameters
 from calprobe.models.placement import check_memory, place
 from calprobe.models.source import Source, resolve
-from calprobe.models.torch_settings import exact_torch
+from calprobe.models.torch_settings import exact_torch, tensors_on_host
 
 BATCH_TOKENS = 8_192  # of a forward pass, padding counted
 MINILM = "all-minilm-l6-v2"
@@ -36,6 +36,7 @@ class TextModel:
     max_positions: int | None
 
 
+@tensors_on_host()
 def load_text_model(name: str, options: LoadOptions, auto_class: str, unused: tuple[str, ...] = ()) -> TextModel:
     """Load a model with the head that transformers' auto class of that name gives it.
 
@@ -95,6 +96,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@tensors_on_host()
 def forward_by_length(
     model: TextModel, rows: Sequence[Any], compute: Callable[[dict[str, torch.Tensor]], torch.Tensor]
 ) -> tuple[torch.Tensor, int]:

@@ -10,9 +10,13 @@ from threading import Event, Thread
 
 import pytest
 import torch
+from tiny_classifiers import tiny_nli
 
 import calprobe
 from calprobe import QuestionOptions, ScoreOptions
+from calprobe.backends.local.local_backend import open_backend
+from calprobe.models import LoadOptions
+from calprobe.models.pair_classifier import load_pair_classifier
 from calprobe.models.torch_settings import exact_torch
 
 BY_BACKEND = hasattr(torch.backends.cuda.matmul, "fp32_precision")  # torch 2.9 and later
@@ -126,11 +130,13 @@ def test_blocks_of_two_threads_that_overlap_leave_all_as_it_was() -> None:
 
 def test_a_notebook_s_default_device_changes_nothing(tmp_path: Path) -> None:
     """In a thread of its own, whose default device that is: the next tests keep the CPU."""
-    options = ScoreOptions(relations=("month",), limit=2)
+    options, nli = ScoreOptions(relations=("month",), limit=2), str(tiny_nli(tmp_path / "nli"))
 
     def scores(device: str) -> bytes:
         torch.set_default_device(device)
-        calprobe.ask("tiny-chat", "mini", tmp_path / f"asked-{device}", question_options=QuestionOptions(draw=2))
+        draw = QuestionOptions(draw=2)
+        calprobe.ask(open_backend("tiny-chat"), "mini", tmp_path / f"asked-{device}", question_options=draw)
+        load_pair_classifier(nli, LoadOptions()).probabilities([("a", "b")])
         return calprobe.score("tiny-clm", "mini", tmp_path / device, options).table().scores.tobytes()
 
     with ThreadPoolExecutor(1) as thread:

@@ -22,6 +22,7 @@ from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, LoadOptions, load_model
 from calprobe.models.loaded_model import Part
+from calprobe.models.torch_settings import tensors_on_host
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.replies import Reply
 from calprobe.scoring.budget import vocabulary_size
@@ -64,6 +65,7 @@ class TransformersBackend:
         ends_thoughts=True,
     )
 
+    @tensors_on_host()
     def __init__(self, model: LoadedModel) -> None:
         """Raises UsageError for a masked model, CalprobeError for one whose end token is not known."""
         _refuse_masked(model.name, model.kind)
