@@ -54,7 +54,7 @@ _MANY_ROWS = 129  # more than the largest tile of the head's kernel has
 # more on average, of 20. Replies of closed sets were off by up to 0.11 on average, of the same texts, and changed by
 # 0.029 with the place of others. In float16 all were off by up to 0.053 and 0.012 (SmolLM2-135M, 47 texts). `make
 # test-cards` prints such figures.
-_OF_FEW = {**FLOORS, "bfloat16": Tolerance(1.5, 0.15)}
+_OF_FEW = {**FLOORS, "bfloat16": Tolerance(1.5, 0.15), "float16": Tolerance(0.3, 0.03)}
 _MOVED_OF_FEW = {**MOVED, "bfloat16": Tolerance(0.8, 0.06)}
 # Other positions are told by where they lead, if they lead twice as far as all that is off otherwise. With Gemma 3 270M
 # in bfloat16 that alone told those that were one too large, by each of 8 texts; a right engine went up to 0.14 so far.
