@@ -165,7 +165,8 @@ def test_an_array_is_submitted_with_what_it_asks_for(say: Say, tmp_path: Path, m
 def test_what_the_sweep_says_counts_before_variables(say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To sbatch they count before its script."""
     pytest.importorskip("submitit")
-    names = ("JOB_NAME", "WAIT", "ARRAY_INX", "TIMELIMIT", "MEM_PER_CPU", "PARTITION", "ACCOUNT", "MEM_BIND")
+    names = ("JOB_NAME", "WAIT", "ARRAY_INX", "TIMELIMIT", "CPUS_PER_GPU", "MEM_PER_CPU")
+    names += ("PARTITION", "ACCOUNT", "MEM_BIND")
     for name in names:
         monkeypatch.setenv(f"SBATCH_{name}", "1")
     say("sbatch", f"env > {tmp_path}/env; echo Submitted batch job 7")

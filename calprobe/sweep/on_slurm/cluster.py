@@ -32,9 +32,10 @@ _FORGOTTEN = "Invalid job id"  # what the controller says of a job that it does 
 # Variables that change what the commands look at, or make them ask: set for people, and not for what is read here.
 _OF_LOOKS = re.compile("(SQUEUE|SCANCEL|SACCT)_")
 # Variables that sbatch takes before what its script says, of what the sweep says there; those of options come to these.
+# Beside a number of cores it takes none of cores of a GPU.
 _SAID_BY_THE_SWEEP = {
-    *("SBATCH_ARRAY_INX", "SBATCH_ERROR", "SBATCH_JOB_NAME", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE", "SBATCH_OUTPUT"),
-    *("SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT"),
+    *("SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_GPU", "SBATCH_ERROR", "SBATCH_JOB_NAME", "SBATCH_NO_REQUEUE"),
+    *("SBATCH_OPEN_MODE", "SBATCH_OUTPUT", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT"),
 }
 MEMORY = {"mem", "mem-per-cpu", "mem-per-gpu"}  # options of sbatch of which it takes one
 _OF_MEMORY = {"SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU", "SBATCH_MEM_PER_NODE"}
