@@ -221,6 +221,9 @@ def test_one_reply_twice_is_refused(tmp_path: Path) -> None:
     said_twice = line("q0", "A", stated=0.5), line("q0", "0.9", stage="stated:import")
     with pytest.raises(ProbeFormatError, match=r":2: the reply of .*:1 once more"):
         list(read_reply_lines(lines(tmp_path, *said_twice)))
+    of_both = line("q0", "A", stated=0.5), line("q0", "A", stage="greedy", stated=0.9)
+    with pytest.raises(ProbeFormatError, match=r":2: a second stated confidence beside that of .*:1; give one for"):
+        list(read_reply_lines(lines(tmp_path, *of_both)))
 
 
 def test_without_questions_every_answer_needs_its_grade(tmp_path: Path) -> None:
