@@ -94,10 +94,13 @@ def read_reply_lines(path: Path) -> Iterator[ReplyLine]:
     seen: dict[tuple[str, str, str, int, str, int], str] = {}
     for number, content in read_json_lines(path, "write a line for each reply"):
         line = _line(f"{path}:{number}", content)
-        stated = [] if line.stated is None else [replace(line, stage=f"{STATED_STAGE}{STATED}").key]
-        for key in (line.key, *stated):
+        if line.key in seen:
+            line.fail(f"the reply of {seen[line.key]} once more; give each reply once, or another sample number")
+        seen[line.key] = line.place
+        if line.stated is not None:
+            key = replace(line, stage=f"{STATED_STAGE}{STATED}").key
             if key in seen:
-                line.fail(f"the reply of {seen[key]} once more; give each reply once, or another sample number")
+                line.fail(f"a second stated confidence beside that of {seen[key]}; give one for each sample")
             seen[key] = line.place
         yield line
 

@@ -281,7 +281,8 @@ def _place(path: Path, header: Sequence[str], name: str) -> int:
         if not header:
             raise UsageError(f"{path}: empty, without a line of column names; give a table with a header")
         fault = "no column" if name not in header else "several columns"
-        if spaced := [heading for heading in header if heading.strip() == name != heading]:
+        spaced = [heading for heading in header if heading.strip() == name]
+        if spaced and name not in header:
             raise UsageError(f"{path}: no column {name!r}, but {spaced[0]!r}; take the blanks off its name")
         raise UsageError(f"{path}: {fault} {name!r}; its columns are {columns_named(header)}")
     return header.index(name)

@@ -244,12 +244,22 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
             )
         if metric not in _CHOOSING:
             raise UsageError(f"metric_for_best_model={args.metric_for_best_model}: {no_such(metric, _CHOOSING)}")
+        if metric == "bear_score" and not self._has_paraphrases():
+            raise UsageError(
+                f"metric_for_best_model={args.metric_for_best_model}: it is of two paraphrases or more; give "
+                'ScoreOptions(templates="paraphrases")'
+            )
         if args.greater_is_better != _CHOOSING[metric]:
             better = "larger" if _CHOOSING[metric] else "smaller"
             raise UsageError(
                 f"metric_for_best_model={args.metric_for_best_model}: {better} is better; set "
                 f"greater_is_better={_CHOOSING[metric]}"
             )
+
+    def _has_paraphrases(self) -> bool:
+        relation, template_set = self.selection.relations[0], self.selection.template_set
+        kinds = [template_set.template(relation.name, number).kind for number in self.selection.numbers]
+        return kinds.count("paraphrase") > 1
 
 
 def _figures_of(run: Run) -> dict[str, float]:

@@ -103,12 +103,14 @@ def test_a_grade_without_a_question_is_of_the_label_that_was_replied(tmp_path: P
         tmp_path,
         line("x", "A", correct=True, labels=likely_a),
         line("y", " B", correct=True, labels=likely_a),
+        line("w", "The answer is (B).", correct=True, labels=likely_a),
         line("z", "", correct=False, stage="label", labels=likely_a),
     )
     run = import_replies(file, tmp_path / "run").path
     label = calprobe.confidences(run).query("estimator == 'label'").set_index("question")
-    assert label["status"].to_dict() == {"x": "ok", "y": "grade is of another label", "z": "ok"}
-    assert label["confidence"].isna().to_dict() == {"x": False, "y": True, "z": False}
+    of_another = "grade is of another label"
+    assert label["status"].to_dict() == {"x": "ok", "y": of_another, "w": of_another, "z": "ok"}
+    assert label["confidence"].isna().to_dict() == {"x": False, "y": True, "w": True, "z": False}
     (found,) = calprobe.report(run, OPTIONS).runs
     assert "label_study" not in found.to_json(), "no right option is known"
     assert found.sets["quiz"].cells["import"].estimators["label"].metrics["accuracy"].value == 0.5
@@ -221,6 +223,9 @@ def test_one_reply_twice_is_refused(tmp_path: Path) -> None:
     said_twice = line("q0", "A", stated=0.5), line("q0", "0.9", stage="stated:import")
     with pytest.raises(ProbeFormatError, match=r":2: the reply of .*:1 once more"):
         list(read_reply_lines(lines(tmp_path, *said_twice)))
+    of_both = line("q0", "A", stated=0.5), line("q0", "A", stage="greedy", stated=0.9)
+    with pytest.raises(ProbeFormatError, match=r":2: a second stated confidence beside that of .*:1; give one for"):
+        list(read_reply_lines(lines(tmp_path, *of_both)))
 
 
 def test_without_questions_every_answer_needs_its_grade(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def _write(folder: Path, name: str, content: str | bytes | pa.Table) -> Path:
         ("a.csv", '"s\nt",right\n1,1\n', "a.csv: no column 's'; its columns are s t, right"),
         ("a.csv", "s, right\n1, 1\n", "a.csv: no column 'right', but ' right'; take the blanks off its name"),
         ("a.csv", "s,s,right\n1,1,1\n", "a.csv: several columns 's'; its columns are s, s, right"),
+        ("a.csv", "s,s, s,right\n1,1,1,1\n", "a.csv: several columns 's'; its columns are"),
         ("a.jsonl", '{"s": 1, "right": 1}\n{"s": null, "right": 1}\n', "a.jsonl:2: s (empty) is no number"),
         ("a.jsonl", '{"s": true, "right": 1}\n', "a.jsonl:1: s True is no number"),
         ("a.jsonl", '{"s": 1, "right": 1}\n{"s": 1}\n', "a.jsonl:2: right (empty) is no number"),

@@ -334,10 +334,13 @@ def test_a_job_of_an_earlier_call_that_is_between_two_starts_is_submitted_to_no_
     assert not cluster.arrays
 
 
-def test_a_number_that_another_job_has_by_now_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("word", [None, Word("n", 1)], ids=["never began", "began"])
+def test_a_number_that_another_job_has_by_now_is_left_alone(tmp_path: Path, word: Word | None) -> None:
     array = replace(Array.of([planned("a", script="other options").job]), number="7")
     array.write(tmp_path)
-    cluster = Pretended(queue={"7": Listed("mine", "RUNNING", "None")})
+    if word is not None:
+        write_text(array.word_path(tmp_path, 0), json.dumps(asdict(word)))
+    cluster = Pretended(queue={"7": Listed("mine", "RUNNING", "None")}, ends={"7": None})
     assert Told().by(engine(cluster), [planned("a")], tmp_path).ended["m/a"].exit_code == 0
     assert (cluster.cancelled, list(cluster.queue)) == ([], ["7"])
 

@@ -99,7 +99,7 @@ def test_an_end_is_the_controllers_else_that_of_the_accounting(say: Say) -> None
     say("scontrol", "echo 'JobId=5 JobName=a JobState=REQUEUED Reason=None'")
     assert cluster().end_of("5") is None
     say("scontrol", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
-    say("sacct", "echo 'CANCELLED by 1000|None assigned'")
+    say("sacct", "case $* in *--clusters=tall*) echo 'CANCELLED by 1000|None assigned';; esac")
     assert cluster().end_of("5") == End("CANCELLED", "")
     say("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
     assert cluster().end_of("5") == End()
@@ -122,6 +122,8 @@ def test_a_job_is_there_unless_slurm_says_that_it_is_not(say: Say) -> None:
     assert cluster().knows("small", "5")
     say("squeue", "echo RUNNING")
     assert cluster().knows("tall", "5")
+    say("squeue", "echo 'CLUSTER: tall'")
+    assert not cluster().knows("tall", "5")
     say("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
     assert not cluster().knows("tall", "5")
     say("squeue", "echo 'slurm_load_jobs error: Socket timed out' >&2; exit 1")
@@ -165,7 +167,8 @@ def test_an_array_is_submitted_with_what_it_asks_for(say: Say, tmp_path: Path, m
 def test_what_the_sweep_says_counts_before_variables(say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To sbatch they count before its script."""
     pytest.importorskip("submitit")
-    names = ("JOB_NAME", "WAIT", "ARRAY_INX", "TIMELIMIT", "MEM_PER_CPU", "PARTITION", "ACCOUNT", "MEM_BIND")
+    names = ("JOB_NAME", "WAIT", "ARRAY_INX", "TIMELIMIT", "CPUS_PER_GPU", "MEM_PER_CPU")
+    names += ("PARTITION", "ACCOUNT", "MEM_BIND")
     for name in names:
         monkeypatch.setenv(f"SBATCH_{name}", "1")
     say("sbatch", f"env > {tmp_path}/env; echo Submitted batch job 7")

@@ -262,6 +262,8 @@ def test_what_cannot_be_scored_is_refused_before_training(tmp_path: Path) -> Non
     refused(ProbeCallback("mini", FEW), "larger is better; set greater_is_better=True", **wrong_way)
     unknown = {"metric_for_best_model": "calprobe/mini/ace"}
     refused(ProbeCallback("mini", FEW), "no 'ace'; give some of accuracy, bear_score, ace_base", **unknown)
+    alone = {"metric_for_best_model": "calprobe/mini/bear_score"}
+    refused(ProbeCallback("mini", FEW), "it is of two paraphrases or more; give ScoreOptions", **alone)
     refused(ProbeCallback("mini", FEW, every=2), "every evaluation needs the figure", greater_is_better=False, **best)
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.answers.label_patterns import labels_of
+from calprobe.answers.last_marker import read_last_marker
 from calprobe.arrays import Floats, Ints
 from calprobe.confidence.asked.readings import Answers
 from calprobe.confidence.asked.reply_table import ANSWER, FINAL, LABEL, ReplyTable, Row
@@ -175,7 +177,7 @@ def off_label_mass(masses: LabelMasses) -> Floats:
 def own_confidence(table: ReplyTable, masses: LabelMasses, normalised: bool) -> Confidence:
     """The most probable label, paired with its own correctness; raw, or normalised over the labels seen.
 
-    Of a question whose right option is not known, correctness is the grade that the reply came with. A reply that is
+    Of a question whose right option is not known, correctness is the grade that the reply came with. A reply that says
     another label has none: its grade says nothing of this one.
     """
     prediction = masses.largest
@@ -216,8 +218,11 @@ def _right(table: ReplyTable, prediction: Ints) -> npt.NDArray[np.bool_]:
 
 
 def _says_another(row: Row, place: int) -> bool:
-    said = row.first.text.strip()
-    return row.question.answer is None and said in row.question.labels and row.question.labels.index(said) != place
+    labels, text = row.question.labels, row.first.text
+    if row.question.answer is not None or not labels:
+        return False
+    said = text.strip() if text.strip() in labels else read_last_marker(text, labels_of(labels)).value
+    return said in labels and labels.index(said) != place
 
 
 def _is_right(row: Row, place: int) -> bool:

@@ -29,12 +29,14 @@ _ENDED = {
 _REFUSED_LINES = 3  # of an sbatch that fails
 _OF_SBATCH = re.compile(r"^sbatch: (error: )?(Batch job submission failed: )?")
 _FORGOTTEN = "Invalid job id"  # what the controller says of a job that it does not know (any more)
+_OF_CLUSTERS = "CLUSTER: "  # a line of squeue's in front of jobs, with SLURM_CLUSTERS
 # Variables that change what the commands look at, or make them ask: set for people, and not for what is read here.
 _OF_LOOKS = re.compile("(SQUEUE|SCANCEL|SACCT)_")
 # Variables that sbatch takes before what its script says, of what the sweep says there; those of options come to these.
+# Beside a number of cores it takes none of cores of a GPU.
 _SAID_BY_THE_SWEEP = {
-    *("SBATCH_ARRAY_INX", "SBATCH_ERROR", "SBATCH_JOB_NAME", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE", "SBATCH_OUTPUT"),
-    *("SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT"),
+    *("SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_GPU", "SBATCH_ERROR", "SBATCH_JOB_NAME", "SBATCH_NO_REQUEUE"),
+    *("SBATCH_OPEN_MODE", "SBATCH_OUTPUT", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT"),
 }
 MEMORY = {"mem", "mem-per-cpu", "mem-per-gpu"}  # options of sbatch of which it takes one
 _OF_MEMORY = {"SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU", "SBATCH_MEM_PER_NODE"}
@@ -164,8 +166,11 @@ class Slurm:
             return end if not end.state or end.state in _ENDED else None
         except CalprobeError as error:
             is_forgotten = _FORGOTTEN in str(error)  # else the controller is busy, and may have it
+        where = [f"--clusters={self.name}"] if self.name else []  # sacct alone does not read SLURM_CLUSTERS
         try:
-            text = _asked("sacct", "--noheader", "--parsable2", "-X", f"--jobs={job}", "--format=State,NodeList")
+            text = _asked(
+                "sacct", "--noheader", "--parsable2", "-X", *where, f"--jobs={job}", "--format=State,NodeList"
+            )
         except CalprobeError:
             text = ""
         state, _, node = (text.splitlines() or ["|"])[-1].partition("|")
@@ -177,7 +182,8 @@ class Slurm:
         if cluster != self.name or not number.isdecimal():
             return True
         try:
-            return bool(_asked("squeue", "--noheader", f"--jobs={number}", "--format=%T").strip())
+            lines = _asked("squeue", "--noheader", f"--jobs={number}", "--format=%T").split("\n")
+            return any(line and not line.startswith(_OF_CLUSTERS) for line in lines)
         except CalprobeError as error:
             return _FORGOTTEN not in str(error)
 

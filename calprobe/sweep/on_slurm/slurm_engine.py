@@ -115,13 +115,14 @@ class OnSlurm:
                 planned = by_name.get(entry.name)
                 if planned is None or not array.number:
                     continue
-                if not array.is_in(listed, index) and self._may_start_again(array.job_of(index), words.get(index)):
-                    listed[array.job_of(index)] = Listed(array.name, "REQUEUED", "")
+                job = array.job_of(index)
+                if job not in listed and self._may_start_again(job, words.get(index)):
+                    listed[job] = Listed(array.name, "REQUEUED", "")
                 is_same, is_there = planned.job.arguments == entry.arguments, array.is_in(listed, index)
                 if is_there and is_same:
                     waiting.left.append(Sent(by_name.pop(entry.name), array, index))
                 elif is_there:
-                    in_the_way.append(array.job_of(index))
+                    in_the_way.append(job)
                 elif is_same and index in words and words[index].exit_code == 0 and planned.job.out.is_dir():
                     waiting.tell(by_name.pop(entry.name).job, attempt_at(planned.job, out, 0, words[index].seconds))
         if waiting.left:
