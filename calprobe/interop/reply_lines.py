@@ -15,7 +15,7 @@ from calprobe.messages import did_you_mean
 from calprobe.probes.json_files import read_json_lines
 from calprobe.probes.relation_rows import label_fault
 from calprobe.runs import LabelScores
-from calprobe.runs.stages import ANSWER, PLAIN
+from calprobe.runs.stages import ANSWER, UNSTATED
 from calprobe.runs.stages import STATED as STATED_STAGE
 
 STATED = "import"  # the name of stated confidences that stand in the lines themselves
@@ -142,8 +142,8 @@ def _check_names(place: str, values: Mapping[str, Any]) -> None:
 
 def _check_stage(place: str, stage: str) -> None:
     """Raise ProbeFormatError for a stage that nothing reads, whose replies no report would count."""
-    if stage not in PLAIN and (not stage.startswith(STATED_STAGE) or stage == STATED_STAGE):
-        known = (*PLAIN, f"{STATED_STAGE}NAME")
+    if stage not in UNSTATED and (not stage.startswith(STATED_STAGE) or stage == STATED_STAGE):
+        known = (*UNSTATED, f"{STATED_STAGE}NAME")
         hint = did_you_mean(stage, known) or f"; give one of {', '.join(known)}"
         raise ProbeFormatError(f"{place}: no stage {stage!r:.60}{hint}")
 

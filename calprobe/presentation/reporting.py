@@ -265,10 +265,13 @@ def _check_type(options: object, *types: type) -> None:
 
 def _refuse_rest(kind: str, **given: tuple[object, object]) -> None:
     """Raise UsageError for an argument, given with its default, that a run of this kind does not read."""
-    fix = "give options=ReportOptions(..)" if kind == "replies" else "give reduction, compat and the like themselves"
+    instead = {
+        "options": "give reduction, compat and the like themselves, or ",
+        "compat": "give options=ReportOptions(compat=..), or ",
+    }
     for name, (value, usual) in given.items():
         if value != usual:
-            raise UsageError(f"{name} decides nothing of a run of {kind}; {fix}, or leave it out")
+            raise UsageError(f"{name} decides nothing of a run of {kind}; {instead.get(name, '')}leave it out")
 
 
 def _asked(run: AskedLike, options: ReportOptions) -> Asked:

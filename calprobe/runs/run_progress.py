@@ -42,7 +42,9 @@ class Progress:
     batch_tokens: int | None = None  # the smallest batch budget in force; None: not known
     first_batch_tokens: int | None = None  # the run's first budget, where batches became smaller since
     later_path: ScoringPath | None = None  # with which the run goes on where the manifest's failed
-    later_by_torch: tuple[str, ...] = ()  # parts of the model (layers, head) of which a kernel failed in mid-run
+    later_by_torch: tuple[
+        str, ...
+    ] = ()  # parts of the model (layers, head) of which a kernel failed since the run began
 
     def __add__(self, other: Progress) -> Progress:
         return Progress(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 LABEL, ANSWER, FINAL, GREEDY, P_TRUE = "label", "answer", "final", "greedy", "p_true"
 GREEDY_FINAL = "greedy_final"
-PLAIN = (ANSWER, LABEL, FINAL, P_TRUE, GREEDY, GREEDY_FINAL)  # all but those of stated confidences
+UNSTATED = (ANSWER, LABEL, FINAL, P_TRUE, GREEDY, GREEDY_FINAL)  # all but those of stated confidences
 ONCE = frozenset((GREEDY, GREEDY_FINAL))  # stages that a question has once, however many samples there are
 STATED = "stated:"  # goes on with the name of a prompt
 REPLACED = "@"  # stands in no name of a prompt

@@ -59,7 +59,7 @@ class OnThisMachine:
                 places_of=lambda planned: _cards_of(planned, len(cards), card_bytes),
             )
         count = self.jobs or 1
-        # In a container, or a job of a cluster, not all of the machine's.
+        # In a job of a cluster, not all of the machine's.
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         threads = str(max(1, cores // count))
         place = {} if count == 1 or "OMP_NUM_THREADS" in os.environ else {"OMP_NUM_THREADS": threads}

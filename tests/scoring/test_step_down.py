@@ -208,17 +208,21 @@ def test_a_kernel_that_fails_while_replies_are_written_leaves_its_part_to_torch(
     assert [found.progress.later_by_torch for found in (run, right)] == [("layers",), ()]
 
 
-def test_an_error_of_no_kernel_ends_the_run_as_it_is(
-    kernels: dict[str, Broken], monkeypatch: pytest.MonkeyPatch
+def test_an_error_of_no_kernel_is_none_of_theirs(
+    kernels: dict[str, Broken], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     backend = TransformersBackend(tiny_model(template=TEMPLATE, fused=True))
 
     def broken(*given: Any, **named: Any) -> NoReturn:
         raise IndexError("no such row")
 
-    monkeypatch.setattr("calprobe.backends.local.ragged.plan_sharing", broken)
-    with pytest.raises(IndexError, match="no such row"):
-        asked(backend, dialogue("What is 1 plus 1?"))
+    with monkeypatch.context() as patch:
+        patch.setattr("calprobe.backends.local.ragged.plan_sharing", broken)
+        with pytest.raises(IndexError, match="no such row"):
+            asked(backend, dialogue("What is 1 plus 1?"))
+    assert "in the place of a kernel" not in caplog.text
+    assert backend.settings()["layers"] == "fused"  # as before, for what is asked next
+    assert asked(backend, dialogue("What is 1 plus 1?"))
 
 
 NOTHING_ELSE = {"PATH": "/nonexistent"}

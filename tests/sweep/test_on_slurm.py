@@ -73,7 +73,7 @@ class Pretended:
             self.looks.pop(0)()
         return dict(self.queue)
 
-    def end_of(self, job: str) -> End | None:
+    def end_of(self, job: str, name: str) -> End | None:
         return self.ends.get(job, End())
 
     def knows(self, cluster: str, number: str) -> bool:
@@ -153,7 +153,7 @@ def test_sbatch_is_told_one_kind_of_memory(tmp_path: Path) -> None:
 def test_a_folder_that_sbatch_reads_as_a_pattern_is_refused(tmp_path: Path, name: str) -> None:
     """Slurm cannot open a job's log there, which looks as if the node did not see the folder."""
     cluster = Pretended()
-    with pytest.raises(UsageError, match=r"cannot be a sweep's out: sbatch takes no % and no \\ in names"):
+    with pytest.raises(UsageError, match=r"cannot be a sweep's out: in names of files sbatch takes no %, no \\ and"):
         Told().by(engine(cluster), [planned("a")], tmp_path / name)
     assert not cluster.arrays
 

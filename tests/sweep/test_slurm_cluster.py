@@ -95,26 +95,27 @@ def test_what_a_user_has_set_for_looking_hides_no_job(say: Say, monkeypatch: pyt
 
 def test_an_end_is_the_controllers_else_that_of_the_accounting(say: Say) -> None:
     say("scontrol", "echo 'JobId=5 JobName=a JobState=TIMEOUT Reason=TimeLimit ReqNodeList=(null) NodeList=n[1-2] x=y'")
-    assert cluster().end_of("5") == End("TIMEOUT", "n[1-2]")
+    assert cluster().end_of("5", "a") == End("TIMEOUT", "n[1-2]")
     say("scontrol", "echo 'JobId=5 JobName=a JobState=REQUEUED Reason=None'")
-    assert cluster().end_of("5") is None
+    assert cluster().end_of("5", "a") is None
+    assert cluster().end_of("5", "of another sweep, which had that number") == End()
     say("scontrol", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
-    say("sacct", "case $* in *--clusters=tall*) echo 'CANCELLED by 1000|None assigned';; esac")
-    assert cluster().end_of("5") == End("CANCELLED", "")
+    say("sacct", "case $* in *--clusters=tall*--name=a*) echo 'CANCELLED by 1000|None assigned';; esac")
+    assert cluster().end_of("5", "a") == End("CANCELLED", "")
     say("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
-    assert cluster().end_of("5") == End()
+    assert cluster().end_of("5", "a") == End()
     say("sacct", "echo 'RUNNING|n1'")  # lost by both
-    assert cluster().end_of("5") == End("RUNNING", "n1")
+    assert cluster().end_of("5", "a") == End("RUNNING", "n1")
 
 
 def test_a_job_of_a_busy_controller_has_not_ended(say: Say) -> None:
     say("scontrol", "echo 'slurm_load_jobs error: Socket timed out on send/recv operation' >&2; exit 1")
     say("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
-    assert cluster().end_of("5") is None
+    assert cluster().end_of("5", "a") is None
     say("sacct", "echo 'REQUEUED|n1'")
-    assert cluster().end_of("5") is None
+    assert cluster().end_of("5", "a") is None
     say("sacct", "echo 'TIMEOUT|n1'")
-    assert cluster().end_of("5") == End("TIMEOUT", "n1")
+    assert cluster().end_of("5", "a") == End("TIMEOUT", "n1")
 
 
 def test_a_job_is_there_unless_slurm_says_that_it_is_not(say: Say) -> None:

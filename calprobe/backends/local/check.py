@@ -45,7 +45,7 @@ _LONGEST_WINDOW = 1024  # a window longer than this is not outgrown in the check
 _LEFT = 1 / 4
 _FLOAT32_LOGITS = 2e-3  # largest difference of float32 logits from products in another order
 _ROUNDINGS = 4  # of logits to a short dtype, in units of its last place at the largest one
-_SHIFTS_AT_ONCE = 4  # errors of positions whose logits are there at once: each word has a row of 64 numbers then
+_SHIFTS_AT_ONCE = 4  # errors of positions whose logits are there at once: 64 rows of the vocabulary
 _COMPARED = 64  # tokens of the vocabulary, evenly spread
 _MANY_ROWS = 129  # more than the largest tile of the head's kernel has
 # Behind few tokens chance makes more than over the sample of a run, and attention by other products more than batches
@@ -79,7 +79,7 @@ def ragged_engine(model: LoadedModel, failed: Sequence[Part] | None = None, why:
     own forward gives NaN.
 
     `failed` are the parts that torch computed in an engine that failed in the middle of a run, and `why` is how: only
-    what is behind it is tried.
+    what is behind it is tried, and nothing said, since another part may have failed.
     """
     setups, refusals = setups_of(model, "tree"), list[str]()
     if failed is not None:
@@ -87,7 +87,8 @@ def ragged_engine(model: LoadedModel, failed: Sequence[Part] | None = None, why:
     for setup in setups:
         engine = _agreeing_engine(model.by_torch(setup.by_torch))
         if not isinstance(engine, str):
-            warn_of_parts(model, setup, refusals)
+            if failed is None:
+                warn_of_parts(model, setup, refusals)
             return engine._replace(by_torch=setup.by_torch)
         refusals.append(engine)
     return refusals[-1]  # which is not that of a kernel

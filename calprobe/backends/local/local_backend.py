@@ -15,13 +15,11 @@ from calprobe.backends.local.label_tokens import LOCAL_LABEL_RULE, LabelVocabula
 from calprobe.backends.local.limits import Limits
 from calprobe.backends.local.plain import PlainRunner
 from calprobe.backends.local.ragged import RaggedRunner
-from calprobe.backends.local.ragged_engine import Engine
 from calprobe.backends.local.turns import Turns
 from calprobe.backends.local.writing_time import Writer, faster_in_vllm
 from calprobe.backends.protocol import Capabilities, Dialogue, FollowUp, Pending
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.models import LoadedModel, LoadOptions, load_model
-from calprobe.models.loaded_model import Part
 from calprobe.models.torch_settings import tensors_on_host
 from calprobe.runs.manifest_records import ModelRecord
 from calprobe.runs.replies import Reply
@@ -71,8 +69,7 @@ class TransformersBackend:
         _refuse_masked(model.name, model.kind)
         self.model: ModelRecord = model_record(model)
         self.versions: Mapping[str, str] = {name: metadata.version(name) for name in ("transformers", "torch")}
-        self._loaded = self._computing = model
-        self._by_torch: tuple[Part, ...] = ()
+        self._loaded = model
         self.writer = PromptWriter(model)
         ends = end_tokens(model, self.writer)
         ragged = ragged_engine(model)
@@ -84,22 +81,24 @@ class TransformersBackend:
             log.warning("%s: %s (%s)", model.name, note, ragged)
             self._runner = PlainRunner(model, self._turns)
         else:
-            limits = Limits.of(model, ragged.bytes_of_token)
-            self._runner = RaggedRunner(self._taken(ragged), self._turns, limits, self._plainer)
+            self._runner = RaggedRunner(ragged, self._turns, Limits.of(model, ragged.bytes_of_token), self._plainer)
 
-    def _taken(self, found: RightEngine) -> Engine:
-        engine, _, self._by_torch = found
-        self._computing = engine.model if engine.head is not None else engine.model.by_torch(["head"])
-        return engine
-
-    def _plainer(self, why: str) -> Engine | None:
+    def _plainer(self, failed: RightEngine, why: str) -> RightEngine | None:
         """An engine with torch in the place of a kernel that failed in the middle of a run; None if none is right."""
         try:
-            found = ragged_engine(self._loaded, self._by_torch, why)
+            found = ragged_engine(self._loaded, failed.by_torch, why)
         except (CalprobeError, RuntimeError, MemoryError) as second:  # the first error says more
             log.debug("%s; no other engine: %s", why, what_failed(second))
             return None
-        return None if isinstance(found, str) else self._taken(found)
+        return None if isinstance(found, str) else found
+
+    @property
+    def _computing(self) -> LoadedModel:
+        """The model with the parts that kernels compute now."""
+        if not isinstance(self._runner, RaggedRunner):
+            return self._loaded
+        engine = self._runner.engine
+        return engine.model if engine.head is not None else engine.model.by_torch(["head"])
 
     def settings(self) -> Mapping[str, object]:
         """What decides replies beside model, versions and dialogues; and how a card computes, else None."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from calprobe.backends.local.branching import Branches
 from calprobe.backends.local.cache import RaggedCache
+from calprobe.backends.local.check import RightEngine
 from calprobe.backends.local.conversation import Conversation
 from calprobe.backends.local.generating import Begun, Generation, Rows
 from calprobe.backends.local.label_tokens import Ids
@@ -25,7 +26,7 @@ from calprobe.models.memory import is_out_of_memory
 from calprobe.runs.replies import Reply
 from calprobe.scoring.back_off import free_after
 from calprobe.scoring.executor import uploaded
-from calprobe.scoring.path_choice import what_failed
+from calprobe.scoring.path_choice import Setup, warn_of_parts, what_failed
 
 log = logging.getLogger(__name__)
 
@@ -35,41 +36,55 @@ class RaggedRunner:
 
     def __init__(
         self,
-        engine: Engine,
+        right: RightEngine,
         turns: Turns,
         limits: Limits,
-        plainer: Callable[[str], Engine | None] = lambda why: None,
+        plainer: Callable[[RightEngine, str], RightEngine | None] = lambda failed, why: None,
     ) -> None:
-        """`plainer` is told what failed, and gives an engine with fewer kernels that is right, if there is one."""
+        """`plainer` is told which engine failed, and how, and gives one with fewer kernels that is right, if it can."""
         self.limits = limits
         self._turns, self._plainer = turns, plainer
         self._cache, self._heads = RaggedCache(), RaggedCache()
-        self._use(engine)
+        self._use(right)
 
-    def _use(self, engine: Engine) -> None:
-        self._engine = engine
-        self._generation = Generation(engine, self._turns)
-        self._branches = Branches(engine, self._turns, self._generation)
+    @property
+    def engine(self) -> Engine:
+        """The one that computes now."""
+        return self._engine
+
+    def _use(self, right: RightEngine, why: str = "") -> None:
+        self._right, self._engine = right, right.engine
+        self._why = why  # another engine failed, which is to be said
+        self._generation = Generation(self._engine, self._turns)
+        self._branches = Branches(self._engine, self._turns, self._generation)
         self._held = (self._cache, self._heads, self._generation, self._branches)
 
     def answer(self, conversations: Sequence[Conversation]) -> Iterator[Reply]:
         """The replies that the conversations lack, each as soon as it is finished.
 
         Raises CalprobeError if a single conversation does not fit in memory, and the error of a pass that fails on all
-        engines.
+        engines, of which the first is then in use again.
         """
         draws = any(conversation.draws for conversation in conversations)
         limits = self._now(draws)
-        waves = limits.waves(conversations)[::-1]
+        waves, began = limits.waves(conversations)[::-1], self._right
         while waves:
             wave = waves.pop()
             error = yield from self._tried(wave, limits)
             if error is not None:
-                self._shrink(wave, error) if is_out_of_memory(error) else self._step_down(error)
+                if is_out_of_memory(error):
+                    self._shrink(wave, error)
+                elif not self._steps_down(error):
+                    self._use(began)
+                    raise error
                 unanswered = [c for group in (wave, *waves) for c in group if not c.is_done]
                 limits = self._now(draws)
                 waves = limits.waves(unanswered)[::-1]
-            elif waves:
+                continue
+            if self._why:
+                warn_of_parts(self._engine.model, Setup("tree", self._right.by_torch), [self._why])
+                self._why = ""
+            if waves:
                 limits = self._now(draws)
 
     def close(self) -> None:
@@ -95,12 +110,14 @@ class RaggedRunner:
             return error
         return None
 
-    def _step_down(self, error: Exception) -> None:
+    def _steps_down(self, error: Exception) -> bool:
+        """Whether there is a plainer engine to try, which is in use then."""
         self.close()
-        engine = self._plainer(what_failed(error))
-        if engine is None:
-            raise error
-        self._use(engine)
+        why = what_failed(error)
+        plainer = self._plainer(self._right, why)
+        if plainer is not None:
+            self._use(plainer, why)
+        return plainer is not None
 
     def _shrink(self, wave: Sequence[Conversation], error: Exception) -> None:
         self.close()

@@ -88,8 +88,8 @@ class Cluster(Protocol):
         """This user's jobs that have not ended, by number or NUMBER_INDEX. Raises CalprobeError without an answer."""
         ...
 
-    def end_of(self, job: str) -> End | None:
-        """How a job ended; None where the controller says that it has not."""
+    def end_of(self, job: str, name: str) -> End | None:
+        """How the job of that number and name ended; None where the controller says that it has not."""
         ...
 
     def knows(self, cluster: str, number: str) -> bool:
@@ -158,10 +158,12 @@ class Slurm:
         rows = [line.split("|") for line in text.splitlines() if line.count("|") == 3]
         return {job: Listed(name, state, why) for job, name, state, why in rows}
 
-    def end_of(self, job: str) -> End | None:
+    def end_of(self, job: str, name: str) -> End | None:
         """See `Cluster`. The controller forgets a job after minutes (`MinJobAge`); accounting, where it is, never."""
         try:
             fields = dict(re.findall(r"(\w+)=(\S*)", _asked("scontrol", "--oneliner", "show", "job", job)))
+            if fields.get("JobName", name) != name:  # numbers begin again one day
+                return End()
             end = End(fields.get("JobState", ""), fields.get("NodeList", "").replace("(null)", ""))
             return end if not end.state or end.state in _ENDED else None
         except CalprobeError as error:
@@ -169,7 +171,8 @@ class Slurm:
         where = [f"--clusters={self.name}"] if self.name else []  # sacct alone does not read SLURM_CLUSTERS
         try:
             text = _asked(
-                "sacct", "--noheader", "--parsable2", "-X", *where, f"--jobs={job}", "--format=State,NodeList"
+                *("sacct", "--noheader", "--parsable2", "-X", *where),
+                *(f"--jobs={job}", f"--name={name}", "--format=State,NodeList"),
             )
         except CalprobeError:
             text = ""

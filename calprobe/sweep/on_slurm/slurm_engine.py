@@ -116,7 +116,7 @@ class OnSlurm:
                 if planned is None or not array.number:
                     continue
                 job = array.job_of(index)
-                if job not in listed and self._may_start_again(job, words.get(index)):
+                if job not in listed and self._may_start_again(array, index, words.get(index)):
                     listed[job] = Listed(array.name, "REQUEUED", "")
                 is_same, is_there = planned.job.arguments == entry.arguments, array.is_in(listed, index)
                 if is_there and is_same:
@@ -131,9 +131,11 @@ class OnSlurm:
         self._forget_ended(out, listed)
         return list(by_name.values())
 
-    def _may_start_again(self, job: str, word: Word | None) -> bool:
+    def _may_start_again(self, array: Array, index: int, word: Word | None) -> bool:
         """Whether a job that began is between two starts, where squeue leaves it out for a moment."""
-        return word is not None and not word.is_final and self.cluster.end_of(job) is None
+        if word is None or word.is_final:
+            return False
+        return self.cluster.end_of(array.job_of(index), array.name) is None
 
     def _refuse_elsewhere(self, out: Path, arrays: Sequence[Array]) -> None:
         """Raise CalprobeError for jobs of an earlier call that another cluster may still have."""
@@ -287,7 +289,10 @@ def _refuse_as_pattern(out: Path) -> None:
     """Raise UsageError for a folder that is another one for sbatch, to which %u is the user's name."""
     path = str(out.absolute())
     if not path.isprintable() or "%" in path or "\\" in path:
-        raise UsageError(f"on slurm: {path!r} cannot be a sweep's out: sbatch takes no % and no \\ in names of files")
+        raise UsageError(
+            f"on slurm: {path!r} cannot be a sweep's out: in names of files sbatch takes no %, no \\ and nothing that "
+            "cannot be printed"
+        )
 
 
 def _next_power(gib: float) -> int:

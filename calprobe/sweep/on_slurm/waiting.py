@@ -164,7 +164,7 @@ class Waiting:
             sent.gone_since = None if sent.number in listed else (sent.gone_since or now)
         if sent.gone_since is None or (code is None and now - sent.gone_since < self.pace.grace):
             return None
-        end = self.cluster.end_of(sent.number)
+        end = self.cluster.end_of(sent.number, sent.array.name)
         if end is None:  # between two starts
             sent.gone_since = None
             return None
