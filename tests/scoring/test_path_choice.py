@@ -19,8 +19,9 @@ from tolerances import TINY_SCORE, tiny_score
 from calprobe.errors import CalprobeError
 from calprobe.kernels import linear_logprob, rms_norm
 from calprobe.planning.filled_rows import FilledPlan
+from calprobe.scoring import path_choice
 from calprobe.scoring.executor import EdgeScores, score_rows
-from calprobe.scoring.options import Path
+from calprobe.scoring.options import NOTHING_MASKED, Path
 from calprobe.scoring.path_choice import Tolerance, checked_path, choose_path, disagreement, executor_of, paths_of
 from calprobe.scoring.tree import CPU_ROW_LENGTH, TreeExecutor
 
@@ -32,6 +33,25 @@ def test_the_chosen_path_equals_one_statement_at_a_time(architecture: str) -> No
     assert path == ("padded" if architecture in TAKES_NO_TREE else "tree")
     scores = score_rows(executor_of(path, loaded(network), 96), rows)
     np.testing.assert_allclose(scores, one_at_a_time(network, rows), atol=tiny_score(architecture), rtol=0)
+
+
+@pytest.mark.parametrize("architecture", ["llama", "bloom"])
+def test_a_path_is_held_to_rows_without_padding(architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, sample = loaded(tiny_causal(architecture)), random_rows(seed=5, n_statements=20)
+    padded, seen, expected = [], 0, one_at_a_time(model.network, sample)
+    own = model.network.forward
+
+    def noted(*given: Any, **named: Any) -> Any:
+        nonlocal seen
+        seen += len(named["input_ids"])
+        padded.append(bool((named["attention_mask"] == 0).any()))
+        return own(*given, **named)
+
+    monkeypatch.setattr(model.network, "forward", noted)
+    truth = path_choice._own_forward(model, 96, sample, NOTHING_MASKED)
+    assert not any(padded)
+    assert len(padded) < seen
+    np.testing.assert_allclose(truth.own, expected, atol=TINY_SCORE, rtol=0)
 
 
 @pytest.mark.parametrize("path", few_of(["tree", "padded", "plain"], lambda path: path == "tree"))
