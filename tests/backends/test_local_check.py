@@ -17,7 +17,7 @@ from tiny_models import BY_PLACES, CAUSAL_CONFIGS, HYBRID_CONFIGS, TAKES_NO_TREE
 from calprobe.backends.local import TransformersBackend, check
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.check import ragged_engine
-from calprobe.backends.local.ragged_engine import Engine
+from calprobe.backends.local.ragged_engine import Engine, log_softmax
 from calprobe.errors import CalprobeError
 from calprobe.kernels import linear_logprob
 from calprobe.models import LoadedModel, LoadOptions, load_model
@@ -260,3 +260,9 @@ def test_a_head_whose_kernel_is_wrong_is_left_to_torch(monkeypatch: Patch) -> No
     assert not isinstance(found, str)
     assert found.engine.head is not None
     assert not found.engine.head.by_kernel
+
+
+def test_probabilities_of_many_words_are_exact() -> None:
+    logits = 3 * torch.randn(2, 2**18, generator=torch.Generator().manual_seed(0))
+    logits[:, 5] += 8
+    torch.testing.assert_close(log_softmax(logits).double(), logits.double().log_softmax(1), rtol=0, atol=5e-6)

@@ -12,7 +12,7 @@ import torch
 
 from calprobe.backends.local.cache import RaggedCache
 from calprobe.backends.local.closed import reply_tree
-from calprobe.backends.local.ragged_engine import Engine, NotRagged
+from calprobe.backends.local.ragged_engine import Engine, NotRagged, log_softmax
 from calprobe.backends.local.token_text import Ids
 from calprobe.errors import CalprobeError
 from calprobe.kernels.arguments import triton_takes
@@ -220,7 +220,7 @@ def _own_of_replies(engine: Engine, rows: Sequence[Sequence[int]], replies: Sequ
         ids = torch.cat([torch.tensor(row).expand(len(replies), -1), batch], 1)
         is_row = torch.ones(len(replies), len(row), dtype=torch.bool)
         hidden = _own_hidden(engine, ids, torch.cat([is_row, is_token], 1))
-        logprobs = engine.logits(hidden, of_reply, len(row) - 1 + place).log_softmax(1).cpu()
+        logprobs = log_softmax(engine.logits(hidden, of_reply, len(row) - 1 + place)).cpu()
         found.append(logprobs[torch.arange(len(place)), batch[is_token]])
     return torch.cat(found).float().numpy()
 
@@ -360,7 +360,7 @@ def _wrong_head(engine: Engine, row: Sequence[int]) -> str | None:
         return f"its logits differ from the model's own by up to {difference:.2g}"
     if engine.head is None:
         return None
-    logprobs = _every_few(logits.log_softmax(0))
+    logprobs = _every_few(log_softmax(logits))
     words = _every_few(torch.arange(len(logits), device=hidden.device))
     differences = []
     for n_rows in (1, _MANY_ROWS) if engine.head.by_kernel and triton_takes(hidden) else (1,):
@@ -373,7 +373,7 @@ def _wrong_head(engine: Engine, row: Sequence[int]) -> str | None:
 
 
 def _compared(logits: torch.Tensor) -> npt.NDArray[np.float32]:
-    values: npt.NDArray[np.float32] = _every_few(logits.float().log_softmax(1)).flatten().cpu().numpy()
+    values: npt.NDArray[np.float32] = _every_few(log_softmax(logits.float())).flatten().cpu().numpy()
     return values
 
 

@@ -19,6 +19,7 @@ from calprobe.arrays import Floats
 from calprobe.backends.local.closed import ReplyTree
 from calprobe.backends.local.conversation import Conversation, Turn
 from calprobe.backends.local.label_tokens import Ids
+from calprobe.backends.local.ragged_engine import log_softmax
 from calprobe.backends.local.turns import Turns
 from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
@@ -102,7 +103,7 @@ class PlainRunner:
                 [[*prompt, *(tree.tokens[place - 1] for place in path[1:])]], device=self._model.device
             )
             logits = self._network(input_ids=inputs, use_cache=False).logits[0, len(prompt) - 1 :]
-            logprobs = logits.float().log_softmax(1).cpu()
+            logprobs = log_softmax(logits.float()).cpu()
             for row, place in enumerate(path):
                 edges = slice(*tree.offsets[place : place + 2].tolist())
                 values[edges] = logprobs[row, tree.targets[edges]].double().numpy()
