@@ -139,7 +139,8 @@ def test_a_run_records_how_a_card_computes_and_asks_nothing_again_for_it(
     monkeypatch.setattr("calprobe.scoring.record.triton_takes", lambda array: True)
     monkeypatch.setattr(torch, "empty", lambda *_, **__: None)
     card = torch.device("cuda", 0)
-    backend._computing = replace(backend._computing, device=card, dtype=dtype, fused=fused, head_by_kernel=fused)
+    computing = replace(backend._computing, device=card, dtype=dtype, fused=fused, head_by_kernel=fused)
+    monkeypatch.setattr(TransformersBackend, "_computing", computing)
     found = backend_record(backend)
     assert (found.precision, found.layers, found.head) == said
     assert found.settings == on_cpu.settings
