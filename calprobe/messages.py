@@ -9,6 +9,8 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from calprobe.errors import UsageError
+
 _MOST_COLUMNS = 20  # of a table, in a message
 # Control characters other than tab and line feed (escape sequences begin with one), characters that change the
 # writing direction, and surrogates, which cannot be encoded.
@@ -79,6 +81,12 @@ def no_such(word: str, known: Iterable[str], where: str = "") -> str:
     there = list(known)
     hint = did_you_mean(word, there) or (f"; give some of {', '.join(there)}" if there else ", and there is no other")
     return f"no {word!r} {where}".rstrip() + hint
+
+
+def check_word(option: str, word: str | None, words: Sequence[str]) -> None:
+    """Raise UsageError for a word that an option does not have; None is the option left out."""
+    if word is not None and word not in words:
+        raise UsageError(f"--{option}: {no_such(str(word), words)}")
 
 
 def no_estimator(subject: str, names: Sequence[str], known: Iterable[str]) -> str:

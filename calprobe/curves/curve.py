@@ -12,12 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args
 
 import numpy as np
 
 from calprobe.measures.json_values import estimate_json
-from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions, check_word
+from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
+from calprobe.messages import check_word
 from calprobe.metrics import Estimate
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class CurveOptions:
     among: int | None = None  # accuracy-ace: answer options that larger answer spaces are cut to; None: all of them
 
     def __post_init__(self) -> None:
-        check_word("accuracy", self.accuracy, AccuracyOf)
+        check_word("accuracy", self.accuracy, get_args(AccuracyOf))
 
 
 DEFAULT_CURVE_OPTIONS = CurveOptions()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from calprobe.cells.cell_readers import CONSTRAINED
 from calprobe.errors import UsageError
 from calprobe.measures.calibration_file import CalibrationFile
 from calprobe.measures.covariates import Covariate, SliceTree
-from calprobe.messages import no_such
+from calprobe.messages import check_word, no_such
 from calprobe.metrics import ACE_BINS, Metric, Resampling, standard_metrics
 from calprobe.metrics.concentration import FREQUENCY_BINS, frequency_ece, place_metrics
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
@@ -85,13 +85,11 @@ class ReportOptions:
     graders: tuple[str, ...] = ()  # whose grades of the same answers are compared; "all": all that a cell has
 
     def __post_init__(self) -> None:
-        rules = (*get_args(Compat), *get_args(AskedCompat))
-        if self.compat is not None and self.compat not in rules:
-            raise UsageError(f"--compat: {no_such(self.compat, rules)}")
-        check_word("reduction", self.reduction, Reduction)
-        check_word("ties", self.ties, Ties)
-        check_word("cluster", self.cluster, ClusterKind)
-        check_word("calibrate", self.calibrate, Calibrate)
+        check_word("compat", self.compat, (*get_args(Compat), *get_args(AskedCompat)))
+        check_word("reduction", self.reduction, get_args(Reduction))
+        check_word("ties", self.ties, get_args(Ties))
+        check_word("cluster", self.cluster, get_args(ClusterKind))
+        check_word("calibrate", self.calibrate, get_args(Calibrate))
         if not 0 <= self.threshold <= 1:
             raise UsageError(f"--parse-threshold must lie within 0 and 1; got {self.threshold}")
         if self.window is not None and self.window < 1:
@@ -127,12 +125,6 @@ class ReportOptions:
     def shows(self, reader: str) -> bool:
         """Whether a reader stands in tables and figures; one of the audit does by its rules, or where it is named."""
         return reader not in OF_THE_AUDIT or self.by_paper or reader in (self.readers or ())
-
-
-def check_word(option: str, word: str | None, words: Any) -> None:
-    """Raise UsageError for a word that the option does not have, which would be taken for another one."""
-    if word is not None and word not in get_args(words):
-        raise UsageError(f"--{option}: {no_such(str(word), get_args(words))}")
 
 
 DEFAULT_OPTIONS = ReportOptions()
@@ -172,7 +164,7 @@ class CompareOptions:
             raise UsageError(f"margin must be above 0; got {self.margin}")
         if self.baseline is not None and self.pairs is not None:
             raise UsageError("--pairs and --baseline contradict each other: give one of them")
-        check_word("correction", self.correction, Correction)
+        check_word("correction", self.correction, get_args(Correction))
 
 
 DEFAULT_COMPARISON = CompareOptions()

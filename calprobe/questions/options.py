@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from calprobe.errors import UsageError
-from calprobe.messages import did_you_mean, no_such
+from calprobe.messages import check_word, did_you_mean
 
 AskedAs = Literal["choice", "open"]
 ShotsBy = Literal["any", "group"]
@@ -58,8 +58,7 @@ class QuestionOptions:
             ("shots-by", self.shots_by, ShotsBy),
             ("draw-rule", self.draw_rule, DrawRule),
         ):
-            if word is not None and word not in get_args(words):
-                raise UsageError(f"--{name}: {no_such(str(word), get_args(words))}")
+            check_word(name, word, get_args(words))
         for name in self.columns:
             if name not in COLUMN_FIELDS:
                 known = f"fields are {', '.join(COLUMN_FIELDS)}"

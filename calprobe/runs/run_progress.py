@@ -42,9 +42,7 @@ class Progress:
     batch_tokens: int | None = None  # the smallest batch budget in force; None: not known
     first_batch_tokens: int | None = None  # the run's first budget, where batches became smaller since
     later_path: ScoringPath | None = None  # with which the run goes on where the manifest's failed
-    later_by_torch: tuple[
-        str, ...
-    ] = ()  # parts of the model (layers, head) of which a kernel failed since the run began
+    later_by_torch: tuple[str, ...] = ()  # parts (layers, head) that torch has taken over since the run began
 
     def __add__(self, other: Progress) -> Progress:
         return Progress(

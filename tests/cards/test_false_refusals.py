@@ -89,7 +89,7 @@ def is_scored_so(model: LoadedModel, seed: int) -> bool:
 
 @pytest.fixture(autouse=True)
 def short_products_as_on_cards(monkeypatch: Patch) -> None:
-    """Where a CPU has no units for a short dtype, torch's products in it take three times as long as these, which are
+    """Where a CPU has no units for a short dtype, torch's products in it take much longer than these, which are
     as units and cards make them: sums in float32, rounded once."""
     has_units = {
         torch.float32: True,

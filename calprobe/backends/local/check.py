@@ -70,7 +70,7 @@ class RightEngine(NamedTuple):
     by_torch: tuple[Part, ...] = ()  # of the parts that kernels compute on this device
 
 
-def ragged_engine(model: LoadedModel, failed: Sequence[Part] | None = None, why: str = "") -> RightEngine | str:
+def ragged_engine(model: LoadedModel, failed: Sequence[Part] | None = None) -> RightEngine | str:
     """An engine that agrees with the model's own forward; or why there is none.
 
     A long row and short ones share a beginning, go on by several tokens and then by one, as conversations do.
@@ -79,12 +79,12 @@ def ragged_engine(model: LoadedModel, failed: Sequence[Part] | None = None, why:
     run or is wrong, torch takes its part over: the layers', the head's, or both. Raises CalprobeError for a model whose
     own forward gives NaN.
 
-    `failed` are the parts that torch computed in an engine that failed in the middle of a run, and `why` is how: only
-    what is behind it is tried, and nothing said, since another part may have failed.
+    `failed` are the parts that torch computed in an engine that failed in the middle of a run: only what is behind it
+    is tried, and nothing said, since another part may have failed.
     """
     setups, refusals = setups_of(model, "tree"), list[str]()
     if failed is not None:
-        setups, refusals = setups[setups.index(Setup("tree", tuple(failed))) + 1 :], [why]
+        setups, refusals = setups[setups.index(Setup("tree", tuple(failed))) + 1 :], ["torch computes all parts"]
     for setup in setups:
         engine = _agreeing_engine(model.by_torch(setup.by_torch))
         if not isinstance(engine, str):

@@ -83,12 +83,12 @@ class TransformersBackend:
         else:
             self._runner = RaggedRunner(ragged, self._turns, Limits.of(model, ragged.bytes_of_token), self._plainer)
 
-    def _plainer(self, failed: RightEngine, why: str) -> RightEngine | None:
+    def _plainer(self, failed: RightEngine) -> RightEngine | None:
         """An engine with torch in the place of a kernel that failed in the middle of a run; None if none is right."""
         try:
-            found = ragged_engine(self._loaded, failed.by_torch, why)
+            found = ragged_engine(self._loaded, failed.by_torch)
         except (CalprobeError, RuntimeError, MemoryError) as second:  # the first error says more
-            log.debug("%s; no other engine: %s", why, what_failed(second))
+            log.debug("no other engine: %s", what_failed(second))
             return None
         return None if isinstance(found, str) else found
 

@@ -39,9 +39,9 @@ class RaggedRunner:
         right: RightEngine,
         turns: Turns,
         limits: Limits,
-        plainer: Callable[[RightEngine, str], RightEngine | None] = lambda failed, why: None,
+        plainer: Callable[[RightEngine], RightEngine | None] = lambda failed: None,
     ) -> None:
-        """`plainer` is told which engine failed, and how, and gives one with fewer kernels that is right, if it can."""
+        """`plainer` is told which engine failed, and gives one with fewer kernels that is right, if there is one."""
         self.limits = limits
         self._turns, self._plainer = turns, plainer
         self._cache, self._heads = RaggedCache(), RaggedCache()
@@ -113,10 +113,9 @@ class RaggedRunner:
     def _steps_down(self, error: Exception) -> bool:
         """Whether there is a plainer engine to try, which is in use then."""
         self.close()
-        why = what_failed(error)
-        plainer = self._plainer(self._right, why)
+        plainer = self._plainer(self._right)
         if plainer is not None:
-            self._use(plainer, why)
+            self._use(plainer, what_failed(error))
         return plainer is not None
 
     def _shrink(self, wave: Sequence[Conversation], error: Exception) -> None:
