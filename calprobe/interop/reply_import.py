@@ -19,6 +19,7 @@ from calprobe.runs import Alternatives, AskedPiece, AskManifest, LabelScores, Mo
 from calprobe.runs.alternatives import least_entropy
 from calprobe.runs.asked_questions import StoredSet, write_questions
 from calprobe.runs.asked_records import ANSWERED, UNKNOWN_TOOL, BackendRecord
+from calprobe.runs.end_of_turn import tokens_of_text
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.replies import Finish
 from calprobe.runs.reply_json import whole, whole_texts
@@ -212,7 +213,9 @@ def _alternatives(line: ReplyLine, split: Split) -> Alternatives | None:
         return None
     listed = line.alternatives
     if line.reasoning is None and split.reasoning is not None:
-        front = tokens_in_front([alternatives[0][0] for alternatives in listed], split.text)
+        tokens = [alternatives[0][0] for alternatives in listed]
+        pieces = [token.encode("utf-8", "surrogatepass") for token in tokens]
+        front = tokens_in_front(tokens[: tokens_of_text(pieces, split.text, thought_apart=True)], split.text)
         listed = () if front is None else listed[front:]
         if not listed:
             return None

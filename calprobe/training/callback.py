@@ -56,8 +56,8 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
         probe: as for `calprobe.score`.
         options: which statements. A few relations and a `limit` keep an evaluation short.
         out: the folder of the runs; None keeps none of them, and nothing is written.
-        every: score at the first evaluation of the process and at each `every`-th from there; those of one step count
-            as one.
+        every: score at a training's first evaluation (in this process) and at each `every`-th from there; those of one
+            step count as one.
         tokenizer: None for the trainer's `processing_class`.
         stop_on_error: whether training stops if a scoring fails. By default the failure is logged and training goes on;
             it always stops where the best model is chosen by one of the figures.
@@ -121,7 +121,7 @@ class ProbeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has 
     ) -> None:
         """Refuse what no evaluation could score, before any time is spent."""
         self._training = True
-        self._own_tokenizer = None  # of an earlier training
+        self._own_tokenizer, self._step, self._evaluations = None, None, 0  # of an earlier training
         refuse_sharded(args, kwargs["model"])
         self._check_best_metric(args)
         model = self._model(state, kwargs)

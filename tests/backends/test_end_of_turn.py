@@ -12,10 +12,10 @@ from chat_server import ChatServer
 
 from calprobe.asking import AskOptions, ask
 from calprobe.backends import BackendOptions
-from calprobe.backends.openai.end_of_turn import tokens_of_text
 from calprobe.backends.openai.server_backend import OpenAIBackend
 from calprobe.errors import UsageError
 from calprobe.runs import Reply, open_asked
+from calprobe.runs.end_of_turn import tokens_of_text
 
 pytest.importorskip("openai")
 pytestmark = pytest.mark.usefixtures("short_waits")

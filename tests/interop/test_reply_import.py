@@ -130,18 +130,21 @@ def test_a_generated_token_that_is_listed_once_more_counts_once(tmp_path: Path) 
 
 
 def test_alternatives_are_of_the_tokens_behind_a_thought(tmp_path: Path) -> None:
-    of_thought = [[["<think>", -3.0]], [["so", -3.0]], [["</think>", -3.0]]]
+    of_thought, end = [[["<think>", -3.0]], [["so", -3.0]], [["</think>", -3.0]]], [["</s>", -0.1]]
     file = lines(
         tmp_path,
         line("x", "<think>so</think>Rome", correct=True, alternatives=[*of_thought, [["Rome", -0.5]]]),
         line("y", "<think>so</think>Rome", correct=True, alternatives=[*of_thought, [["Other", -0.5]]]),
         line("z", "<think>so", correct=False, alternatives=of_thought[:2]),
+        line("end", "<think>so</think>Rome", correct=True, alternatives=[*of_thought, [["Rome", -0.5]], end]),
     )
     (piece,) = open_asked(import_replies(file, tmp_path / "run").path).pieces
     replies = {reply.question: reply for reply in piece.replies}
     assert replies["x"].alternatives is not None
     assert replies["x"].alternatives.tokens() == [[("Rome", pytest.approx(-0.5))]]
     assert (replies["y"].alternatives, replies["z"].alternatives) == (None, None), "it is not known which are its own"
+    assert replies["end"].alternatives is not None
+    assert [texts[0][0] for texts in replies["end"].alternatives.tokens()] == ["Rome", "</s>"]
 
 
 def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:

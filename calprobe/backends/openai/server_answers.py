@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calprobe.backends.openai.end_of_turn import tokens_of_text
 from calprobe.messages import shortened
+from calprobe.runs.end_of_turn import tokens_of_text
 from calprobe.runs.thoughts import Split, without_thought
 from calprobe.runs.window import Step, WindowToken
 

@@ -1,4 +1,4 @@
-"""Which of the tokens that a server shows are the text of its message, and which only end the turn."""
+"""Which of the tokens that a server or a log shows are the text of a reply, and which only end the turn."""
 
 from __future__ import annotations
 
