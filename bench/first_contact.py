@@ -61,10 +61,10 @@ def ran(command: Sequence[str]) -> dict[str, Any]:
     return _ran(command)[0]
 
 
-def _ran(command: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Likewise, and all lines that it prints."""
+def _ran(command: Sequence[str], **variables: str) -> tuple[dict[str, Any], list[str]]:
+    """Likewise, and all lines that it prints, with these variables in its environment."""
     started = time.perf_counter()
-    environment = os.environ | {"PYTHONSAFEPATH": "1"}
+    environment = os.environ | {"PYTHONSAFEPATH": "1"} | variables
     ended = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=_LONGEST_S
     )
@@ -73,11 +73,11 @@ def _ran(command: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     return {"exit": ended.returncode, "seconds": seconds, "said": lines[-_LAST_LINES:]}, lines
 
 
-def kernel_tests(given: Given, under: Sequence[str] = ()) -> dict[str, Any]:
+def kernel_tests(given: Given, under: Sequence[str] = (), **variables: str) -> dict[str, Any]:
     """The kernels' own tests, under another program or by themselves; null where they do not say how they ran."""
     if find_spec("triton") is None:
         return {"skipped": "Triton is not installed"}
-    outcome, lines = _ran([*under, *_pytest(given)])
+    outcome, lines = _ran([*under, *_pytest(given)], **variables)
     where = next(filter(None, map(_WHERE.fullmatch, lines)), None)
     interpreted = where and where[1].startswith("interpreted")
     return outcome | {"interpreted": interpreted, "TRITON_INTERPRET": where and where[2]}
@@ -91,7 +91,9 @@ def memcheck(given: Given) -> dict[str, Any]:
         return {"skipped": "calprobe launches no kernels of its own on this GPU"}
     if (tool := shutil.which("compute-sanitizer")) is None:
         return {"skipped": "compute-sanitizer is not installed"}
-    return kernel_tests(given, [tool, "--tool", "memcheck", "--error-exitcode", "9"])
+    # torch hands out parts of larger blocks: an access behind an array would be one within its block.
+    each_array = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+    return kernel_tests(given, [tool, "--tool", "memcheck", "--error-exitcode", "9"], **each_array)
 
 
 def _pytest(given: Given) -> list[str]:

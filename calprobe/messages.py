@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from calprobe.errors import UsageError
 
@@ -169,6 +171,11 @@ def in_page(text: str) -> str:
     True
     """
     return _NOT_IN_PAGES.sub("\ufffd", text)
+
+
+def finite_or_none(value: Any) -> Any:
+    """JSON has neither NaN nor infinities: None for them, everything else as it is."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def printable_json(text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
-from calprobe.messages import shown
+from calprobe.messages import finite_or_none, shown
 
 State = Literal["ok", "note", "fail"]  # note: works, though slower or without something; fail: scoring does not work
 _VERDICT_CHARACTERS = 200
@@ -85,13 +85,16 @@ class Diagnosis:
 
 
 def publishable(content: Any) -> Any:
-    """The same JSON without the home folder, tokens and passwords, and with `HOST` for this machine's name."""
+    """The same JSON without the home folder, tokens and passwords, with `HOST` for this machine's name.
+
+    NaN and infinities, which JSON does not have, are null.
+    """
     if isinstance(content, Mapping):
         return {key: publishable(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
         return [publishable(value) for value in content]
     if not isinstance(content, str):
-        return content
+        return finite_or_none(content)
     host = platform.node()
     named = host not in ("", "localhost")
     return shown(re.sub(rf"(?<![\w-]){re.escape(host)}(?![\w-])", "HOST", content) if named else content)

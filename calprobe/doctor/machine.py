@@ -141,23 +141,32 @@ def _card(index: int) -> Check:
 def _compiler() -> Check:
     """What Triton builds the launchers of its kernels with: a C compiler and Python's headers."""
     import torch
-    from torch.utils import collect_env
 
     needed = torch.cuda.is_available()
     command = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
-    printed = collect_env.run([command, "--version"])[1] if command else ""  # type: ignore[no-untyped-call]
-    version = printed.partition("\n")[0]
+    version = _version_of(command) if command else ""
     headers = (Path(sysconfig.get_paths()["include"]) / "Python.h").is_file()
     facts = {"command": command, "version": version, "python_h": headers}
     if not version:
         what = f"{command} does not run" if command else "none"
-        fix = "install a C compiler (gcc), or name it in CC: Triton calls it" if needed else ""
+        fix = "install a C compiler (gcc), or name its one program in CC: Triton calls it" if needed else ""
         return Check("compiler", "note" if needed else "ok", what, fix, facts)
     if not headers:
         package = f"python{sys.version_info.major}.{sys.version_info.minor}-dev"
         fix = f"install Python's headers (apt: {package}): Triton compiles against them" if needed else ""
         return Check("compiler", "note" if needed else "ok", f"{version}; no Python.h", fix, facts)
     return Check("compiler", "ok", f"{version}; Python.h is there", facts=facts)
+
+
+def _version_of(command: str) -> str:
+    """The first line of what a program says of its version; empty where it does not run, as Triton would run it."""
+    from torch.utils import collect_env
+
+    try:
+        printed: str = collect_env.run([command, "--version"])[1]  # type: ignore[no-untyped-call]
+    except OSError:  # CC="ccache gcc" names no program
+        return ""
+    return printed.partition("\n")[0]
 
 
 MACHINE_LOOKS: tuple[tuple[str, Look], ...] = (

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from calprobe.errors import CalprobeError, DataMissingError, UsageError
-from calprobe.messages import reason
+from calprobe.messages import finite_or_none, reason
 from calprobe.probes import Probe, load_probe
 from calprobe.runs import atomic
 from calprobe.runs.file_names import file_name
 from calprobe.runs.manifest import Manifest
 from calprobe.runs.pieces import PieceScores
 from calprobe.runs.run import Reduction, Run
-from calprobe.runs.table_files import finite_or_none
 
 METADATA = "metadata_results.json"
 RESULTS_SUFFIX = "_results.jsonl"

@@ -12,11 +12,14 @@ from torch.overrides import TorchFunctionMode
 
 # Of layers that see what a mask lets them see; recurrences and convolutions pass over it.
 KINDS_WITH_MASKS = frozenset({"attention", "full_attention", "sliding_attention"})
+# The first is transformers' own; hybrids whose code comes with the checkpoint have another.
+_NAMES_OF_LAYERS = ("layer_types", "layers_block_type", "hybrid_override_pattern")
 
 
 def layer_kinds(network: Any) -> set[str]:
-    """The kinds of layers that the model's configuration names; none where it names none."""
-    return set(getattr(network.config.get_text_config(), "layer_types", None) or ())
+    """The kinds of layers that the model's configuration names, in words or letters; none where it names none."""
+    config = network.config.get_text_config()
+    return set(next(filter(None, (getattr(config, name, None) for name in _NAMES_OF_LAYERS)), ()))
 
 
 class AttentionSeen(TorchFunctionMode):

@@ -77,7 +77,8 @@ def _backends() -> list[Any]:
     backends: Any = torch.backends
     if not hasattr(backends.cuda.matmul, "fp32_precision"):
         return []
-    return [backends.cuda.matmul, backends.mkldnn.matmul, backends.cudnn.conv, backends.cudnn.rnn]
+    kinds = [getattr(of, kind) for of in (backends.mkldnn, backends.cudnn) for kind in ("conv", "rnn")]
+    return [backends.cuda.matmul, backends.mkldnn.matmul, *kinds]
 
 
 _FULL_FLOAT32: ProcessSwitch[_SetBack] = ProcessSwitch(_as_set_now, lambda set_back: set_back(), _set_full_float32)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,9 +24,11 @@ _NONE_TO_SEE = (_NO_DRIVER, "No CUDA GPUs", "you might not have a CUDA gpu", "dr
 _AMD = Path("/dev/kfd")  # the AMD driver's device, which it makes where it finds a GPU
 _OF_AMD = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _NONE = ("", "-1", "NoDevFiles")  # values that hide all cards; the last is Slurm's, in a job without one
-# The newest build that drivers of CUDA 12 (525 and later) run, which has code for RTX 50; the last with code for V100;
-# and one for AMD, whose wheels bring their libraries.
-_FOR_CUDA, _FOR_OLD_CARDS, _FOR_ROCM = "cu128", "cu126", "rocm6.4"
+# The newest build that drivers of CUDA 12 run, which has code for RTX 50, and that those of CUDA 11 do; the last with
+# code for V100; and one for AMD, whose wheels bring their libraries.
+_FOR_CUDA, _FOR_CUDA_11, _FOR_OLD_CARDS, _FOR_ROCM = "cu128", "cu118", "cu126", "rocm6.4"
+_OF_DRIVERS = ((525, _FOR_CUDA), (450, _FOR_CUDA_11))  # the first driver for each
+_OF_VERSIONS = ((12_000, _FOR_CUDA), (11_000, _FOR_CUDA_11))  # likewise by the CUDA of the driver: 11040 is 11.4
 _NEWEST = "cu130"  # for a card that the build for drivers of CUDA 12 has no code for
 
 
@@ -85,7 +88,14 @@ def _unseen_nvidia(driver: str) -> UnseenCard:
     if torch.version.cuda is not None:
         return _unused(f"{there} torch (built for CUDA {torch.version.cuda}) does not see it", _reason())
     what = f"{there} this torch ({torch.__version__}) is CPU-only"
-    return UnseenCard(what, f"install torch's build for CUDA ({install_line(_FOR_CUDA)})")
+    build = _build_for(int(driver.partition(".")[0]), _OF_DRIVERS)
+    fix = f"install torch's build for CUDA ({install_line(build or _FOR_CUDA)})"
+    return UnseenCard(what, fix if build else f"update the driver, and {fix}")
+
+
+def _build_for(version: int, of: Sequence[tuple[int, str]]) -> str | None:
+    """The newest build of torch that runs with a driver; None where no build of a torch that calprobe takes does."""
+    return next((build for least, build in of if version >= least), None)
 
 
 def _unseen_by_cuda() -> UnseenCard | None:
@@ -99,7 +109,10 @@ def _unseen_by_cuda() -> UnseenCard | None:
 def _unused(what: str, reason: str) -> UnseenCard:
     fix = "see whether CUDA_VISIBLE_DEVICES hides it, and whether the driver is as new as torch's CUDA"
     if "too old" in reason:
-        fix = f"update the driver, or install torch's build for an older CUDA ({install_line(_FOR_CUDA)})"
+        found = re.search(r"found version (\d+)", reason)
+        build = _build_for(int(found[1]), _OF_VERSIONS) if found else _FOR_CUDA
+        other = f", or install torch's build for an older CUDA ({install_line(build)})" if build else ""
+        fix = f"update the driver{other}"
     elif _NO_DRIVER in reason:
         fix = "if this is a container, start it with the GPUs (docker run --gpus all); else reinstall the driver"
     return UnseenCard(f"{what} ({reason})" if reason else what, fix)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
 from calprobe.errors import UsageError
+from calprobe.messages import finite_or_none
 from calprobe.runs import atomic
 
 Tables = Iterable[pa.Table]
@@ -40,11 +39,6 @@ def _noted(tables: Tables, sizes: list[int]) -> Iterator[pa.Table]:
     for table in tables:
         sizes.append(table.num_rows)
         yield table
-
-
-def finite_or_none(value: Any) -> Any:
-    """JSON has neither NaN nor infinities: None for them, everything else as it is."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _write_parquet(schema: pa.Schema, tables: Tables, path: Path) -> None:

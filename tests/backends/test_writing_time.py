@@ -17,6 +17,7 @@ from tiny_backends import TEMPLATE, tiny_backend, tiny_model
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.local import TransformersBackend, writing_time
 from calprobe.backends.local.limits import Limits
+from calprobe.backends.local.plain import PlainRunner
 from calprobe.backends.local.ragged import RaggedRunner
 from calprobe.backends.local.writing_time import Writer, faster_in_vllm
 
@@ -89,8 +90,8 @@ def test_a_run_says_it_once_of_what_it_lacks(tmp_path: Path, caplog: pytest.LogC
     assert caplog.text.count("faster elsewhere") == 1
 
 
-def backend_on(card: Any, monkeypatch: pytest.MonkeyPatch) -> TransformersBackend:
-    backend = tiny_backend(template=TEMPLATE)
+def backend_on(card: Any, monkeypatch: pytest.MonkeyPatch, architecture: str = "llama") -> TransformersBackend:
+    backend = tiny_backend(architecture, TEMPLATE)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
     backend._loaded = replace(backend._loaded, device=torch.device("cuda", 0))
     return backend
@@ -107,6 +108,24 @@ def test_the_speed_is_the_cards(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backend.faster_elsewhere(10**9) is not None
     assert Writer.of(backend_on(SimpleNamespace(), monkeypatch)._loaded, backend._runner.limits) is None
     assert tiny_backend().faster_elsewhere(10**9) is None  # on a CPU
+
+
+def test_one_reply_at_a_time_takes_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = replace(writer(2500 * GB, 56 * GB), alone=True)
+    assert alone.seconds_here(10_000) == pytest.approx(10_000 * 32 * 0.7e-3)
+    assert alone.seconds_in_vllm(10_000) == pytest.approx(75 + 10_000 / 256 * (16 + 13.4218) / 2000, rel=1e-4)
+    line = faster_in_vllm(alone, 10_000)
+    assert line is not None
+    assert "about 3.7 min here, 1.3 with --backend vllm" in line
+    assert line.endswith(", if it knows the architecture; its replies are another run")
+    h100 = SimpleNamespace(memory_clock_rate=2_619_000, memory_bus_width=5120)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (60 * GB, 80 * GB))
+    for architecture in ("mamba", "mpt"):
+        backend = backend_on(h100, monkeypatch, architecture)
+        assert isinstance(backend._runner, PlainRunner)
+        assert "if it knows the architecture" in (backend.faster_elsewhere(10**6) or "")
+        assert backend.faster_elsewhere(100) is None
+        assert tiny_backend(architecture).faster_elsewhere(10**6) is None  # on a CPU
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,21 @@ def test_the_install_cell_can_be_run_again(packed: bool, tmp_path: Path, monkeyp
     assert ran == [("mkdir" if packed else "git", 0, ""), *[("true", 0, "")] * 6]
 
 
+def test_the_install_cell_in_a_clone_installs_the_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs" / "examples").mkdir(parents=True)
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "first_contact.py").touch()
+    (install,) = (cell for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if cell["id"] == "install")
+    text = re.sub(r"^( *)!(.*)$", r"\1ran.append(r'\2')", "".join(install["source"]), flags=re.MULTILINE)
+    text = re.sub(r"^( *)%cd (.*)$", r"\1os.chdir('\2')", text, flags=re.MULTILINE)
+    ran: list[str] = []
+    monkeypatch.chdir(tmp_path / "docs" / "examples")
+    for _ in range(2):
+        exec(text, {"os": os, "ran": ran})
+        assert Path.cwd() == tmp_path
+    assert [command.split()[0] for command in ran] == ["pip"] * 4
+
+
 def test_the_notebook_says_on_which_cards_the_kernels_are_not_launched() -> None:
     text = " ".join("".join(json.loads(NOTEBOOK.read_text("utf-8"))["cells"][0]["source"]).split())
     oldest = ".".join(map(str, OLDEST_CAPABILITY))
@@ -90,14 +105,18 @@ def test_the_notebook_says_on_which_cards_the_kernels_are_not_launched() -> None
 
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Commands of calprobe run in this process, others are noted and succeed; all commands."""
+    """Commands of calprobe run in this process, others are noted and succeed; all commands.
+
+    A variable that tells torch to take each array from the driver stands in front.
+    """
     commands: list[list[str]] = []
     real = subprocess.run
 
     def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
         if options.get("cwd") != ROOT:  # what a library asks the system
             return real(command, **options)
-        commands.append(command)
+        alone = options["env"].get("PYTORCH_NO_CUDA_MEMORY_CACHING")
+        commands.append([*([f"alone={alone}"] if alone else []), *command])
         if command[1:3] != ["-m", "calprobe"]:
             return subprocess.CompletedProcess(command, 0, PRINTED, "")
         result = CliRunner().invoke(cli, command[3:])
@@ -221,7 +240,7 @@ def test_what_memcheck_would_run_on_a_card(monkeypatch: pytest.MonkeyPatch, in_p
     outcome = first_contact.memcheck(given)
     assert (outcome["exit"], outcome["interpreted"]) == (0, False)
     (command,) = in_process
-    assert command[:5] == ["/opt/compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"]
+    assert command[:6] == ["alone=1", "/opt/compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"]
     assert command[-1] == "tests/kernels"
 
 

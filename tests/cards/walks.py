@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import cycle
@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
+import transformers
 from fake_cards import Work, fake_cards, load_guard
 from tiny_backends import LETTERS, POSITIONS, TEMPLATE, VOCABULARY, dialogue
 from tiny_models import (
@@ -38,12 +39,14 @@ from torch import nn
 from torch.utils._python_dispatch import _disable_current_modes
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 
-from calprobe.backends import Decoding, Pending
+from calprobe.answers import closed_replies
+from calprobe.backends import Decoding, FollowUp, Pending
 from calprobe.backends.local import TransformersBackend
 from calprobe.backends.local import local_backend as backend_module
 from calprobe.backends.local.check import RightEngine
 from calprobe.backends.local.ragged_engine import Engine, NotRagged
 from calprobe.kernels import rms_norm
+from calprobe.kernels.linear_logprob import _gives_float32
 from calprobe.models import LoadedModel, fused_rotary, head
 from calprobe.models.flat_attention import AttentionUnusable
 from calprobe.planning.token_rows import TokenRows
@@ -53,8 +56,24 @@ from calprobe.scoring.path_choice import executor_of, what_failed
 DTYPE = torch.bfloat16
 N_STATEMENTS, BUDGET = 10, 40
 N_MASKED, MASKED_BUDGET = 4, 512
-N_DIALOGUES = 6
-_DECODINGS = {"ask": (Decoding(2),), "draw": (Decoding(2, temperature=1), Decoding(2, temperature=1, top_p=0.9))}
+N_DIALOGUES, N_JOINING = 6, 400  # the latter more than a wave has
+_CLOSED = FollowUp("stated", "How sure?", Decoding(3), closed=closed_replies("x/10"))
+_FOLLOW_UPS = (
+    FollowUp("final", "\nAnswer:", Decoding(2), continues=True, labels=LETTERS),
+    FollowUp("sure", "How sure?", Decoding(3)),
+)
+_USUAL = {"labels": LETTERS, "decoding": Decoding(2)}
+# The paths that ask: in what their dialogues, in turn, are others than two tokens with probabilities of letters.
+ASKED: dict[str, tuple[dict[str, Any], ...]] = {
+    "ask": ({},),
+    "generate": ({},),  # by transformers' own `generate`, one at a time
+    "draw": ({"decoding": Decoding(2, temperature=1)}, {"decoding": Decoding(2, temperature=1, top_p=0.9)}),
+    "join": tuple({"decoding": Decoding(n)} for n in range(2, 7)),
+    "follow": ({"follow_ups": _FOLLOW_UPS},),
+    "closed": ({"follow_ups": (_CLOSED,)},),
+    "words": ({"labels": ("New York", "Rome")},),  # of several tokens each
+    "alternatives": ({"alternatives": 5},),
+}
 _BYTES_OF_TOKEN = 256  # of a tiny model's keys and values
 HYBRIDS = TAKES_NO_TREE | HYBRID_CONFIGS.keys()
 # Families beside those of `tiny_models`, by their names in transformers, with what their tiny sizes need.
@@ -80,9 +99,9 @@ FAMILIES = (*CAUSAL_CONFIGS, *(name for name in HYBRID_CONFIGS if name not in CA
 _ONE_GROUP = {"albert"}  # of layers that are one, so that there is nothing to spread
 # Files of transformers that multiply float32 by bfloat16, which torch refuses: neither does their own forward run.
 _IN_FLOAT32 = {"deberta"}
-_DRAWS = "llama"  # the family whose replies are drawn, too
+_OF_ALL_KINDS = "llama"  # the family that is asked in all ways
 _MANY_TOKENS = 128_256  # of its vocabulary then: on a CPU, noise for two rows of it is computed at once
-QUICK = ("llama flat 1", "llama ask 1", "llama draw 1", "bert masked 1")
+QUICK = ("llama flat 1", *(f"{_OF_ALL_KINDS} {path} 1" for path in ASKED if path != "generate"), "bert masked 1")
 _FIRST = torch.device("cuda", 0)
 _RULE_OF = fused_rotary._rule_of
 
@@ -91,7 +110,7 @@ class Walk(NamedTuple):
     """One run: a family along a path, on one card or two."""
 
     family: str
-    path: str  # of scoring, or `ask`, or `draw`: asked for replies that are drawn
+    path: str  # of scoring or of `ASKED`
     n_cards: int
 
     @property
@@ -101,39 +120,31 @@ class Walk(NamedTuple):
 
 
 def walks() -> list[Walk]:
-    """Of all families: each path on one card, and on two those that are tried first."""
-    found = []
-    for family in FAMILIES:
-        paths = _paths(family)
-        found += [Walk(family, path, 1) for path in paths]
-        found += [Walk(family, path, 2) for path in paths if _is_fastest(family, path)]
-    return found
-
-
-def _is_fastest(family: str, path: str) -> bool:
-    if family in _ONE_GROUP:
-        return False
-    return path == _paths(family)[0] or (path == "ask" and family not in _MORE)
+    """Of all families: each path on one card, and on two where their layers can be spread."""
+    return [
+        Walk(family, path, n_cards)
+        for family in FAMILIES
+        for n_cards in ((1,) if family in _ONE_GROUP else (1, 2))
+        for path in _paths(family)
+    ]
 
 
 def _paths(family: str) -> tuple[str, ...]:
     if family in MASKED_CONFIGS:
         return ("masked",)
-    if family in _MORE:
-        return ("flat", "ask")
-    if family == _DRAWS:
-        return ("flat", "tree", "padded", "ask", "draw")
-    return ("padded",) if family in HYBRIDS else ("flat", "tree", "padded", "ask")
+    if family == _OF_ALL_KINDS:
+        return ("flat", "tree", "padded", *ASKED)
+    return ("padded", "generate") if family in HYBRIDS else ("flat", "tree", "padded", "ask")
 
 
 def walk(name: Walk) -> dict[str, Any]:
     """What the run does: its numbers and where it waits for the card, or why the path refuses the family."""
     twin = _twin(name.family, name.path)
+    _gives_float32.cache_clear()  # what is looked at once a process must not depend on earlier walks
     with _as_real(twin), fake_cards(name.n_cards) as work:
         model = _on_cards(twin, name.n_cards)
         try:
-            decodings = _DECODINGS.get(name.path)
-            batches = _asked(model, decodings, work) if decodings else _scored(model, name.path, work)
+            batches = (_asked if name.path in ASKED else _scored)(model, name.path, work)
         except (AttentionUnusable, head.HeadUnusable, NotRagged, TypeError) as error:
             return {"refused": what_failed(error)}
         except RuntimeError as error:
@@ -168,7 +179,7 @@ def _twin(family: str, path: str) -> LoadedModel:
         config = AutoConfig.for_model(family, **_SIZE, **_MORE[family])
     else:
         config = copy.deepcopy((CAUSAL_CONFIGS | HYBRID_CONFIGS)[family])
-    if path not in _DECODINGS:
+    if path not in ASKED:
         return loaded(AutoModelForCausalLM.from_config(config).eval())
     config.vocab_size, config.eos_token_id = _MANY_TOKENS if path == "draw" else VOCABULARY, 2
     for name in ("max_position_embeddings", "max_seq_len"):
@@ -284,22 +295,25 @@ def _rows(n_statements: int) -> TokenRows:
     return TokenRows(tokens, np.zeros(len(tokens), np.int8), np.cumsum([0, *map(len, ids)], dtype=np.int64))
 
 
-def _asked(model: LoadedModel, decodings: Sequence[Decoding], work: Work) -> int:
-    """Ask for letters and short replies, generated in these ways in turn; the number of dialogues."""
-    with patch.object(backend_module, "ragged_engine", lambda model: RightEngine(Engine(model), _BYTES_OF_TOKEN)):
-        backend = TransformersBackend(model)  # whose check compares values
-    texts = [f"Which of these is number {number}? A, B, C or D." for number in range(N_DIALOGUES)]
+def _asked(model: LoadedModel, path: str, work: Work) -> int:
+    """Ask dialogues of the path; their number."""
+    engine = "its rows would see each other" if path == "generate" else RightEngine(Engine(model), _BYTES_OF_TOKEN)
+    with patch.object(backend_module, "ragged_engine", lambda model: engine):  # the check compares values
+        backend = TransformersBackend(model)
+    count = N_JOINING if path == "join" else N_DIALOGUES
     dialogues = [
-        dialogue(text, str(place), labels=LETTERS, decoding=decoding)
-        for place, (text, decoding) in enumerate(zip(texts, cycle(decodings), strict=False))
+        dialogue(f"Which of these is number {place}? A, B, C or D.", str(place), **(_USUAL | changes))
+        for place, changes in zip(range(count), cycle(ASKED[path]), strict=False)
     ]
     work.clear()
-    assert len(list(backend.replies(Pending(each) for each in dialogues))) == N_DIALOGUES
-    return N_DIALOGUES
+    replies = list(backend.replies(Pending(each) for each in dialogues))
+    assert len(replies) == sum(1 + len(each.follow_ups) for each in dialogues)
+    return count
 
 
 if __name__ == "__main__":
     load_guard(Path(sys.argv[1]))
+    transformers.logging.set_verbosity_error()
     print(json.dumps({"known work": known_work()}))
     for one in walks():
         if one.name in sys.argv[2:]:

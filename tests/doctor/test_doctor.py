@@ -101,6 +101,12 @@ def test_json_has_all_checks(complete: Diagnosis) -> None:
     assert sum(check["seconds"] for check in found["checks"] if check["group"] == "self-test") > 0.01
 
 
+def test_json_has_null_for_what_a_wrong_kernel_gives(complete: Diagnosis) -> None:
+    wrong = Check("rms_norm", "fail", "NaN", facts={"largest_difference": math.nan, "by_dtype": [math.inf, 0.5]})
+    found = json.dumps(replace(complete, checks=(wrong,)).to_json(), allow_nan=False)
+    assert json.loads(found)["checks"][0]["facts"] == {"largest_difference": None, "by_dtype": [None, 0.5]}
+
+
 def test_what_a_card_needs_is_looked_at_without_one(complete: Diagnosis) -> None:
     names = [(check.group, check.name) for check in complete.checks]
     assert {("gpu", "driver"), ("gpu", "toolkit"), ("kernels", "compiler"), ("places", "kernel cache")} <= set(names)
@@ -454,8 +460,9 @@ def test_where_triton_comes_from(
 @pytest.mark.parametrize(
     ("compiler", "headers", "value", "fix"),
     [
-        (None, True, "none", "install a C compiler (gcc), or name it in CC"),
-        ("/no/such/cc", True, "/no/such/cc does not run", "install a C compiler (gcc), or name it in CC"),
+        (None, True, "none", "install a C compiler (gcc), or name its one program in CC"),
+        ("/no/such/cc", True, "/no/such/cc does not run", "install a C compiler (gcc), or name its one program in CC"),
+        ("gcc -x", True, "gcc -x does not run", "install a C compiler (gcc), or name its one program in CC"),
         ("gcc", False, "gcc 1.2; no Python.h", "install Python's headers (apt: python3."),
         ("gcc", True, "gcc 1.2; Python.h is there", ""),
     ],
@@ -463,10 +470,13 @@ def test_where_triton_comes_from(
 def test_what_compiles_the_launchers(
     compiler: str | None, headers: bool, value: str, fix: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    printed = "gcc 1.2\nFree software" if compiler == "gcc" else ""
-    monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr(shutil, "which", lambda name: compiler)
-    monkeypatch.setattr("torch.utils.collect_env.run", lambda command: (0, printed, ""))
+    if compiler is None:
+        monkeypatch.delenv("CC", raising=False)
+    else:
+        monkeypatch.setenv("CC", compiler)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    if compiler == "gcc":
+        monkeypatch.setattr("torch.utils.collect_env.run", lambda command: (0, "gcc 1.2\nFree software", ""))
     monkeypatch.setattr("sysconfig.get_paths", lambda: {"include": str(tmp_path)})
     if headers:
         (tmp_path / "Python.h").touch()

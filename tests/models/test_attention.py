@@ -1,11 +1,15 @@
-"""The kernel that attention takes is named."""
+"""The kernel that attention takes is named, and so are the layers that a model has."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 import torch
 from torch.nn import functional as F
 
-from calprobe.models.attention import AttentionSeen
+from calprobe.models.attention import AttentionSeen, layer_kinds
 
 
 def test_the_kernel_that_runs_is_named() -> None:
@@ -17,3 +21,17 @@ def test_the_kernel_that_runs_is_named() -> None:
         F.scaled_dot_product_attention(query, query, query, attn_mask=mask)
         F.scaled_dot_product_attention(query, query, query, dropout_p=0.5)  # no fused kernel on a CPU drops
     assert seen.kernels == "flash, math"
+
+
+@pytest.mark.parametrize(
+    ("named", "kinds"),
+    [
+        ({"layer_types": ["mamba", "attention"], "layers_block_type": ["other"]}, {"mamba", "attention"}),
+        ({"layer_types": None, "layers_block_type": ["attention", "mamba"]}, {"mamba", "attention"}),
+        ({"hybrid_override_pattern": "M-M*-"}, {"M", "-", "*"}),
+        ({}, set()),
+    ],
+)
+def test_the_kinds_of_layers_are_those_that_the_configuration_names(named: dict[str, Any], kinds: set[str]) -> None:
+    config = SimpleNamespace(get_text_config=lambda: SimpleNamespace(**named))
+    assert layer_kinds(SimpleNamespace(config=config)) == kinds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 import torch
 from sample_tokenizers import byte_level
 
@@ -38,6 +39,21 @@ def test_buffers_names_and_dtypes_count() -> None:
     assert weights_fingerprint(moved) != first
     assert weights_fingerprint(network(dtype=torch.bfloat16)) != first
     assert weights_fingerprint(torch.nn.Sequential(torch.nn.Identity(), *network())) != first
+
+
+@pytest.mark.parametrize("dtype", ["float4_e2m1fn_x2", "float8_e4m3fn", "float8_e8m0fnu"])
+def test_weights_of_a_byte_or_less_count(dtype: str) -> None:
+    if not hasattr(torch, dtype):
+        pytest.skip(f"this torch has no {dtype}")
+
+    def stored(value: int) -> torch.nn.Module:
+        module, values = torch.nn.Module(), torch.arange(12, dtype=torch.uint8).reshape(3, 4)
+        values[2, 3] = value
+        module.register_buffer("weight", values.view(getattr(torch, dtype)))
+        return module
+
+    assert weights_fingerprint(stored(11)) == weights_fingerprint(stored(11))
+    assert weights_fingerprint(stored(11)) != weights_fingerprint(stored(12))
 
 
 def test_a_large_tensor_is_sampled_from_end_to_end() -> None:

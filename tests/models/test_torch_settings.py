@@ -25,7 +25,7 @@ BY_BACKEND = hasattr(torch.backends.cuda.matmul, "fp32_precision")  # torch 2.9 
 def set_by_backend() -> None:
     if BY_BACKEND:
         torch.backends.cuda.matmul.fp32_precision = "tf32"
-        torch.backends.mkldnn.matmul.fp32_precision = "bf16"
+        torch.backends.mkldnn.matmul.fp32_precision = torch.backends.mkldnn.conv.fp32_precision = "bf16"
 
 
 WAYS: dict[str, Callable[[], object]] = {
@@ -47,6 +47,7 @@ def settings() -> list[object]:
     if BY_BACKEND:
         cuda, mkldnn, cudnn = torch.backends.cuda, torch.backends.mkldnn, torch.backends.cudnn
         found += [each.fp32_precision for each in (cuda.matmul, mkldnn.matmul, cudnn.conv, cudnn.rnn)]
+        found += [each.fp32_precision for each in (mkldnn.conv, mkldnn.rnn)]
     return found
 
 
@@ -57,6 +58,7 @@ def settings_as_they_were() -> Iterator[None]:
     torch.backends.cudnn.allow_tf32 = True
     if BY_BACKEND:
         torch.backends.cudnn.conv.fp32_precision = torch.backends.cudnn.rnn.fp32_precision = "tf32"
+        torch.backends.mkldnn.conv.fp32_precision = "none"
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -66,6 +68,7 @@ def test_products_are_in_full_inside_and_as_before_outside(way: str) -> None:
     with exact_torch():
         assert torch.get_float32_matmul_precision() == "highest"
         assert not torch.backends.cudnn.allow_tf32
+        assert not BY_BACKEND or set(settings()[3:]) == {"ieee"}
     assert settings() == before
 
 

@@ -145,15 +145,40 @@ def test_without_nvidia_smi_the_kernel_module_tells_its_version(module: str, giv
     assert unseen() is None
 
 
-def test_a_build_for_the_cpu(give: Give) -> None:
-    give(driver="580.1")
+def pip(build: str) -> str:
+    return f"(pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/{build})"
+
+
+@pytest.mark.parametrize(
+    ("driver", "fix"),
+    [
+        ("580.1", f"install torch's build for CUDA {pip('cu128')}"),
+        ("470.82.01", f"install torch's build for CUDA {pip('cu118')}"),
+        ("440.33", f"update the driver, and install torch's build for CUDA {pip('cu128')}"),
+    ],
+)
+def test_a_build_for_the_cpu(driver: str, fix: str, give: Give) -> None:
+    give(driver=driver)
     card = unseen()
     assert card is not None
     assert "CPU-only" in card.what
-    assert card.fix == (
-        "install torch's build for CUDA (pip install --force-reinstall torch --index-url"
-        " https://download.pytorch.org/whl/cu128)"
-    )
+    assert card.fix == fix
+
+
+@pytest.mark.parametrize(
+    ("found", "fix"),
+    [
+        ("11040", f"update the driver, or install torch's build for an older CUDA {pip('cu118')}"),
+        ("10020", "update the driver"),
+    ],
+)
+def test_a_driver_of_before_cuda_12_is_not_told_to_take_a_build_that_it_does_not_run(
+    found: str, fix: str, give: Give
+) -> None:
+    give(driver="470.82.01", cuda="13.0", says=TOO_OLD.replace("12040", found))
+    card = unseen()
+    assert card is not None
+    assert card.fix == fix
 
 
 @pytest.mark.parametrize(("hidden", "shown"), [("", "empty"), ("-1", "-1"), ("NoDevFiles", "NoDevFiles")])

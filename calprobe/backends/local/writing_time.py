@@ -41,9 +41,10 @@ class Writer:
     speed: float  # of a card's memory, bytes a second
     limits: Limits
     n_cards: int = 1
+    alone: bool = False  # here one reply at a time, through transformers' `generate`
 
     @classmethod
-    def of(cls, model: LoadedModel, limits: Limits) -> Writer | None:
+    def of(cls, model: LoadedModel, limits: Limits, alone: bool = False) -> Writer | None:
         """None where a part of the model is on no card, its cards cannot share its heads, or torch does not tell the
         speed of the first card's memory.
         """
@@ -52,7 +53,7 @@ class Writer:
         is_spread = len(devices) > 1
         if model.device.type != "cuda" or (is_spread and {device.type for device in devices} != {"cuda"}):
             return None
-        n_heads = config.num_attention_heads  # a list in models whose layers differ
+        n_heads = getattr(config, "num_attention_heads", None)  # a list in models whose layers differ
         if is_spread and (not isinstance(n_heads, int) or n_heads % len(devices)):
             return None
         card: Any = torch.cuda.get_device_properties(model.device)
@@ -62,11 +63,11 @@ class Writer:
         weights = sum(parameter.nbytes for parameter in model.network.parameters())
         # Both edges of the clock carry data.
         speed = 2e3 * clock_khz * width_bits / 8
-        return cls(weights, config.num_hidden_layers, speed, limits, len(devices))
+        return cls(weights, config.num_hidden_layers, speed, limits, len(devices), alone)
 
     def seconds_here(self, n_tokens: int) -> float:
         """To write so many tokens with `--backend transformers`."""
-        rows = self._rows(_SHARES_HERE * self.limits.room)
+        rows = 1 if self.alone else self._rows(_SHARES_HERE * self.limits.room)
         return n_tokens / rows * max(self._read_s(rows), self.n_layers * _LAUNCHED_S)
 
     def seconds_in_vllm(self, n_tokens: int) -> float:
@@ -89,10 +90,11 @@ def faster_in_vllm(writer: Writer, n_tokens: int) -> str | None:
     if vllm_s > _WORTH * local_s or local_s - vllm_s < _WORTH_S:
         return None
     install = "" if find_spec("vllm") else ' (pip install "calprobe[vllm]")'
+    known = ", if it knows the architecture" if writer.alone else ""
     shared = f" --backend-option tensor-parallel={writer.n_cards}" if writer.n_cards > 1 else ""
     return (
         f"up to {_tokens(n_tokens)} tokens to write: about {_minutes(local_s)} min here, {_minutes(vllm_s)} with"
-        f" --backend vllm{shared}{install}; its replies are another run"
+        f" --backend vllm{shared}{install}{known}; its replies are another run"
     )
 
 

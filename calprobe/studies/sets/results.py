@@ -60,7 +60,7 @@ class GroupSets:
 
     def to_json(self) -> dict[str, Any]:
         """Threshold and sets."""
-        return {"calibrated": self.calibrated, "threshold": _finite(self.threshold), **sets_json(self.sets)}
+        return {"calibrated": self.calibrated, "threshold": number_json(self.threshold), **sets_json(self.sets)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class RuleSets:
             "by": self.by or None,
             "calibrated": self.calibrated,
             "unscored": self.unscored,
-            "threshold": _finite(self.threshold),
+            "threshold": number_json(self.threshold),
             **sets_json(self.sets),
             "strata": [
                 {"least": least, "most": most, "units": sets.units, "coverage": estimate_json(sets.coverage)}
@@ -181,7 +181,3 @@ def sets_json(sets: AnswerSets) -> dict[str, Any]:
         "singletons": number_json(sets.singletons),
         "singleton_accuracy": estimate_json(sets.singleton_accuracy),
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
