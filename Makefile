@@ -266,7 +266,7 @@ AOT_OUT ?= bench/results/kernels_aot_versions.json
 aot-versions: $(VENV)/.dev ## each tile of the kernels compiled by older Tritons, without a card (1 GB)
 	set -e; for version in $(TRITONS); do \
 		test -d $(TRITONS_AT)/$$version || $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --target $(TRITONS_AT)/$$version triton==$$version; \
-		PYTHONPATH=$(TRITONS_AT)/$$version $(BIN)/python bench/aot.py --arch 80 --tiles --beside $(AOT_OUT) || \
+		PYTHONPATH=$(TRITONS_AT)/$$version $(BIN)/python bench/aot.py --arch 80 90 --tiles --beside $(AOT_OUT) || \
 		echo "Triton $$version: spills or does not fit, see above"; done
 
 # Before the peers are installed: the devices that drivers of NVIDIA, AMD and WSL2 make.

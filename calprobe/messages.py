@@ -21,6 +21,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a
 _NOT_IN_PAGES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+(?=@)")  # https://USER:TOKEN@HOST; up to the last @
 _TOKEN = re.compile(r"\bhf_\w{8,}")
+_PARAMETER = re.compile(r"(?i)([?&][\w-]*(?:token|key|secret|password|signature)=)[^&#\s\"']+")  # of an address
 _BEARER = re.compile(r"((?i:bearer)\s+)(?!hf_)\S+")
 
 
@@ -126,12 +127,13 @@ def columns_named(names: Sequence[str]) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """The text with `***` for what stands before the @ of an address, and for tokens of the hub.
+    """The text with `***` for what stands before the @ of an address or is a key among its parameters, and for tokens.
 
     >>> without_secrets("https://me:hunter2@example.org/x")
     'https://***@example.org/x'
     """
-    return _BEARER.sub(r"\1***", _TOKEN.sub("hf_***", _CREDENTIALS.sub("***", text)))
+    text = _TOKEN.sub("hf_***", _CREDENTIALS.sub("***", text))
+    return _BEARER.sub(r"\1***", _PARAMETER.sub(r"\1***", text))
 
 
 def shown(text: str) -> str:

@@ -28,6 +28,7 @@ def test_only_one_is_singular(count: int, said: str) -> None:
         ("--out={home}/x '{home}/y'", "--out=~/x '~/y'"),
         ("http://me:word@host/{home}", "http://***@host/~"),
         ("Bearer abc123 and hf_abcdefghij", "Bearer *** and hf_***"),
+        ("https://hub.lan/?token=abc12&v=2 and ?X-Api-Key=z", "https://hub.lan/?token=***&v=2 and ?X-Api-Key=***"),
     ],
 )
 def test_home_and_secrets_are_not_shown(text: str, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:
