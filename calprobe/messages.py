@@ -21,7 +21,10 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a
 _NOT_IN_PAGES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+(?=@)")  # https://USER:TOKEN@HOST; up to the last @
 _TOKEN = re.compile(r"\bhf_\w{8,}")
-_PARAMETER = re.compile(r"(?i)([?&][\w-]*(?:token|key|secret|password|signature)=)[^&#\s\"']+")  # of an address
+# Of an address: ?token=abc, &X-Amz-Signature=abc; a full stop behind it is the sentence's.
+_PARAMETER = re.compile(
+    r"(?i)([?&#;][\w-]*(?:token|key|secret|passw(?:or)?d|pwd|auth|sig(?:nature)?|credential)=)[\w.%~+/:=-]*[\w%~+/=-]"
+)
 _BEARER = re.compile(r"((?i:bearer)\s+)(?!hf_)\S+")
 
 
@@ -132,8 +135,8 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("https://me:hunter2@example.org/x")
     'https://***@example.org/x'
     """
-    text = _TOKEN.sub("hf_***", _CREDENTIALS.sub("***", text))
-    return _BEARER.sub(r"\1***", _PARAMETER.sub(r"\1***", text))
+    text = _BEARER.sub(r"\1***", _TOKEN.sub("hf_***", _CREDENTIALS.sub("***", text)))
+    return _PARAMETER.sub(r"\1***", text)
 
 
 def shown(text: str) -> str:

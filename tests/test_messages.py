@@ -29,6 +29,8 @@ def test_only_one_is_singular(count: int, said: str) -> None:
         ("http://me:word@host/{home}", "http://***@host/~"),
         ("Bearer abc123 and hf_abcdefghij", "Bearer *** and hf_***"),
         ("https://hub.lan/?token=abc12&v=2 and ?X-Api-Key=z", "https://hub.lan/?token=***&v=2 and ?X-Api-Key=***"),
+        ("(see https://x/?sv=1&sig=a%2Fb-c).", "(see https://x/?sv=1&sig=***)."),
+        ("https://x/#access_token=a.b; &amp;pwd=z.", "https://x/#access_token=***; &amp;pwd=***."),
     ],
 )
 def test_home_and_secrets_are_not_shown(text: str, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,8 +149,10 @@ def _compiler() -> Check:
     facts = {"command": command, "version": version, "python_h": headers}
     if not version:
         what = f"{command} does not run" if command else "none"
-        fix = "install a C compiler (gcc), or name its one program in CC: Triton calls it" if needed else ""
-        return Check("compiler", "note" if needed else "ok", what, fix, facts)
+        fix = "install a C compiler (gcc), or name it in CC: Triton calls it"
+        if os.environ.get("CC"):
+            fix = "unset CC, or set it to one program (gcc): Triton runs its whole value as one"
+        return Check("compiler", "note" if needed else "ok", what, fix if needed else "", facts)
     if not headers:
         package = f"python{sys.version_info.major}.{sys.version_info.minor}-dev"
         fix = f"install Python's headers (apt: {package}): Triton compiles against them" if needed else ""

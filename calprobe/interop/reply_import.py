@@ -19,11 +19,11 @@ from calprobe.runs import Alternatives, AskedPiece, AskManifest, LabelScores, Mo
 from calprobe.runs.alternatives import least_entropy
 from calprobe.runs.asked_questions import StoredSet, write_questions
 from calprobe.runs.asked_records import ANSWERED, UNKNOWN_TOOL, BackendRecord
-from calprobe.runs.end_of_turn import tokens_of_text
+from calprobe.runs.end_of_turn import ends_turn
 from calprobe.runs.folder import RecordFolder
 from calprobe.runs.replies import Finish
 from calprobe.runs.reply_json import whole, whole_texts
-from calprobe.runs.thoughts import Split, without_thought
+from calprobe.runs.thoughts import END_OF_THOUGHT, Split, without_thought
 from calprobe.runs.window import tokens_in_front
 from calprobe.version import __version__
 
@@ -213,9 +213,7 @@ def _alternatives(line: ReplyLine, split: Split) -> Alternatives | None:
         return None
     listed = line.alternatives
     if line.reasoning is None and split.reasoning is not None:
-        tokens = [alternatives[0][0] for alternatives in listed]
-        pieces = [token.encode("utf-8", "surrogatepass") for token in tokens]
-        front = tokens_in_front(tokens[: tokens_of_text(pieces, split.text, thought_apart=True)], split.text)
+        front = _tokens_of_thought([alternatives[0][0] for alternatives in listed], split.text)
         listed = () if front is None else listed[front:]
         if not listed:
             return None
@@ -223,6 +221,16 @@ def _alternatives(line: ReplyLine, split: Split) -> Alternatives | None:
     return Alternatives.of(
         positions, [least_entropy([p for *_, p in alternatives]) for alternatives in positions], complete=False
     )
+
+
+def _tokens_of_thought(tokens: Sequence[str], text: str) -> int | None:
+    """How many tokens stand in front of the reply's text, behind which an end token may stand; None: not known."""
+    end = len(tokens)
+    while end and ends_turn(tokens[end - 1]):
+        end -= 1
+    front = tokens_in_front(tokens[:end], text) if text else None
+    # Where a list has no more than the thought, its last words may be those of the reply.
+    return front if front is not None and END_OF_THOUGHT.search("".join(tokens[:front])) else None
 
 
 def _scores(line: ReplyLine, question: Question) -> LabelScores | None:

@@ -12,14 +12,21 @@ from torch.overrides import TorchFunctionMode
 
 # Of layers that see what a mask lets them see; recurrences and convolutions pass over it.
 KINDS_WITH_MASKS = frozenset({"attention", "full_attention", "sliding_attention"})
-# The first is transformers' own; hybrids whose code comes with the checkpoint have another.
-_NAMES_OF_LAYERS = ("layer_types", "layers_block_type", "hybrid_override_pattern")
+# Of Nemotron-H: its recurrences and attention, and its MLPs and experts, which see no other tokens.
+_LETTERS, _OF_TOKENS_ALONE = {"M": "mamba", "*": "full_attention"}, "-E"
 
 
 def layer_kinds(network: Any) -> set[str]:
-    """The kinds of layers that the model's configuration names, in words or letters; none where it names none."""
+    """The kinds of layers that the model's configuration names; none where it names none.
+
+    Hybrids whose code comes with the checkpoint may have names or letters of their own in the place of `layer_types`.
+    """
     config = network.config.get_text_config()
-    return set(next(filter(None, (getattr(config, name, None) for name in _NAMES_OF_LAYERS)), ()))
+    named = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None)
+    if named:
+        return set(named)
+    letters = getattr(config, "hybrid_override_pattern", None) or ""
+    return {_LETTERS.get(letter, letter) for letter in letters if letter not in _OF_TOKENS_ALONE}
 
 
 class AttentionSeen(TorchFunctionMode):

@@ -48,8 +48,8 @@ def _as_set_now() -> _SetBack:
 
     Since 2.9 torch has a second way to set them, by backend, and refuses to read the first one where both were used.
     """
-    cudnn, backends = torch.backends.cudnn, _backends()
-    by_backend = [backend.fp32_precision for backend in backends]
+    cudnn = torch.backends.cudnn
+    by_backend = [(backend, _own_precision(backend, above)) for backend, above in _backends()]
     first_ways: list[_SetBack] = []
     with suppress(RuntimeError):
         first_ways.append(partial(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision()))
@@ -59,7 +59,7 @@ def _as_set_now() -> _SetBack:
     def set_back() -> None:
         for set_one in first_ways:
             set_one()
-        for backend, chosen in zip(backends, by_backend, strict=True):
+        for backend, chosen in by_backend:
             backend.fp32_precision = chosen
 
     return set_back
@@ -68,17 +68,24 @@ def _as_set_now() -> _SetBack:
 def _set_full_float32() -> None:
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
-    for backend in _backends():
+    for backend, _ in _backends():
         backend.fp32_precision = "ieee"
 
 
-def _backends() -> list[Any]:
-    """Where torch keeps a precision for each; none before 2.9."""
+def _own_precision(backend: Any, above: Any) -> str:
+    """What to set so that the precision is as it is now: `none` lets it follow that of `above`, also later."""
+    chosen: str = backend.fp32_precision
+    return "none" if above is not None and chosen == above.fp32_precision else chosen
+
+
+def _backends() -> list[tuple[Any, Any]]:
+    """Where torch keeps a precision for each kind of product, and whose they follow by default; none before 2.9."""
     backends: Any = torch.backends
     if not hasattr(backends.cuda.matmul, "fp32_precision"):
         return []
-    kinds = [getattr(of, kind) for of in (backends.mkldnn, backends.cudnn) for kind in ("conv", "rnn")]
-    return [backends.cuda.matmul, backends.mkldnn.matmul, *kinds]
+    cudnn, mkldnn = backends.cudnn, backends.mkldnn
+    on_cpu = [(kind, mkldnn) for kind in (mkldnn.matmul, mkldnn.conv, mkldnn.rnn)]
+    return [(backends.cuda.matmul, cudnn), (cudnn.conv, None), (cudnn.rnn, None), *on_cpu]
 
 
 _FULL_FLOAT32: ProcessSwitch[_SetBack] = ProcessSwitch(_as_set_now, lambda set_back: set_back(), _set_full_float32)

@@ -88,7 +88,8 @@ def _unseen_nvidia(driver: str) -> UnseenCard:
     if torch.version.cuda is not None:
         return _unused(f"{there} torch (built for CUDA {torch.version.cuda}) does not see it", _reason())
     what = f"{there} this torch ({torch.__version__}) is CPU-only"
-    build = _build_for(int(driver.partition(".")[0]), _OF_DRIVERS)
+    major = re.match(r"\d+", driver)
+    build = _build_for(int(major[0]), _OF_DRIVERS) if major else _FOR_CUDA
     fix = f"install torch's build for CUDA ({install_line(build or _FOR_CUDA)})"
     return UnseenCard(what, fix if build else f"update the driver, and {fix}")
 
@@ -192,7 +193,7 @@ def nvidia_driver() -> Driver:
         return Driver(_module_version())
     command = [tool, "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
-        versions = subprocess.run(command, capture_output=True, text=True, timeout=_SMI_S, check=True).stdout.split()
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=_SMI_S, check=True).stdout
     except subprocess.TimeoutExpired:
         return Driver(None, f"no answer in {_SMI_S:g} s")
     except OSError as error:
@@ -201,7 +202,8 @@ def nvidia_driver() -> Driver:
         lines = (error.stdout + error.stderr).strip().splitlines()
         line = lines[0].strip() if lines else f"exit code {error.returncode}"
         return Driver(None, "" if line == _NO_CARD else line)
-    return Driver(versions[0] if versions else None)  # a line for each card
+    lines = [] if _NO_CARD in printed else printed.split()
+    return Driver(lines[0] if lines else None)  # a line for each card
 
 
 def _module_version() -> str | None:

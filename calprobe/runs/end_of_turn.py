@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from calprobe.runs.thoughts import END_OF_THOUGHT
+
 _SPECIAL = re.compile(rb"<\S+>|\[\S+\]")  # a special token that is spelt out: <|im_end|>, </s>, [EOS]
 
 
@@ -28,6 +30,16 @@ def tokens_of_text(pieces: Sequence[bytes], content: str, thought_apart: bool) -
     while count and not pieces[count - 1]:
         count -= 1
     return count
+
+
+def ends_turn(token: str) -> bool:
+    """Whether a token behind a reply is none of its text: without a text, or special and no end of a thought.
+
+    >>> ends_turn("</s>"), ends_turn("</think>"), ends_turn("Rome")
+    (True, False, False)
+    """
+    written = token.strip().encode("utf-8", "surrogatepass")
+    return not written or (bool(_SPECIAL.fullmatch(written)) and not END_OF_THOUGHT.search(token))
 
 
 def _count(pieces: Sequence[bytes], content: bytes, thought_apart: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -24,6 +25,9 @@ FAMILIES = (
     Markers("<seed:think>", "</seed:think>"),
     Markers("<|channel|>analysis<|message|>", "<|channel|>final<|message|>", "<|end|><|start|>assistant"),
 )
+
+
+END_OF_THOUGHT = re.compile("|".join(re.escape(markers.end) for markers in FAMILIES))
 
 
 class Split(NamedTuple):

@@ -48,7 +48,7 @@ class Tolerance:
 
 # Right paths differ by rounding alone: 7e-5 nats in float32 on real models; in bfloat16, where a CPU multiplies it
 # itself, by up to 0.88 at most and 0.072 on average (SmolLM2-135M, 200 samples of real text; Gemma 3 270M, as many:
-# 0.63 and 0.050; `make test-cards` prints such figures), in float16 by 0.099 and 0.009 (SmolLM2-135M, 134 samples).
+# 0.63 and 0.050; `make test-cards` prints such figures), in float16 by 0.099 and 0.011 (SmolLM2-135M, 200 samples).
 # Made errors (`SCORE_ERRORS` of test_false_refusals.py): in bfloat16 by 1.6 and 0.082 or more, of 50 samples. So these
 # are floors, for the dtype ..
 FLOORS: Mapping[str, Tolerance] = {

@@ -120,9 +120,14 @@ def test_one_reply_at_a_time_takes_longest(monkeypatch: pytest.MonkeyPatch) -> N
     assert line.endswith(", if it knows the architecture; its replies are another run")
     h100 = SimpleNamespace(memory_clock_rate=2_619_000, memory_bus_width=5120)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (60 * GB, 80 * GB))
-    for architecture in ("mamba", "mpt"):
+    for architecture, n_bytes in (("mamba", 0), ("mpt", None)):
         backend = backend_on(h100, monkeypatch, architecture)
         assert isinstance(backend._runner, PlainRunner)
+        found = Writer.of(backend._loaded, None)
+        assert found is not None
+        config: Any = backend._loaded.network.config
+        keys_and_values = 2 * config.num_hidden_layers * config.hidden_size * 4 if n_bytes is None else n_bytes
+        assert (found.alone, found.limits.bytes_of_token) == (True, keys_and_values)
         assert "if it knows the architecture" in (backend.faster_elsewhere(10**6) or "")
         assert backend.faster_elsewhere(100) is None
         assert tiny_backend(architecture).faster_elsewhere(10**6) is None  # on a CPU
@@ -146,3 +151,24 @@ def test_a_model_on_cards_alone_is_estimated(
     unlike = SimpleNamespace(num_attention_heads=[4, 2], num_hidden_layers=2)  # a list of each layer's
     monkeypatch.setattr(network, "config", SimpleNamespace(get_text_config=lambda: unlike))
     assert Writer.of(backend._loaded, backend._runner.limits) is None
+
+
+class Ambiguous:
+    """A configuration whose layers differ, as of transformers 5.23: to read their number of heads is an error."""
+
+    hidden_size, num_hidden_layers = 64, 2
+
+    def get_text_config(self) -> Ambiguous:
+        return self
+
+    @property
+    def num_attention_heads(self) -> int:
+        raise RuntimeError("ambiguous")
+
+
+def test_a_configuration_that_does_not_name_its_sizes_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (60 * GB, 80 * GB))
+    for config in (SimpleNamespace(get_text_config=lambda: SimpleNamespace()), Ambiguous()):
+        backend = backend_on(SimpleNamespace(memory_clock_rate=2_619_000, memory_bus_width=5120), monkeypatch, "mamba")
+        monkeypatch.setattr(backend._loaded.network, "config", config)
+        assert backend.faster_elsewhere(10**9) is None

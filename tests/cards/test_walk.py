@@ -30,9 +30,7 @@ VERSIONS = {
     "transformers": transformers.__version__,
     "triton": triton.__version__,
 }
-# Of kernels, with two kinds of layers, norms of heads and the tree of a closed set: each takes up to three seconds to
-# compile.
-MOST_VARIANTS = 10
+MOST_VARIANTS = 9  # of kernels, with two kinds of layers and norms of heads: each takes up to three seconds to compile
 INDEXES_BY_A_LIST = "falcon"  # transformers' own file does, twice a layer
 needs_a_compiler = pytest.mark.skipif(COMPILER is None, reason="the device guard of fake cards needs a C++ compiler")
 
@@ -118,16 +116,33 @@ def test_a_card_is_never_waited_for_on_the_fast_paths(path: str) -> None:
             assert numbers["waiting uploads"] == 0, name
 
 
-def test_asked_rows_wait_for_what_is_chosen_and_looked_at_alone() -> None:
-    asked = {name: numbers for name, numbers in stored().items() if name.split(" ")[1] in ASKED.keys() - {"generate"}}
-    steps = {"draw": 4, "join": 9, "follow": 5, "closed": 6, "words": 3, "alternatives": 4}
+# Each step waits for the tokens that it chooses. A reply has two; a nucleus waits once more in each. Of 400 rows some
+# begin late: nine steps. Follow-ups have three steps more, of closed sets behind one wait for their probabilities, as
+# labels of several tokens have one; alternatives are looked at in each step.
+_WAITS = {
+    "ask": 2,
+    "draw": 2 * 2,
+    "join": 9,
+    "follow": 2 + 3,
+    "closed": 2 + 3 + 1,
+    "words": 2 + 1,
+    "alternatives": 2 * 2,
+}
+
+
+def test_asked_rows_upload_without_waiting_and_wait_a_few_times() -> None:
+    asked = {
+        name: numbers for name, numbers in stored().items() if name.split(" ")[1] in _WAITS and "refused" not in numbers
+    }
+    assert _WAITS.keys() == ASKED.keys() - {"generate"}
     assert len(asked) > 2 * len(ASKED)
     for name, numbers in asked.items():
-        assert numbers["waits"] <= steps.get(name.split(" ")[1], 2), name
+        assert numbers["waits"] <= _WAITS[name.split(" ")[1]], name
         if not name.startswith(INDEXES_BY_A_LIST):
             assert numbers["waiting uploads"] == 0, name
 
 
 def test_few_kernels_are_compiled_for_a_model() -> None:
     counts = [(name, numbers.get("variants", 0)) for name, numbers in stored().items()]
-    assert not [(name, variants) for name, variants in counts if variants > MOST_VARIANTS]
+    with_tree = 1  # a closed set's
+    assert not [(name, found) for name, found in counts if found > MOST_VARIANTS + with_tree * ("closed" in name)]

@@ -33,6 +33,13 @@ def test_a_sentence_says_what_sets_come_to() -> None:
     assert f"{says} (promised 80 %; rule lac, checked on the other half)." in printed
 
 
+@pytest.mark.parametrize("given", [("--coverage", 0.99), ("--coverage", 0.8, "--by", "relation")])
+def test_a_threshold_of_too_few_units_is_null(given: tuple[object, ...]) -> None:
+    printed = run(RUNS / "clm", *given, "--json")
+    assert '"threshold": null' in printed
+    assert json.loads(printed)["sets"]
+
+
 def test_csv_has_the_numbers_of_json() -> None:
     rows = list(csv.DictReader(io.StringIO(run(RUNS / "clm", "--rule", "lac,naive", "--format", "csv"))))
     rules = json.loads(run(RUNS / "clm", "--rule", "lac,naive", "--json"))["sets"][0]["rules"]

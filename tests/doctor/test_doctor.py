@@ -460,9 +460,9 @@ def test_where_triton_comes_from(
 @pytest.mark.parametrize(
     ("compiler", "headers", "value", "fix"),
     [
-        (None, True, "none", "install a C compiler (gcc), or name its one program in CC"),
-        ("/no/such/cc", True, "/no/such/cc does not run", "install a C compiler (gcc), or name its one program in CC"),
-        ("gcc -x", True, "gcc -x does not run", "install a C compiler (gcc), or name its one program in CC"),
+        (None, True, "none", "install a C compiler (gcc), or name it in CC"),
+        ("CC=/no/such/cc", True, "/no/such/cc does not run", "unset CC, or set it to one program (gcc)"),
+        ("CC=gcc -pthread", True, "gcc -pthread does not run", "unset CC, or set it to one program (gcc)"),
         ("gcc", False, "gcc 1.2; no Python.h", "install Python's headers (apt: python3."),
         ("gcc", True, "gcc 1.2; Python.h is there", ""),
     ],
@@ -470,11 +470,10 @@ def test_where_triton_comes_from(
 def test_what_compiles_the_launchers(
     compiler: str | None, headers: bool, value: str, fix: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if compiler is None:
-        monkeypatch.delenv("CC", raising=False)
-    else:
-        monkeypatch.setenv("CC", compiler)
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.delenv("CC", raising=False)
+    if compiler and compiler.startswith("CC="):
+        monkeypatch.setenv("CC", compiler.removeprefix("CC="))
+    monkeypatch.setattr(shutil, "which", lambda name: compiler if name == "gcc" else None)
     if compiler == "gcc":
         monkeypatch.setattr("torch.utils.collect_env.run", lambda command: (0, "gcc 1.2\nFree software", ""))
     monkeypatch.setattr("sysconfig.get_paths", lambda: {"include": str(tmp_path)})

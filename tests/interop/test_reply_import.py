@@ -129,6 +129,21 @@ def test_a_generated_token_that_is_listed_once_more_counts_once(tmp_path: Path) 
     assert found["confidence"].tolist() == pytest.approx([-(shares * np.log(shares)).sum()] * 2, rel=1e-6)
 
 
+# Replies and their tokens, of which it is not known which stand behind the thought.
+UNKNOWN = (
+    ("<think>so</think>", ["<think>", "so", "</think>"]),
+    ("<think>so</think>", ["<think>", "so", "</think>", "</s>"]),
+    ("<think>", ["<think>"]),
+    ("<think>It is Rome?</think>Rome", ["<think>", "It is", " Rome", "?", "</think>", "Other"]),
+    ("<think>It is Rome</think>Rome", ["<think>", "It is", " Rome", "</think>"]),
+    ("<think>It is Rome</think>Rome", ["<think>", "It is", " Rome"]),
+)
+
+
+def listed(tokens: list[str]) -> dict[str, Any]:
+    return {"alternatives": [[[token, -0.5]] for token in tokens]}
+
+
 def test_alternatives_are_of_the_tokens_behind_a_thought(tmp_path: Path) -> None:
     of_thought, end = [[["<think>", -3.0]], [["so", -3.0]], [["</think>", -3.0]]], [["</s>", -0.1]]
     file = lines(
@@ -137,12 +152,14 @@ def test_alternatives_are_of_the_tokens_behind_a_thought(tmp_path: Path) -> None
         line("y", "<think>so</think>Rome", correct=True, alternatives=[*of_thought, [["Other", -0.5]]]),
         line("z", "<think>so", correct=False, alternatives=of_thought[:2]),
         line("end", "<think>so</think>Rome", correct=True, alternatives=[*of_thought, [["Rome", -0.5]], end]),
+        *(line(f"no {n}", *reply, correct=False, **listed(tokens)) for n, (*reply, tokens) in enumerate(UNKNOWN)),
     )
     (piece,) = open_asked(import_replies(file, tmp_path / "run").path).pieces
     replies = {reply.question: reply for reply in piece.replies}
     assert replies["x"].alternatives is not None
     assert replies["x"].alternatives.tokens() == [[("Rome", pytest.approx(-0.5))]]
     assert (replies["y"].alternatives, replies["z"].alternatives) == (None, None), "it is not known which are its own"
+    assert all(replies[f"no {n}"].alternatives is None for n in range(len(UNKNOWN)))
     assert replies["end"].alternatives is not None
     assert [texts[0][0] for texts in replies["end"].alternatives.tokens()] == ["Rome", "</s>"]
 

@@ -28,7 +28,8 @@ def test_the_kernel_that_runs_is_named() -> None:
     [
         ({"layer_types": ["mamba", "attention"], "layers_block_type": ["other"]}, {"mamba", "attention"}),
         ({"layer_types": None, "layers_block_type": ["attention", "mamba"]}, {"mamba", "attention"}),
-        ({"hybrid_override_pattern": "M-M*-"}, {"M", "-", "*"}),
+        ({"hybrid_override_pattern": "M-M*E"}, {"mamba", "full_attention"}),
+        ({"hybrid_override_pattern": "-*"}, {"full_attention"}),
         ({}, set()),
     ],
 )

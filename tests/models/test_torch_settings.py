@@ -72,6 +72,21 @@ def test_products_are_in_full_inside_and_as_before_outside(way: str) -> None:
     assert settings() == before
 
 
+@pytest.mark.skipif(not BY_BACKEND, reason="torch 2.9 and later")
+def test_what_followed_the_backend_s_precision_still_does() -> None:
+    mkldnn = torch.backends.mkldnn
+    try:
+        mkldnn.matmul.fp32_precision = "none"
+        mkldnn.fp32_precision = "bf16"  # type: ignore[assignment]
+        with exact_torch():
+            assert mkldnn.conv.fp32_precision == "ieee"
+        assert mkldnn.conv.fp32_precision == mkldnn.matmul.fp32_precision == "bf16"
+        mkldnn.fp32_precision = "tf32"  # type: ignore[assignment]
+        assert mkldnn.conv.fp32_precision == mkldnn.matmul.fp32_precision == "tf32"
+    finally:
+        mkldnn.fp32_precision = "none"  # type: ignore[assignment]
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_autocast_is_off_inside_and_as_before_outside(device: str) -> None:
     def found() -> list[object]:

@@ -154,6 +154,7 @@ def pip(build: str) -> str:
     [
         ("580.1", f"install torch's build for CUDA {pip('cu128')}"),
         ("470.82.01", f"install torch's build for CUDA {pip('cu118')}"),
+        ("[N/A]", f"install torch's build for CUDA {pip('cu128')}"),
         ("440.33", f"update the driver, and install torch's build for CUDA {pip('cu128')}"),
     ],
 )
@@ -215,6 +216,7 @@ BROKEN = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA 
         ("exit 12", "exit code 12"),
         ("exec sleep 9", "no answer in 0.2 s"),
         ("echo No devices were found; exit 6", None),
+        ("echo No devices were found", None),
         ("exit 0", None),
     ],
 )

@@ -52,7 +52,7 @@ _MANY_ROWS = 129  # more than the largest tile of the head's kernel has
 # do: in bfloat16, on a CPU that multiplies it itself, right engines were off by up to 1.03 nats at most and 0.089 on
 # average (Gemma 3 270M, 101 real texts; SmolLM2-135M, 200: 0.47 and 0.057), with positions one too large by 0.22 or
 # more on average, of 20. Replies of closed sets were off by up to 0.11 on average, of the same texts, and changed by
-# 0.029 with the place of others. In float16 all were off by up to 0.18 and 0.021 (SmolLM2-135M, 180 texts, of which
+# 0.029 with the place of others. In float16 all were off by up to 0.18 and 0.021 (SmolLM2-135M, 200 texts, of which
 # one would have been refused by the floor), with positions one too large by 0.49 or more. `make test-cards` prints such
 # figures.
 _OF_FEW = {**FLOORS, "bfloat16": Tolerance(1.5, 0.15), "float16": Tolerance(0.3, 0.03)}

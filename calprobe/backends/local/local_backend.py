@@ -143,11 +143,7 @@ class TransformersBackend:
 
     def faster_elsewhere(self, n_tokens: int) -> str | None:
         """Of a run that writes so many tokens, what to say if another engine takes clearly less time; None if not."""
-        runner = self._runner
-        if isinstance(runner, PlainRunner):  # of keys and values nothing is known; recurrences have hardly any
-            writer = Writer.of(self._loaded, Limits.of(self._loaded, bytes_of_token=0), alone=True)
-        else:
-            writer = Writer.of(self._loaded, runner.limits)
+        writer = Writer.of(self._loaded, None if isinstance(self._runner, PlainRunner) else self._runner.limits)
         return None if writer is None else faster_in_vllm(writer, n_tokens)
 
     def close(self) -> None:

@@ -4,9 +4,10 @@ A step writes a token in each row. It reads all weights, and the keys and values
 
     step = max((weights + rows * slots * bytes of a token) / speed of the memory, layers * time to launch a layer)
 
-vLLM launches a step at once, so that for it the first holds; it takes time to start, and holds twice as many rows in
-the same memory. Cards that share a model work in turn here, so that the first holds for one card's speed; in vLLM they
-share each layer, and read at once. What these cards then send each other is left out.
+A model that is asked one question at a time writes in one row here. vLLM launches a step at once, so that for it the
+first holds; it takes time to start, and holds twice as many rows in the same memory. Cards that share a model work in
+turn here, so that the first holds for one card's speed; in vLLM they share each layer, and read at once. What these
+cards then send each other is left out.
 
 The figures below are assumed: none was compared with a measured run of both.
 """
@@ -44,18 +45,28 @@ class Writer:
     alone: bool = False  # here one reply at a time, through transformers' `generate`
 
     @classmethod
-    def of(cls, model: LoadedModel, limits: Limits, alone: bool = False) -> Writer | None:
-        """None where a part of the model is on no card, its cards cannot share its heads, or torch does not tell the
-        speed of the first card's memory.
+    def of(cls, model: LoadedModel, limits: Limits | None) -> Writer | None:
+        """Limits are those of rows that are written together; None: each is written alone.
+
+        None where a part of the model is on no card, its cards cannot share its heads, its configuration does not name
+        its sizes, or torch does not tell the speed of the first card's memory.
         """
+        try:
+            return cls._of(model, limits or Limits.of(model, _bytes_of_token(model)), alone=limits is None)
+        except (AttributeError, RuntimeError):  # of configurations of any kind, for no more than a hint
+            return None
+
+    @classmethod
+    def _of(cls, model: LoadedModel, limits: Limits, alone: bool) -> Writer | None:
         config: Any = model.network.config.get_text_config()  # type: ignore[operator,union-attr]
         devices = {parameter.device for parameter in model.network.parameters()}
         is_spread = len(devices) > 1
         if model.device.type != "cuda" or (is_spread and {device.type for device in devices} != {"cuda"}):
             return None
-        n_heads = getattr(config, "num_attention_heads", None)  # a list in models whose layers differ
-        if is_spread and (not isinstance(n_heads, int) or n_heads % len(devices)):
-            return None
+        if is_spread:
+            n_heads = config.num_attention_heads  # a list in models whose layers differ
+            if not isinstance(n_heads, int) or n_heads % len(devices):
+                return None
         card: Any = torch.cuda.get_device_properties(model.device)
         clock_khz, width_bits = getattr(card, "memory_clock_rate", 0), getattr(card, "memory_bus_width", 0)
         if not clock_khz or not width_bits:
@@ -82,6 +93,17 @@ class Writer:
     def _read_s(self, rows: int) -> float:
         read = self.weight_bytes + rows * _SLOTS * self.limits.bytes_of_token
         return read / (_SHARE_OF_SPEED * self.speed)
+
+
+def _bytes_of_token(model: LoadedModel) -> int:
+    """Of its keys and values, as if all layers had them; 0 without heads of attention (Mamba, RWKV)."""
+    config: Any = model.network.config.get_text_config()  # type: ignore[operator,union-attr]
+    heads = getattr(config, "num_attention_heads", None)
+    if not isinstance(heads, int):
+        return 0
+    shared = getattr(config, "num_key_value_heads", None) or heads
+    width = getattr(config, "head_dim", None) or config.hidden_size // heads
+    return int(2 * config.num_hidden_layers * shared * width * getattr(torch, model.dtype).itemsize)
 
 
 def faster_in_vllm(writer: Writer, n_tokens: int) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from calprobe.errors import UsageError
 from calprobe.measures.json_values import estimate_json, number_json, record_json
+from calprobe.messages import finite_or_none
 from calprobe.metrics import SET_RULES, AnswerSets, Estimate, SetRule
 
 USUAL_RULES: tuple[SetRule, ...] = ("lac", "aps", "aps_random")
@@ -60,7 +61,7 @@ class GroupSets:
 
     def to_json(self) -> dict[str, Any]:
         """Threshold and sets."""
-        return {"calibrated": self.calibrated, "threshold": number_json(self.threshold), **sets_json(self.sets)}
+        return {"calibrated": self.calibrated, "threshold": finite_or_none(self.threshold), **sets_json(self.sets)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class RuleSets:
             "by": self.by or None,
             "calibrated": self.calibrated,
             "unscored": self.unscored,
-            "threshold": number_json(self.threshold),
+            "threshold": finite_or_none(self.threshold),
             **sets_json(self.sets),
             "strata": [
                 {"least": least, "most": most, "units": sets.units, "coverage": estimate_json(sets.coverage)}
