@@ -49,8 +49,8 @@ _SHIFTS_AT_ONCE = 4  # errors of positions whose logits are there at once: 64 ro
 _COMPARED = 64  # tokens of the vocabulary, evenly spread
 _MANY_ROWS = 129  # more than the largest tile of the head's kernel has
 # Behind few tokens chance makes more than over the sample of a run, and attention by other products more than batches
-# do: in bfloat16, on a CPU that multiplies it itself, right engines were off by up to 1.03 nats at most and 0.089 on
-# average (Gemma 3 270M, 101 real texts; SmolLM2-135M, 200: 0.47 and 0.057), with positions one too large by 0.22 or
+# do: in bfloat16, on a CPU that multiplies it itself, right engines were off by up to 1.06 nats at most and 0.13 on
+# average (Gemma 3 270M, 150 real texts; SmolLM2-135M, 200: 0.47 and 0.057), with positions one too large by 0.22 or
 # more on average, of 20. Replies of closed sets were off by up to 0.11 on average, of the same texts, and changed by
 # 0.029 with the place of others. In float16 all were off by up to 0.18 and 0.021 (SmolLM2-135M, 200 texts, of which
 # one would have been refused by the floor), with positions one too large by 0.49 or more. `make test-cards` prints such
