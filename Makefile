@@ -103,7 +103,7 @@ test-proofs: $(VENV)/.proofs ## the heavy proofs that `make test` leaves out: co
 # Texts that each self-check is made with.
 CARD_SEEDS ?= 200
 
-test-cards: $(VENV)/.dev ## what can be proven of cards without one: launches and waits, arrays between forbidden pages, tiles, what Triton lacks, self-checks (CARD_SEEDS=200: about a day; 3: half an hour)
+test-cards: $(VENV)/.dev ## what can be proven of cards without one: launches and waits, arrays between forbidden pages, tiles, what Triton lacks, self-checks (CARD_SEEDS=200: about a day; 3: half an hour, estimated)
 	CALPROBE_SEEDS=$(CARD_SEEDS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "" -raP --durations=25 tests/cards tests/kernels/test_aot.py \
 		tests/scoring/test_step_down.py tests/scoring/test_leak_test.py tests/backends/test_local_check.py
 

@@ -225,12 +225,14 @@ def _alternatives(line: ReplyLine, split: Split) -> Alternatives | None:
 
 def _tokens_of_thought(tokens: Sequence[str], text: str) -> int | None:
     """How many tokens stand in front of the reply's text, behind which an end token may stand; None: not known."""
-    end = len(tokens)
-    while end and ends_turn(tokens[end - 1]):
-        end -= 1
-    front = tokens_in_front(tokens[:end], text) if text else None
-    # Where a list has no more than the thought, its last words may be those of the reply.
-    return front if front is not None and END_OF_THOUGHT.search("".join(tokens[:front])) else None
+    for end in range(len(tokens), 0, -1) if text else ():
+        front = tokens_in_front(tokens[:end], text)
+        if front is not None:
+            # Where a list has no more than the thought, its last words may be those of the reply.
+            return front if END_OF_THOUGHT.search("".join(tokens[:front])) else None
+        if not ends_turn(tokens[end - 1]):
+            break
+    return None
 
 
 def _scores(line: ReplyLine, question: Question) -> LabelScores | None:

@@ -152,6 +152,7 @@ def test_alternatives_are_of_the_tokens_behind_a_thought(tmp_path: Path) -> None
         line("y", "<think>so</think>Rome", correct=True, alternatives=[*of_thought, [["Other", -0.5]]]),
         line("z", "<think>so", correct=False, alternatives=of_thought[:2]),
         line("end", "<think>so</think>Rome", correct=True, alternatives=[*of_thought, [["Rome", -0.5]], end]),
+        line("tag", "<think>so</think>a <b>", correct=True, **listed(["so", "</think>", "a ", "<b>", "</s>"])),
         *(line(f"no {n}", *reply, correct=False, **listed(tokens)) for n, (*reply, tokens) in enumerate(UNKNOWN)),
     )
     (piece,) = open_asked(import_replies(file, tmp_path / "run").path).pieces
@@ -162,6 +163,8 @@ def test_alternatives_are_of_the_tokens_behind_a_thought(tmp_path: Path) -> None
     assert all(replies[f"no {n}"].alternatives is None for n in range(len(UNKNOWN)))
     assert replies["end"].alternatives is not None
     assert [texts[0][0] for texts in replies["end"].alternatives.tokens()] == ["Rome", "</s>"]
+    assert replies["tag"].alternatives is not None, "what the text ends with is no end token"
+    assert [texts[0][0] for texts in replies["tag"].alternatives.tokens()] == ["a ", "<b>", "</s>"]
 
 
 def test_every_reply_comes_back_as_it_was(tmp_path: Path) -> None:
