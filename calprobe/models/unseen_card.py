@@ -27,8 +27,8 @@ _NONE = ("", "-1", "NoDevFiles")  # values that hide all cards; the last is Slur
 # The newest build that drivers of CUDA 12 run, which has code for RTX 50, and that those of CUDA 11 do; the last with
 # code for V100; and one for AMD, whose wheels bring their libraries.
 _FOR_CUDA, _FOR_CUDA_11, _FOR_OLD_CARDS, _FOR_ROCM = "cu128", "cu118", "cu126", "rocm6.4"
-_OF_DRIVERS = ((525, _FOR_CUDA), (450, _FOR_CUDA_11))  # the first driver for each
-_OF_VERSIONS = ((12_000, _FOR_CUDA), (11_000, _FOR_CUDA_11))  # likewise by the CUDA of the driver: 11040 is 11.4
+_OF_DRIVERS = (((525, 60), _FOR_CUDA), ((450, 80), _FOR_CUDA_11))  # the first driver for each
+_OF_VERSIONS = (((12, 0), _FOR_CUDA), ((11, 0), _FOR_CUDA_11))  # likewise by the CUDA of the driver
 _NEWEST = "cu130"  # for a card that the build for drivers of CUDA 12 has no code for
 
 
@@ -88,13 +88,13 @@ def _unseen_nvidia(driver: str) -> UnseenCard:
     if torch.version.cuda is not None:
         return _unused(f"{there} torch (built for CUDA {torch.version.cuda}) does not see it", _reason())
     what = f"{there} this torch ({torch.__version__}) is CPU-only"
-    major = re.match(r"\d+", driver)
-    build = _build_for(int(major[0]), _OF_DRIVERS) if major else _FOR_CUDA
+    version = re.match(r"(\d+)\.(\d+)", driver)
+    build = _build_for((int(version[1]), int(version[2])), _OF_DRIVERS) if version else _FOR_CUDA
     fix = f"install torch's build for CUDA ({install_line(build or _FOR_CUDA)})"
     return UnseenCard(what, fix if build else f"update the driver, and {fix}")
 
 
-def _build_for(version: int, of: Sequence[tuple[int, str]]) -> str | None:
+def _build_for(version: tuple[int, int], of: Sequence[tuple[tuple[int, int], str]]) -> str | None:
     """The newest build of torch that runs with a driver; None where no build of a torch that calprobe takes does."""
     return next((build for least, build in of if version >= least), None)
 
@@ -111,7 +111,7 @@ def _unused(what: str, reason: str) -> UnseenCard:
     fix = "see whether CUDA_VISIBLE_DEVICES hides it, and whether the driver is as new as torch's CUDA"
     if "too old" in reason:
         found = re.search(r"found version (\d+)", reason)
-        build = _build_for(int(found[1]), _OF_VERSIONS) if found else _FOR_CUDA
+        build = _build_for(divmod(int(found[1]) // 10, 100), _OF_VERSIONS) if found else _FOR_CUDA  # 11040 is 11.4
         other = f", or install torch's build for an older CUDA ({install_line(build)})" if build else ""
         fix = f"update the driver{other}"
     elif _NO_DRIVER in reason:

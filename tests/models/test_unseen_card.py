@@ -155,6 +155,7 @@ def pip(build: str) -> str:
         ("580.1", f"install torch's build for CUDA {pip('cu128')}"),
         ("470.82.01", f"install torch's build for CUDA {pip('cu118')}"),
         ("[N/A]", f"install torch's build for CUDA {pip('cu128')}"),
+        ("450.51.06", f"update the driver, and install torch's build for CUDA {pip('cu128')}"),
         ("440.33", f"update the driver, and install torch's build for CUDA {pip('cu128')}"),
     ],
 )
