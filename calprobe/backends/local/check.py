@@ -49,13 +49,13 @@ _SHIFTS_AT_ONCE = 4  # errors of positions whose logits are there at once: 64 ro
 _COMPARED = 64  # tokens of the vocabulary, evenly spread
 _MANY_ROWS = 129  # more than the largest tile of the head's kernel has
 # Behind few tokens chance makes more than over the sample of a run, and attention by other products more than batches
-# do: in bfloat16, on a CPU that multiplies it itself, right engines were off by up to 1.06 nats at most and 0.13 on
-# average (Gemma 3 270M, 150 real texts; SmolLM2-135M, 200: 0.47 and 0.057), with positions one too large by 0.22 or
-# more on average, of 20. Replies of closed sets were off by up to 0.11 on average, of the same texts, and changed by
-# 0.029 with the place of others. In float16 all were off by up to 0.18 and 0.021 (SmolLM2-135M, 200 texts, of which
-# one would have been refused by the floor), with positions one too large by 0.49 or more. `make test-cards` prints such
-# figures.
-_OF_FEW = {**FLOORS, "bfloat16": Tolerance(1.5, 0.15), "float16": Tolerance(0.3, 0.03)}
+# do: in bfloat16, on a CPU that multiplies it itself, right engines were off by up to 1.4 nats at most and 0.13 on
+# average (Gemma 3 270M, 200 real texts, of which all but one were below 1.1; SmolLM2-135M, as many: 0.47 and 0.057),
+# with positions one too large by 0.22 or more on average, of 20. Replies of closed sets were off by up to 0.11 on
+# average, of the same texts, and changed by 0.029 with the place of others. In float16 all were off by up to 0.18 and
+# 0.021 (SmolLM2-135M, 200 texts, of which one would have been refused by the floor), with positions one too large by
+# 0.49 or more. `make test-cards` prints such figures.
+_OF_FEW = {**FLOORS, "bfloat16": Tolerance(2.0, 0.15), "float16": Tolerance(0.3, 0.03)}
 _MOVED_OF_FEW = {**MOVED, "bfloat16": Tolerance(0.8, 0.06)}
 # Other positions are told by where they lead, if they lead twice as far as all that is off otherwise. With Gemma 3 270M
 # in bfloat16 that alone told those that were one too large, by each of 8 texts; a right engine went up to 0.14 so far.
