@@ -56,7 +56,7 @@ def compare_pair(
         runs=shared_runs,
         accuracies=None if first_shares is None or second_shares is None else (first_shares, second_shares),
         ties=tied_instances(shared_runs[0].table, shared_runs[1].table),
-        estimators=tuple(name for name in estimators if name in shared_runs[0].estimators),
+        estimators=tuple(name for name in estimators if all(name in run.estimators for run in shared_runs)),
         metrics=metrics,
         options=options,
     )

@@ -80,8 +80,11 @@ def _chosen_estimators(
     """The estimators asked for, or the paper's, as far as the pairs' templates give them."""
     available = {
         estimator.name: estimator  # a dict keeps their order
-        for (first, _), overlap in shared.items()
-        for estimator in available_estimators([scored[first].run.table.templates[row] for row in overlap.first.rows])
+        for (first, second), overlap in shared.items()
+        for estimator in available_estimators(
+            [scored[first].run.table.templates[row] for row in overlap.first.rows],
+            shared=all(scored[name].run.table.shares_candidates for name in (first, second)),
+        )
     }
     names = list(headline(Headline.FIRST) if options.estimators is None else options.estimators)
     chosen = tuple(name for name in names if name in available)

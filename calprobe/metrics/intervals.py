@@ -61,6 +61,11 @@ class Draws:
     # The ends of its own interval where so few answers are right, or wrong, that resamples do not show them; NaN: none.
     ends: tuple[float, float] | None = None
 
+    @property
+    def is_withheld(self) -> bool:
+        """Whether it has no interval of its own since its order rests on few answers; nor is a difference of it tested."""
+        return self.ends is not None and math.isnan(self.ends[0])
+
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:

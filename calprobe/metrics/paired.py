@@ -62,7 +62,8 @@ def paired_differences(
     Returns:
         By pair, a difference by metric name, of the metrics that are resampled. Resamples in which either is undefined
         are left out. Where all resamples agree there is a p, but no interval: a sample and itself differ by 0,
-        with p 1. With fewer than ten instances or clusters there is neither.
+        with p 1. With fewer than ten instances or clusters there is neither, nor of a metric of the order with fewer
+        than ten right or ten wrong answers on either side.
     Raises:
         ValueError: as `bootstrap_many`, such as for different numbers of instances, and for a pair of unknown name.
 
@@ -151,6 +152,8 @@ class PairedDraws:
     def of(cls, first: Draws, second: Draws, metric: Metric) -> PairedDraws:
         """The draws of a difference of the metric from those of both sides, on the same resamples."""
         value, resampled = first.value - second.value, first.resampled - second.resampled
+        if first.is_withheld or second.is_withheld:
+            return cls(value, np.full_like(resampled, np.nan), few=first.few)
         shifted = first.by_chance is not None or metric.overfit
         # What is equal on every resample is one sample twice: chance did the same to both.
         if not shifted or np.isnan(value) or not (np.abs(resampled) > ROUNDING).any():

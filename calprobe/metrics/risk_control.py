@@ -197,7 +197,7 @@ def fix_threshold(
     two wrong ones among them and those that speak most for the risk. A lower threshold is better: it answers more.
 
     Args:
-        sureness: [answers], larger is surer, any numbers; NaN is never kept.
+        sureness: [answers], larger is surer, any numbers; NaN and -inf are never kept.
         correct: [answers], true or false.
         risk: the largest share of wrong ones among the kept, within 0 and 1.
         level: of the promise, within 0 and 1.
@@ -237,18 +237,18 @@ def fix_threshold(
 
 
 def _sequence(sureness: Floats, right: Ints, clusters: Clusters, least: int, risk: float, largest: int) -> list[float]:
-    """Thresholds at confidences of the pilot, from the strictest on.
+    """Thresholds at confidences of the pilot, from the strictest on; all finite, so that files can hold them.
 
     The first lies halfway between the `least` answers of the pilot that could do and those that speak most for the
     risk: too strict a one fails by a single error, too lax a one by errors that stricter ones would not have kept.
     """
-    order = np.argsort(-sureness)[: int((~np.isnan(sureness)).sum())]
+    order = np.argsort(-sureness)[: int((sureness > -math.inf).sum())]
     if not len(order):
         return []
     least = min(least, (len(order) + 1) // 2)
     begin = (least + _most_evidence(right[order] == 0, clusters.of[order], risk, largest)) // 2
     places = np.unique(np.linspace(max(least, begin), len(order), STEPS).round().astype(int)) - 1
-    return list(dict.fromkeys(sureness[order[places]].tolist()))
+    return [threshold for threshold in dict.fromkeys(sureness[order[places]].tolist()) if threshold < math.inf]
 
 
 def _most_evidence(wrong: npt.NDArray[np.bool_], of: npt.NDArray[np.intp], risk: float, largest: int) -> int:

@@ -303,6 +303,14 @@ def test_estimators_that_there_are_not(runs: tuple[str, str]) -> None:
         compare(runs, CompareOptions(estimators=("base", "marker_75", "sure")))
 
 
+@pytest.mark.parametrize("first_shares", [True, False])
+def test_pmi_needs_candidates_that_instances_share_in_both_runs(tmp_path: Path, first_shares: bool) -> None:
+    both = {"shared": lambda manifest: manifest, "own": with_relations(cardinality=None)}
+    runs = [run_of(tmp_path / name, seed, change) for seed, (name, change) in enumerate(both.items())]
+    with pytest.raises(UsageError, match="no pair has the templates for pmi; give --estimator of base"):
+        compare(runs if first_shares else runs[::-1], CompareOptions(estimators=("base", "pmi")))
+
+
 def test_domains_of_an_import_are_the_other_runs(runs: tuple[str, str], tmp_path: Path) -> None:
     without = run_of(tmp_path / "without", 1, with_relations(domains=()))
     for pair in (compare([runs[0], without], OPTIONS).pairs[0], compare([without, runs[0]], OPTIONS).pairs[0]):

@@ -145,11 +145,12 @@ def test_a_margin_asks_for_equivalence(run: str) -> None:
     assert found.within is not None
     (pair,) = found.within.estimators
     tests = [contrast.equivalence for contrast in pair.contrasts]
-    assert [test.p_value for test in tests if test] == [1 / 101] * 2  # no difference is larger than 1
-    assert [test.p_holm for test in tests if test] == [2 / 101] * 2
+    # No difference is larger than 1, and an order of few right answers is not tested.
+    assert [test.p_value for test in tests if test] == pytest.approx([1 / 101, float("nan")], nan_ok=True)
+    assert [test.p_holm for test in tests if test] == pytest.approx([1 / 101, float("nan")], nan_ok=True)
     (table,) = pair_tables(found)
     assert [column.title for column in table.columns][3:] == ["p ±1", "p", "max-T p"]
-    assert table.rows[0].cells[3] == 2 / 101
+    assert table.rows[0].cells[3] == 1 / 101
 
 
 def test_tables_and_json(found: Comparison, run: str) -> None:

@@ -147,3 +147,16 @@ def test_what_does_not_pair_is_refused() -> None:
         paired_differences(METRICS, models, [("a", "b")])
     with pytest.raises(ValueError, match="pairs must name samples, 'a', 'b'; got 'c'"):
         paired_differences(METRICS, models, [("a", "c")])
+
+
+@pytest.mark.parametrize("n_wrong", [9, 10])
+def test_an_order_that_rests_on_few_answers_has_no_tested_difference(n_wrong: int) -> None:
+    rng = np.random.default_rng(3)
+    correct = np.arange(200) >= n_wrong
+    samples = {name: (rng.random(200), correct) for name in "ab"}
+    found = paired_differences(METRICS, samples, [("a", "b")], Resampling(50))["a", "b"]
+    ranks = ("auroc", "aurc", "e_aurc", "augrc", "prr")
+    assert {np.isnan(found[name].p_value) for name in ranks} == {n_wrong < 10}
+    assert {np.isnan(found[name].low) for name in ranks} == {n_wrong < 10}
+    assert not any(np.isnan(found[name].value) for name in ranks)
+    assert found["brier"].p_value > 0

@@ -121,6 +121,17 @@ def test_it_answers_much_where_it_can() -> None:
     assert 0.6 < np.median(found) < 0.68  # 0.6 would be possible
 
 
+@pytest.mark.parametrize("infinite", [-math.inf, math.inf])
+def test_a_threshold_is_finite_where_scores_are_not(infinite: float) -> None:
+    rng = np.random.default_rng(0)
+    sureness, correct = rng.random(900), rng.random(900) < 0.95
+    sureness[:300] = infinite
+    fixed = fix_threshold(sureness, correct, 0.15)
+    assert fixed.found
+    assert math.isfinite(fixed.threshold)
+    assert kept_at(sureness, correct, fixed.threshold).kept >= 300
+
+
 def test_too_few_answers_have_no_threshold() -> None:
     for answers in (0, 1, 20):
         found = fix_threshold(np.linspace(0, 1, answers), np.ones(answers), 0.05)

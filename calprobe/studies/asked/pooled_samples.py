@@ -51,7 +51,7 @@ def samples_of_set(
 def _shown(report: SetReport, cells: Mapping[str, AskedCell], names: Sequence[str]) -> list[str]:
     """The variants of the usual form under which each of the stated confidences to be drawn is read well enough."""
     stated = [mean.variants for mean in report.means if mean.estimator in names]
-    usual = [name for name in cells if name not in report.format_changes]
+    usual = [name for name in cells if name in report.usual]
     return [name for name in usual if all(name in read_well for read_well in stated)]
 
 

@@ -50,5 +50,6 @@ def over_prompts(several: Sequence[Drawn]) -> Drawn:
         np.mean(by_chance, axis=0) if equal and len(by_chance) == len(draws) else None,
         beyond=least_beyond(draws),
         trials=max((statistic.trials for statistic in draws), default=0),
+        ends=next((statistic.ends for statistic in draws if statistic.is_withheld), None),
     )
     return Drawn(mean, min(statistic.answers for statistic in several), several[0].metric, prompts=len(several))
