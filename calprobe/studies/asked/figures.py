@@ -32,8 +32,7 @@ from calprobe.studies.asked.answer_figures import (
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.perturbation_figures import perturbation_panels
-from calprobe.studies.asked.rejection_curves import run_rejection
-from calprobe.studies.asked.reliability_curves import run_calibration
+from calprobe.studies.asked.pooled_curves import run_calibration, run_rejection
 from calprobe.studies.asked.results import AcrossRuns, AskedRunReport, SetReport, SizeAndSpread, SizePoint
 from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.stated.figures import StatedPictures, stated_pictures
