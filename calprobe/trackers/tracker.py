@@ -52,7 +52,7 @@ class Tracker(Protocol):
 
 
 class Trackers:
-    """Trackers by name. One is a spectator: it says once that it fails, and stops no run and no training.
+    """Trackers by name, which are spectators: one that fails says so once, and stops no run and no training.
 
     Args:
         trackers: opened by `open_trackers`.
