@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from calprobe.answers import read_on_scale
+from calprobe.answers.reading import Reading
 from calprobe.answers.same_answer import is_right, say_the_same, text_says
 from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell
 from calprobe.confidence.asked import ReplyTable
 from calprobe.confidence.asked.closed_confidence import closed_readings
-from calprobe.confidence.asked.way_to_read import Reading
 from calprobe.confidence.types import rounded
 from calprobe.prompts.types import PromptSet, Stated
 from calprobe.questions.types import Question
