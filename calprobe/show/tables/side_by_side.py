@@ -14,7 +14,7 @@ from calprobe.metrics import LEAST_CLUSTERS, Estimate, Metric
 from calprobe.show.compare_prose import CORRECTED, TOO_FEW, correction_notes
 from calprobe.show.tables.layout import UNRANKED, Layout, Numbers, quantity
 from calprobe.show.tables.shorter import others_named
-from calprobe.show.tables.types import Cell, Row, Table
+from calprobe.show.tables.types import Cell, Row, Table, unless_nan
 from calprobe.show.verdict import decimals_of
 
 Run = TypeVar("Run")
@@ -220,9 +220,8 @@ def _row(head: Row, contrasts: Sequence[Contrast]) -> Numbers:
     corrected = min(p_values) if p_values else None
     if len(contrasts) == 1:
         (contrast,) = contrasts
-        p = contrast.difference.p_value
         cells: dict[str, Cell] = {"first": contrast.first, "second": contrast.second, "difference": contrast.difference}
-        return Numbers(head, {**cells, "p": None if math.isnan(p) else p, "corrected": corrected})
+        return Numbers(head, {**cells, "p": unless_nan(contrast.difference.p_value), "corrected": corrected})
     means: dict[str, Cell] = {
         "first": Estimate(_mean(contrast.first.value for contrast in contrasts)),
         "second": Estimate(_mean(contrast.second.value for contrast in contrasts)),
