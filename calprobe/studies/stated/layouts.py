@@ -29,7 +29,6 @@ from calprobe.studies.stated.reversal_check import Reversal
 from calprobe.studies.stated.stated_cells import AS_SAID, COMPLETE, WAYS
 from calprobe.studies.stated.stated_differences import COMPARED
 
-KINDS = ("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed")
 Splits = Mapping[str, Mapping[str, MeanConfidence]]  # of a condition: by split, prompt and `mean`
 
 
