@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_numbers, check_vector, refuse
-from calprobe.metrics.intervals import LEVEL, Estimate
+from calprobe.metrics.intervals import LEVEL, UNDEFINED, Estimate
 
 NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)  # 1.96
 LEAST = 4  # pairs; the standard error has n - 3 below it
@@ -164,7 +164,7 @@ def paired_share_difference(first_only: int, second_only: int, instances: int) -
             f"first_only and second_only must be counts of {instances} instances; got {first_only} and {second_only}"
         )
     if not instances:
-        return Estimate(float("nan"))
+        return UNDEFINED
     value, n = (first_only - second_only) / instances, instances + 2
     p, q = (first_only + 1) / n, (second_only + 1) / n
     reach = NORMAL * math.sqrt((p + q - (p - q) ** 2) / n)
@@ -234,7 +234,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Estimate:
     if len(first) != len(second):
         raise ValueError(f"x and y must be of one length; got {len(first)} and {len(second)}")
     if len(first) < LEAST or np.ptp(first) == 0 or np.ptp(second) == 0:
-        return Estimate(float("nan"))
+        return UNDEFINED
     ranks = _mean_ranks(first), _mean_ranks(second)
     rho = float(np.clip(np.corrcoef(*ranks)[0, 1], -1, 1))
     if math.isclose(abs(rho), 1):

@@ -10,6 +10,7 @@ import numpy as np
 from calprobe.measures.model_families import family_of
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, bootstrap_mean, recovered_share, spearman, spearman_p_value
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.results import (
     AcrossRuns,
@@ -22,7 +23,6 @@ from calprobe.studies.asked.results import (
 )
 
 ALL = "all"
-UNDEFINED = Estimate(float("nan"))
 SHIFTS = (0.05, 0.20)  # the study's two sizes of a shift that matters
 
 

@@ -28,6 +28,7 @@ from calprobe.metrics import (
 )
 from calprobe.metrics.bootstrap import draw_samples
 from calprobe.metrics.faithfulness import Faithfulness, faithfulness
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.scoring_rules import CONFIDENCE_GAP
 from calprobe.studies.asked.cell_results import (
     Accuracy,
@@ -44,7 +45,6 @@ from calprobe.studies.wording.results import SampleCounts
 
 RAW, NORMALISED, FREQUENCY = "label_raw", "label", "frequency"
 Kept = npt.NDArray[np.bool_]  # [rows]
-UNDEFINED = Estimate(float("nan"))
 
 
 def report_cell(opened: AskedCell, options: ReportOptions) -> CellReport:

@@ -17,6 +17,7 @@ from calprobe.curves.rejection_figure import draw_accuracy_rejection
 from calprobe.measures.options import ReportOptions
 from calprobe.measures.run_names import NO_STATES, last_names, states_of
 from calprobe.metrics import Estimate
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.show.kinds.gap_figure import gap_figures
 from calprobe.show.kinds.grouped_dots import GroupedDots
 from calprobe.show.kinds.matrix_figure import Matrix
@@ -201,7 +202,7 @@ def _size_panel(
     series = []
     for size in sizes:
         spreads = {point.run: point.spread for point in size.points}
-        values = tuple(spreads.get(point.run, Estimate(float("nan"))) for point in points)
+        values = tuple(spreads.get(point.run, UNDEFINED) for point in points)
         series.append(SizeSeries(size.reader, readers.index(size.reader), values, size.rho))
     return SizePanel(
         title=name,

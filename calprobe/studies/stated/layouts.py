@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.distinct import ValueUse
 from calprobe.metrics.error_shown import beside_their_errors, chance_value
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.metric import ReferenceMetric
 from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
 from calprobe.show.tables.layout import Cells, Layout, cells, each, where, with_chance_note
@@ -216,7 +216,7 @@ def conditions_table(run: StatedRun) -> Table:
 
 def _mean_of(splits: Splits) -> MeanConfidence:
     """The mean over prompts of all answers; of none where no prompt has any."""
-    return splits["all"].get(MEAN) or MeanConfidence(0, Estimate(math.nan), 0)
+    return splits["all"].get(MEAN) or MeanConfidence(0, UNDEFINED, 0)
 
 
 def _splits(prompt: str, heading: str) -> tuple[Cells[Splits], ...]:
