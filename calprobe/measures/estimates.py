@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Mask
 from calprobe.cells.cell import Cell, Labels
-from calprobe.confidence.types import Mask
 from calprobe.measures.meaningful import meaningful
 from calprobe.metrics import Estimate, Metric, Resampling, bootstrap_many, bootstrap_mean
 from calprobe.metrics.error_shown import has_few_values

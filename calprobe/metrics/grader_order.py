@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints, check_vector
+from calprobe.arrays import Floats, Ints, Mask, check_vector
 from calprobe.metrics.bootstrap import joint_draws
 from calprobe.metrics.intervals import UNDEFINED, Draws, Estimate, interval
 from calprobe.metrics.paired import Difference, PairedDraws
@@ -20,7 +20,6 @@ from calprobe.metrics.resamples import ClusterLabels, Resampling
 TENTHS = 10
 # By score: [answers], how sure, in [0, 1], and 0 or 1; NaN where not known.
 Graded = Mapping[str, tuple[Floats, Floats]]
-Mask = npt.NDArray[np.bool_]  # [answers]
 _Part = tuple[bytes, bytes]  # a score of some answers, and which
 _Place = tuple[_Part, bytes]  # and what is right of them
 _Parts = dict[_Part, tuple[Floats, Mask, dict[bytes, Floats]]]  # a score, answers, and each truth by its bytes

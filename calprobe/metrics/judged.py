@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints, check_confidence, check_correct
+from calprobe.arrays import Floats, Ints, Mask, check_confidence, check_correct
 from calprobe.metrics.bootstrap import joint_draws
 from calprobe.metrics.intervals import UNDEFINED, Estimate, interval
 from calprobe.metrics.ranks import RankedPart
 from calprobe.metrics.resamples import ClusterLabels, Resampling
 from calprobe.metrics.sample import row_sums
-
-Mask = npt.NDArray[np.bool_]  # [answers]
 
 
 @dataclass(frozen=True, slots=True)

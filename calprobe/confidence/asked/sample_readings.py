@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
+from calprobe.arrays import Floats, Ints, Mask
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.readings import greedy_answer
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY, GREEDY_FINAL, Row
@@ -29,7 +29,7 @@ from calprobe.confidence.asked.token_estimators import of_rows
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimator import Entry, Estimator
 from calprobe.confidence.samples import frequencies
-from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, Confidence, Mask
+from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, Confidence
 
 Compute = Callable[[Read], Confidence]
 Reading = tuple[str, str, Callable[[Compute], Compute]]  # what ends its name and its definition

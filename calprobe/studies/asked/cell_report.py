@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.asked import AskedCell
 from calprobe.cells.cell import sample_of
 from calprobe.confidence.asked import Answers, off_label_mass
@@ -44,7 +44,6 @@ from calprobe.studies.wording.numbers import cell_wording, question_itself
 from calprobe.studies.wording.results import SampleCounts
 
 RAW, NORMALISED, FREQUENCY = "label_raw", "label", "frequency"
-Kept = npt.NDArray[np.bool_]  # [rows]
 
 
 def report_cell(opened: AskedCell, options: ReportOptions) -> CellReport:
@@ -157,7 +156,7 @@ def _abstained(opened: AskedCell, answers: Answers, options: ReportOptions) -> E
     return mean_over(opened, answers.abstained, is_open & answers.asked, options) if is_open.any() else None
 
 
-def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Kept, options: ReportOptions) -> Estimate:
+def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Mask, options: ReportOptions) -> Estimate:
     """The mean of a quantity in [0, 1] over some rows, with its interval."""
     return mean_estimate(values, kept, options.resampling, opened.units.clusters)
 
@@ -268,7 +267,7 @@ def _overconfidence(opened: AskedCell, name: str, options: ReportOptions) -> Ove
     )
 
 
-def _over_accuracy(opened: AskedCell, stated: Confidence, kept: Kept, options: ReportOptions) -> Difference:
+def _over_accuracy(opened: AskedCell, stated: Confidence, kept: Mask, options: ReportOptions) -> Difference:
     """Mean confidence minus the accuracy of the same rows."""
     if not kept.any():
         return Difference(float("nan"))
@@ -278,7 +277,7 @@ def _over_accuracy(opened: AskedCell, stated: Confidence, kept: Kept, options: R
 
 
 def _mean_difference(
-    opened: AskedCell, first: Floats, second: Floats, kept: Kept, options: ReportOptions
+    opened: AskedCell, first: Floats, second: Floats, kept: Mask, options: ReportOptions
 ) -> Difference:
     if not kept.any():
         return Difference(float("nan"))
@@ -290,7 +289,7 @@ def _gap_of_all(stated: Confidence, label: Confidence) -> float:
     return values[0] - values[1]
 
 
-def ece_of(found: Confidence, kept: Kept) -> float:
+def ece_of(found: Confidence, kept: Mask) -> float:
     """ECE, ten bins of equal width, over some rows; NaN without any."""
     from calprobe.metrics import ece
 

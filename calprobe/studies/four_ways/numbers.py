@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from calprobe.confidence.types import Mask
+from calprobe.arrays import Mask
 from calprobe.measures.contrasts import Drawn, Sides, contrasts_of
 from calprobe.measures.estimates import estimates_of, mean_estimate
 from calprobe.metrics import Estimate, Metric, Resampling

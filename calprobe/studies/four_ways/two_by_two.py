@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from calprobe.arrays import Mask
 from calprobe.cells.cell import sample_of
-from calprobe.confidence.types import Mask
 from calprobe.measures.contrasts import Drawn
 from calprobe.metrics import Estimate, bootstrap_many, holm, mcnemar, mean_draws
 from calprobe.metrics.ranking import AUROC

@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.answers.graders import IMPORTED, JUDGE
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.asked import Asked, AskedCell
 from calprobe.cells.regrading import ALL_GRADERS, Regraded, graders_of, regraded
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY
 from calprobe.confidence.asked.sample_readings import reading_of, representatives
-from calprobe.confidence.types import Mask
 from calprobe.measures.chosen import Choice
 from calprobe.measures.estimates import estimates_of, mean_estimate
 from calprobe.measures.options import ReportOptions
