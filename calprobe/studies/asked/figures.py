@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,9 +40,8 @@ from calprobe.studies.stated.figures import StatedPictures, stated_pictures
 from calprobe.studies.wording.figures import wording_figures
 
 if TYPE_CHECKING:
-    from calprobe.show.plots import Look
+    from calprobe.show.plots.look import Draw
 
-Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
 # Titles and captions of figures that one run has, and several together.
 VALUES = (
     "Values of {0.title}, by {0.of}",
@@ -64,7 +63,7 @@ class Pictures:
     figures: tuple[Figures, ...]
     stated: StatedPictures | None = None  # of a run that asks for confidences by several prompts
 
-    def drawn(self) -> Iterator[tuple[str, Drawn]]:
+    def drawn(self) -> Iterator[tuple[str, Draw]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
         if self.calibration.lines and self.stated is None:  # ten prompts have panels of their own
             yield "reliability", lambda look: draw_calibration(self.calibration, replace(look, form="overlay"))
