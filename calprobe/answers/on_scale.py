@@ -100,13 +100,9 @@ def read_on_scale(
     forward = scale.removeprefix(REVERSED)
     if forward in _TOPS:
         places = list(_numbers(text[:MOST_CHARACTERS], forward))
-    elif forward in ("expressions", "letters"):
-        if not expressions:
-            raise UsageError(f"the scale {scale!r} needs the expressions and what each stands for")
-        reader = _letters if forward == "letters" else _expressions
-        places = list(reader(text[:MOST_CHARACTERS], expressions))
     else:
-        raise UsageError(f"no scale {scale!r}; use {', '.join(_TOPS)}, expressions or letters, or 1 - one of these")
+        reader = _letters if forward == "letters" else _expressions
+        places = list(reader(text[:MOST_CHARACTERS], _expressions_of(scale, expressions)))
     cut = cut or len(text) > MOST_CHARACTERS
     if cut and forward in _TOPS and text.rstrip()[-1:].isdigit():
         return Reading(None, "cut", places[-1].rule if places else "")
@@ -266,13 +262,19 @@ def closed_replies(scale: str, expressions: Mapping[str, float] | None = None) -
         return tuple((f"{percent}%", f"{percent}") for percent in range(101))
     if forward == "x/10":
         return tuple((f"{tenths}",) for tenths in range(11))
-    if forward not in ("expressions", "letters"):
-        raise UsageError(f"no scale {scale!r}; use x, x/100, x/10, expressions or letters, or 1 - one of these")
+    table = _expressions_of(scale, expressions)
+    if forward == "letters":
+        return tuple((letter, letter.upper()) for letter in ascii_lowercase[: len(table)])
+    return tuple(tuple(dict.fromkeys((expression, expression.lower()))) for expression in table)
+
+
+def _expressions_of(scale: str, expressions: Mapping[str, float] | None) -> Mapping[str, float]:
+    """The expressions of a scale that has some. Raises UsageError for another scale, and without expressions."""
+    if scale.removeprefix(REVERSED) not in ("expressions", "letters"):
+        raise UsageError(f"no scale {scale!r}; use {', '.join(_TOPS)}, expressions or letters, or 1 - one of these")
     if not expressions:
         raise UsageError(f"the scale {scale!r} needs the expressions and what each stands for")
-    if forward == "letters":
-        return tuple((letter, letter.upper()) for letter in ascii_lowercase[: len(expressions)])
-    return tuple(tuple(dict.fromkeys((expression, expression.lower()))) for expression in expressions)
+    return expressions
 
 
 def _decimal(hundredths: int) -> Forms:
