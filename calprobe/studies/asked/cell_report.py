@@ -226,7 +226,7 @@ def _shift(opened: AskedCell, options: ReportOptions) -> Estimate:
 
     Its interval is that of the signed difference, folded at 0.
     """
-    difference = _paired(opened, "ece", RAW, NORMALISED, options)
+    difference = _ece_difference(opened, RAW, NORMALISED, options)
     if difference is None:
         return UNDEFINED
     size = abs(difference.value)
@@ -236,16 +236,16 @@ def _shift(opened: AskedCell, options: ReportOptions) -> Estimate:
     return Estimate(size, 0.0 if difference.low <= 0 <= difference.high else ends[0], ends[1])
 
 
-def _paired(opened: AskedCell, metric: str, first: str, second: str, options: ReportOptions) -> Difference | None:
-    """A metric of one estimator minus that of another, on the rows that both have; None without any."""
+def _ece_difference(opened: AskedCell, first: str, second: str, options: ReportOptions) -> Difference | None:
+    """The ECE of one estimator minus that of another, on the rows that both have; None without any."""
     pair = opened.confidences[first], opened.confidences[second]
     kept = pair[0].read & pair[1].read
     if not kept.any():
         return None
     samples = {"first": sample_of(pair[0], kept), "second": sample_of(pair[1], kept)}
-    chosen = [candidate for candidate in standard_metrics(options.ace_bins) if candidate.name == metric]
+    chosen = [candidate for candidate in standard_metrics(options.ace_bins) if candidate.name == "ece"]
     drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, opened.units.clusters_of(kept))
-    draws = drawn["first", "second"][metric]
+    draws = drawn["first", "second"]["ece"]
     return (PairedDraws(draws.value, draws.resampled, few=draws.few) if options.by_paper else draws).difference()
 
 
@@ -258,7 +258,7 @@ def _overconfidence(opened: AskedCell, name: str, options: ReportOptions) -> Ove
         rows=int(common.sum()),
         accuracy=_over_accuracy(opened, stated, common, options),
         label=None if label is None else _mean_difference(opened, stated.confidence, label.confidence, common, options),
-        ece_gap=None if label is None else _paired(opened, "ece", name, NORMALISED, options),
+        ece_gap=None if label is None else _ece_difference(opened, name, NORMALISED, options),
         ece_gap_all=None if label is None else _gap_of_all(stated, label),
         distinct=len(values),
         mode=float(values[counts.argmax()]) if len(values) else float("nan"),
