@@ -43,8 +43,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
-from calprobe.confidence.types import Mask
+from calprobe.arrays import Floats, Ints, Mask
 from calprobe.measures.sensitivity import template_sd
 from calprobe.metrics import (
     SET_RULES,

@@ -37,6 +37,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """A share of a hundred, with three digits at most.
+
+    >>> percent(0.0525), percent(0.95)
+    ('5.25 %', '95 %')
+    """
+    return f"{100 * share:.3g} %"
+
+
 def dollars(amount: float) -> str:
     """An amount of money; below ten cents in hundredths of a cent.
 

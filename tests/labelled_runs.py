@@ -8,7 +8,7 @@ from pathlib import Path
 from run_samples import SHAPES, make_manifest, make_piece, without_tokens
 
 from calprobe.probes import Instance, Probe, Relation
-from calprobe.probes.probe_folder import fingerprint
+from calprobe.probes.fingerprints import fingerprint
 from calprobe.runs import Manifest, RunFolder, SourceRecord
 from calprobe.runs.stored_texts import write_labels
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calprobe.probes.wordings import fingerprint_of_wordings
+from calprobe.probes.fingerprints import fingerprint_of_wordings
 from calprobe.runs import (
     NO_ROLE,
     Manifest,

@@ -25,7 +25,7 @@ from run_samples import make_manifest, make_piece, without_tokens
 
 from calprobe.cells.asked import Asked
 from calprobe.probes import Instance, Probe, Relation
-from calprobe.probes.probe_folder import fingerprint
+from calprobe.probes.fingerprints import fingerprint
 from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs import RunFolder, SourceRecord
 from calprobe.runs.replies import Reply

@@ -29,7 +29,7 @@ MODULES = sorted(
 
 
 def test_examples_are_found() -> None:
-    some = {"calprobe.metrics.calibration", "calprobe.asking.derangement", "calprobe.kernels.linear_logprob"}
+    some = {"calprobe.metrics.calibration", "calprobe.asking.replacing", "calprobe.kernels.linear_logprob"}
     assert some <= set(MODULES)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from calprobe.probes import Probe, Relation
 from calprobe.prompts import PromptSet, Variant, fill, load_prompts
-from calprobe.prompts.judging import judged
+from calprobe.prompts.choices import judged
 from calprobe.prompts.placeholders import replace_placeholders
 from calprobe.prompts.types import Form
 from calprobe.questions import Question, QuestionSet, SetSource, balanced

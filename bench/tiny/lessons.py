@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from calprobe.probes import Probe, Relation
 from calprobe.prompts import PromptSet, Stated
-from calprobe.prompts.judging import NO, YES
+from calprobe.prompts.choices import NO, YES
 from calprobe.prompts.placeholders import replace_placeholders
 from calprobe.prompts.prompt_sets import p_true_text
 from tiny.chat_network import DialogEncoder, first_said

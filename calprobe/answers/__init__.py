@@ -3,12 +3,11 @@
 from calprobe.answers.answer_type import ANSWER_TYPES, answer_type
 from calprobe.answers.comparing import comparable
 from calprobe.answers.graders import GRADERS, Grade, GradeRules, grade
-from calprobe.answers.on_scale import read_on_scale
+from calprobe.answers.on_scale import closed_replies, read_on_scale
 from calprobe.answers.readers import READERS, Reader, read, readers_of
 from calprobe.answers.reading import STATUSES, Reading
 from calprobe.answers.refusals import abstains
 from calprobe.answers.rouge import rouge_l
-from calprobe.answers.scale_replies import closed_replies
 from calprobe.answers.short import read_short
 from calprobe.answers.stated import PARSERS, read_stated
 from calprobe.answers.stated_line import read_stated_line

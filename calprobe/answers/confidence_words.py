@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Literal, TypeVar
 
-from calprobe.answers.denials import is_denied
+from calprobe.answers.denials import APOSTROPHE, is_denied
 
 About = Literal["right", "wrong"]
 Value = TypeVar("Value")
 _MOST = 100  # numbers of a reply that are looked at
 
-_APOSTROPHE = "['’]"
 _WORD = re.compile(  # in lower case
     r"\b(?:confiden|(?:un)?certain|(?:un)?sure\b|probab|(?:un)?likel|chance|odds\b|scale\b|rat(?:e|ed|ing)\b|score\b|estimat|"
     r"(?:in)?correct|right\b|wrong\b|mistaken\b|accura|guess|belie[fv]|doubt)"
@@ -21,7 +20,7 @@ _WORD = re.compile(  # in lower case
 # What a reply may begin with in front of the number that it states.
 _LEAD_IN = re.compile(
     rf"""(?ix) [\W_]*(?:(?:well|so|okay|ok|hmm|yes|no|sure|absolutely|definitely)\b[\W_]*)?
-    (?:(?:i(?:{_APOSTROPHE}(?:d|m|ll)|\s(?:would|am|will))?|it(?:{_APOSTROPHE}s|\sis)|that(?:{_APOSTROPHE}s|\sis)|this\sis
+    (?:(?:i(?:{APOSTROPHE}(?:d|m|ll)|\s(?:would|am|will))?|it(?:{APOSTROPHE}s|\sis)|that(?:{APOSTROPHE}s|\sis)|this\sis
     |(?:my|the)\s(?:final\s)?(?:answer|number|value|response|reply|figure)(?:\sis)?)\b[\W_]*)?
     (?:(?:say|said|think|go\swith|give\s(?:it|this|that)|put\s(?:it|this|that)\sat)\b[\W_]*)?
     (?:(?:a|an|about|around|approximately|roughly|maybe|perhaps|only|exactly|just)\b[\W_]*){{0,3}}"""
@@ -30,7 +29,7 @@ _BEFORE_A_NUMBER = re.compile(r"(?:[:=][\s*_\"'“(\[{$<>]{0,6}|\\boxed\s?\{\s?)
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)|\n")
 _BETWEEN = (
     rf"(?:\s{{1,3}}(?:sure|certain|confident|confidence|certainty|chance|chances|probability|likelihood|likely|that|of|for|in|i"
-    rf"|am|i{_APOSTROPHE}m|my|the|this|your|given|above|answer|response|choice|is|are|it|it{_APOSTROPHE}s|was|be|being|to|might"
+    rf"|am|i{APOSTROPHE}m|my|the|this|your|given|above|answer|response|choice|is|are|it|it{APOSTROPHE}s|was|be|being|to|might"
     rf"|may|could|will|would|a|an|completely|in\sfact))"
 )
 _RIGHT, _WRONG = (
@@ -49,7 +48,7 @@ _IN_FRONT = re.compile(
 )
 _OF_CHANCE = r"(?:probability|chance|likelihood)"
 _WITH = re.compile(  # wrong with probability 0.3, wrong with 30% probability
-    rf"(?<!\bnot\s)(?<!n{_APOSTROPHE}t\s)\b(?:(?P<right>{_RIGHT})|(?P<wrong>{_WRONG}))\swith\s(?:an?\s)?(?:about\s)?(?P<chance>{_OF_CHANCE}\s(?:of\s)?)?\Z",
+    rf"(?<!\bnot\s)(?<!n{APOSTROPHE}t\s)\b(?:(?P<right>{_RIGHT})|(?P<wrong>{_WRONG}))\swith\s(?:an?\s)?(?:about\s)?(?P<chance>{_OF_CHANCE}\s(?:of\s)?)?\Z",
     re.IGNORECASE,
 )
 _CHANCE_BEHIND = re.compile(rf"(?:\s?(?:%|per\s?cent\b))?\s{_OF_CHANCE}\b", re.IGNORECASE)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-_APOSTROPHE = "['’]"
-_NOT = rf"(?:not|never|neither|nor|cannot|n{_APOSTROPHE}t|instead\sof|rather\sthan|unlike|without|except)"
+APOSTROPHE = "['’]"
+_NOT = rf"(?:not|never|neither|nor|cannot|n{APOSTROPHE}t|instead\sof|rather\sthan|unlike|without|except)"
 _BETWEEN = (
     r"(?:\s(?:be|is|necessarily|really|just|simply|choose|pick|select|say|call|a|an|the|about|option|answer|choice|letter"
     r"|equal|to|it))"
 )
 # "I don't think that it's Paris"; "I can't believe it's Paris" is none.
 _NOT_THOUGHT = (
-    rf"(?:do|does|did|would)(?:\snot|n{_APOSTROPHE}t)\s(?:think|believe|suppose|guess|say)(?:\sthat)?"
-    rf"(?:\s(?:it|this|that|he|she)(?:{_APOSTROPHE}?s|\swas|\swere)\b)?"
+    rf"(?:do|does|did|would)(?:\snot|n{APOSTROPHE}t)\s(?:think|believe|suppose|guess|say)(?:\sthat)?"
+    rf"(?:\s(?:it|this|that|he|she)(?:{APOSTROPHE}?s|\swas|\swere)\b)?"
 )
 _DENIED_BEFORE = re.compile(
     rf"(?:\b{_NOT_THOUGHT}|(?:\b|(?<=[a-z])){_NOT}){_BETWEEN}{{0,4}}[\s:*_\"“'(\[$]{{1,4}}\Z", re.IGNORECASE
@@ -22,8 +22,8 @@ _WRONG = r"(?:wrong|incorrect|false|inaccurate|impossible|mistaken|invalid|ruled
 _DENIED_BEHIND = re.compile(
     rf"[*_)\]}}\"”'`.]{{0,4}}(?:\s(?:option|answer|choice))?\s(?:(?:is|was|are|would\sbe|seems|looks)"
     rf"(?:\s(?:clearly|definitely|obviously|certainly|also|simply|therefore))?"
-    rf"(?:\s{_WRONG}|(?:\s(?:not|never)|n{_APOSTROPHE}t)\b(?!\s(?:only|just|merely|the\sonly)\b))"
-    rf"|(?:cannot|can{_APOSTROPHE}t)\sbe\b(?!\s{_WRONG}))",
+    rf"(?:\s{_WRONG}|(?:\s(?:not|never)|n{APOSTROPHE}t)\b(?!\s(?:only|just|merely|the\sonly)\b))"
+    rf"|(?:cannot|can{APOSTROPHE}t)\sbe\b(?!\s{_WRONG}))",
     re.IGNORECASE,
 )
 # "No" is a word of its own here: behind an answer may stand "No further steps are needed".

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from calprobe.answers.denials import is_denied
 from calprobe.answers.first_char import read_first_char
 from calprobe.answers.label_patterns import Labels
-from calprobe.answers.new_question import where_a_new_question_begins
 from calprobe.answers.reading import Reading
-from calprobe.answers.repetition import length_without_repeats
+from calprobe.answers.reply_tails import length_without_repeats, where_a_new_question_begins
 
 _NOUN = r"(?:(?:answer|option|choice|letter|label|alternative|selection|pick|response|conclusion|solution)s?)"
 _THIS = r"(?:to|for|of)[^\S\n](?:this|the|your)[^\S\n](?:question|problem)"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from calprobe.answers.units import is_unit
+from calprobe.answers.units import WORDS_FOR_POWERS, is_unit
 
 Form = Literal["plain", "fraction", "unclear"]
 
@@ -32,8 +32,7 @@ _TIMES_TEN = (
     rf"(?:[^\S\n]?(?:\^|\*\*)[^\S\n]?{_EXPONENT}|(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,4}}))"
 )
 # Words and letters behind a number that multiply it; M and B only of money, since both are units, too.
-_SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-_SCALES |= {"k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9}
+_SCALES = WORDS_FOR_POWERS | {"k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9}
 _SCALE_WORD = r"(?:hundred|thousand|million|billion|trillion)\b(?!-[A-Za-z])"
 _SCALE = (
     rf"(?P<scale>[^\S\n]?{_SCALE_WORD}"

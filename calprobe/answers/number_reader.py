@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from calprobe.answers.around_numbers import end_with_error, is_error_or_confidence, unclear_as_a_part
 from calprobe.answers.denials import is_denied, is_taken_back
-from calprobe.answers.new_question import where_a_new_question_begins
 from calprobe.answers.number_answers import Number, numbers_of, with_plain_digits
 from calprobe.answers.number_words import numbers_in_words
 from calprobe.answers.reading import Reading
-from calprobe.answers.repetition import length_without_repeats
+from calprobe.answers.reply_tails import length_without_repeats, where_a_new_question_begins
 from calprobe.answers.units import plain_unit, unit_behind, unit_of
 
 _MARKER = re.compile(

@@ -1,4 +1,7 @@
-"""A stated confidence on the scale that was asked for: a number, an expression, or the letter of an expression."""
+"""A stated confidence on the scale that was asked for: a number, an expression, or the letter of an expression.
+
+Beside its reader all replies that a scale allows: the closed set that a model chooses from when it states one.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from calprobe.answers.reading import MOST_CHARACTERS, Reading
 from calprobe.answers.stated import as_confidence
 from calprobe.errors import UsageError
 from calprobe.words import REVERSED
+
+Forms = tuple[str, ...]  # of one reply; the first is its name
 
 _TOPS = {"x": 1.0, "x/100": 100.0, "x/10": 10.0}
 _N = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-−+]?[0-9]{1,2}(?!\w))?"
@@ -95,13 +100,9 @@ def read_on_scale(
     forward = scale.removeprefix(REVERSED)
     if forward in _TOPS:
         places = list(_numbers(text[:MOST_CHARACTERS], forward))
-    elif forward in ("expressions", "letters"):
-        if not expressions:
-            raise UsageError(f"the scale {scale!r} needs the expressions and what each stands for")
-        reader = _letters if forward == "letters" else _expressions
-        places = list(reader(text[:MOST_CHARACTERS], expressions))
     else:
-        raise UsageError(f"no scale {scale!r}; use {', '.join(_TOPS)}, expressions or letters, or 1 - one of these")
+        reader = _letters if forward == "letters" else _expressions
+        places = list(reader(text[:MOST_CHARACTERS], _expressions_of(scale, expressions)))
     cut = cut or len(text) > MOST_CHARACTERS
     if cut and forward in _TOPS and text.rstrip()[-1:].isdigit():
         return Reading(None, "cut", places[-1].rule if places else "")
@@ -235,3 +236,52 @@ def _pattern(expressions: tuple[str, ...]) -> re.Pattern[str]:
     ways = [(place, r"\s{1,3}".join(map(re.escape, expressions[place].split()))) for place in longest_first]
     either = "|".join(f"(?P<e{place}>{way})" for place, way in ways)
     return re.compile(rf"(?<![^\W_])(?:{either})(?![^\W_])", re.IGNORECASE)
+
+
+def closed_replies(scale: str, expressions: Mapping[str, float] | None = None) -> tuple[Forms, ...]:
+    """The replies of a scale, each in the forms in which it may be written; `read_on_scale` reads all of them.
+
+    `x`: 0.00 to 1.00 by hundredths, tenths with one decimal too, and 0 and 1. `x/100`: 0% to 100%, and without the
+    sign. `x/10`: 0 to 10. `expressions`: each as it stands, and in lower case. `letters`: a, b, .., and A, B, ..
+
+    Args:
+        scale: one of `calprobe.prompts.types.SCALES`; the direction changes nothing.
+        expressions: of the scales `expressions` and `letters`.
+    Raises:
+        UsageError: another scale, or one of expressions without expressions.
+
+    >>> closed_replies("x")[80], closed_replies("1 - x/100")[7], len(closed_replies("x/10"))
+    (('0.80', '0.8'), ('7%', '7'), 11)
+    >>> closed_replies("letters", {"Never": 0.0, "Ever": 1.0})
+    (('a', 'A'), ('b', 'B'))
+    """
+    forward = scale.removeprefix(REVERSED)
+    if forward == "x":
+        return tuple(map(_decimal, range(101)))
+    if forward == "x/100":
+        return tuple((f"{percent}%", f"{percent}") for percent in range(101))
+    if forward == "x/10":
+        return tuple((f"{tenths}",) for tenths in range(11))
+    table = _expressions_of(scale, expressions)
+    if forward == "letters":
+        return tuple((letter, letter.upper()) for letter in ascii_lowercase[: len(table)])
+    return tuple(tuple(dict.fromkeys((expression, expression.lower()))) for expression in table)
+
+
+def _expressions_of(scale: str, expressions: Mapping[str, float] | None) -> Mapping[str, float]:
+    """The expressions of a scale that has some. Raises UsageError for another scale, and without expressions."""
+    if scale.removeprefix(REVERSED) not in ("expressions", "letters"):
+        raise UsageError(f"no scale {scale!r}; use {', '.join(_TOPS)}, expressions or letters, or 1 - one of these")
+    if not expressions:
+        raise UsageError(f"the scale {scale!r} needs the expressions and what each stands for")
+    return expressions
+
+
+def _decimal(hundredths: int) -> Forms:
+    """0.85; 0.80 and 0.8; 1.00, 1.0 and 1."""
+    forms = [f"{hundredths / 100:.2f}"]
+    if hundredths % 10 == 0:
+        forms.append(f"{hundredths / 100:.1f}")
+    if hundredths % 100 == 0:
+        forms.append(f"{hundredths // 100}")
+    return tuple(forms)

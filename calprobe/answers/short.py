@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from calprobe.answers.new_question import where_a_new_question_begins
 from calprobe.answers.reading import Reading
+from calprobe.answers.reply_tails import where_a_new_question_begins
 
 _MARKER = re.compile(
     r"(?:^[^\w\n]{0,12}|(?<=[.!?:,;])[^\S\n]{1,3})(?:(?:the|my|so|final|short|correct|best)\s){0,3}answer"

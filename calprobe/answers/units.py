@@ -146,7 +146,7 @@ def _converted(value: float, unit: str, wanted: str) -> float | None:
 
 
 _TEN_TO = re.compile(r"10\^(-?[0-9]{1,3})(?![0-9.])\s?(.*)", re.DOTALL)
-_WORDS_FOR_POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+WORDS_FOR_POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 
 def _exponent_and_unit(unit: str) -> tuple[int, str]:
@@ -159,7 +159,7 @@ def _exponent_and_unit(unit: str) -> tuple[int, str]:
     if match := _TEN_TO.fullmatch(plain):
         return int(match[1]), match[2]
     word, _, behind = plain.partition(" ")
-    exponent = _WORDS_FOR_POWERS.get(word.lower().removesuffix("s"), 0)
+    exponent = WORDS_FOR_POWERS.get(word.lower().removesuffix("s"), 0)
     return exponent, behind if exponent else plain
 
 

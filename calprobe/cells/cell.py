@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
+from calprobe.arrays import Floats, Ints, Mask
 from calprobe.confidence import Confidence, Estimator
 from calprobe.confidence.estimator import Scale
-from calprobe.confidence.types import Mask
 from calprobe.metrics import Within, ordinal_confidence
 from calprobe.metrics.bootstrap import Predictions
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.run_facts import model_name
 from calprobe.cells.scored import ScoredRun
-from calprobe.confidence.types import Mask
 from calprobe.runs import AskedRun
 
 

@@ -12,7 +12,7 @@ from calprobe.answers import READERS, GradeRules, grade, read
 from calprobe.answers.graders import IMPORTED, JUDGE, OPEN_GRADERS, TOLERANCES, UNDECIDED
 from calprobe.answers.readers import CONCLUDES
 from calprobe.answers.short import first_paragraph
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.asked import AskedCell
 from calprobe.cells.cell import Cell, Confidences
 from calprobe.confidence import Confidence
@@ -21,7 +21,6 @@ from calprobe.confidence.asked.readings import ARGMAX, CONCLUDED, DEFAULT, GIVEN
 from calprobe.confidence.asked.reply_table import FINAL, GREEDY, GREEDY_FINAL, ReplyTable, Row
 from calprobe.confidence.asked.sample_readings import correct_of, reading_of
 from calprobe.confidence.estimator import Estimator
-from calprobe.confidence.types import Mask
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
 from calprobe.runs.grades import StoredGrade

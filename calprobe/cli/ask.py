@@ -18,7 +18,7 @@ from calprobe.cli.output import print_result
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import load_options, loading_options, out_option, quiet_option, resume_option
 from calprobe.cli.server_options import OF_SERVER, server_options
-from calprobe.cli.terminal_text import say
+from calprobe.cli.terminal_text import log_to_stderr, say
 from calprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -251,7 +251,6 @@ def command(model: str, out: Path | None, dry_run: bool, as_json: bool, quiet: b
     # Set before torch is imported, as in `calprobe score`.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from calprobe.asking import ask, preview
-    from calprobe.cli.logs import log_to_stderr
     from calprobe.cli.preview_text import ask_preview_text, dumped
 
     backend = backend_options(click.get_current_context())

@@ -13,7 +13,7 @@ from calprobe.cli.arguments import list_option, typed
 from calprobe.cli.option_kinds import BACKENDS, JUDGES, Group, KindCommand, heading, option
 from calprobe.cli.run_options import LOADING, load_options, loading_options, quiet_option
 from calprobe.cli.server_options import OF_SERVER, server_options
-from calprobe.cli.terminal_text import say
+from calprobe.cli.terminal_text import log_to_stderr, say
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean
 from calprobe.words import GRADE_BY
@@ -125,7 +125,6 @@ def command(
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     _refuse_idle_options(given, judge, nli or embed)
     contexts = _contexts(ccp_context, nli)
-    from calprobe.cli.logs import log_to_stderr
     from calprobe.grading import GradeOptions, grade, judge_meanings
 
     log_to_stderr(quiet)

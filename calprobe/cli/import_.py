@@ -10,7 +10,7 @@ import click
 
 from calprobe.cli.common import NearestGroup
 from calprobe.cli.question_options import columns_option
-from calprobe.cli.terminal_text import say
+from calprobe.cli.terminal_text import log_to_stderr, say
 from calprobe.words import ModelKind
 
 if TYPE_CHECKING:
@@ -172,7 +172,6 @@ def replies(file: Path, questions: str | None, columns: dict[str, str], out: Pat
         calprobe import replies replies.jsonl --questions quiz.jsonl --model my-model --out runs/my-model-quiz
         calprobe report runs/my-model-quiz
     """
-    from calprobe.cli.logs import log_to_stderr
     from calprobe.interop.reply_import import import_replies
     from calprobe.questions import QuestionOptions, load_questions
 

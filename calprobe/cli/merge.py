@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calprobe.cli.terminal_text import say
+from calprobe.cli.terminal_text import log_to_stderr, say
 from calprobe.messages import counted
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def command(runs: tuple[Path, ...], out: Path, partial: bool) -> None:
         calprobe score --model gpt2 --shard 2/2
         calprobe merge runs/gpt2-bear-shard-*-of-2 --out runs/gpt2-bear
     """
-    from calprobe.cli.logs import log_to_stderr
     from calprobe.runs.asked_manifest import AskManifest
     from calprobe.runs.merge import merge_runs
 

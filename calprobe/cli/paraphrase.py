@@ -13,7 +13,7 @@ from calprobe.cli.option_kinds import BACKENDS, Group, KindCommand, heading, opt
 from calprobe.cli.question_options import chosen_questions, question_options, refuse_idle_choices
 from calprobe.cli.run_options import LOADING, load_options, loading_options, quiet_option
 from calprobe.cli.server_options import OF_SERVER, server_options
-from calprobe.cli.terminal_text import say
+from calprobe.cli.terminal_text import log_to_stderr, say
 
 if TYPE_CHECKING:
     from calprobe.asking import Paraphrased
@@ -92,7 +92,6 @@ def command(questions: str, model: str, out: Path | None, quiet: bool, **given: 
         raise click.UsageError("--out FILE.jsonl is missing: where the paraphrases go")
     from calprobe.asking import ParaphraseOptions, paraphrase
     from calprobe.backends.options import BackendOptions
-    from calprobe.cli.logs import log_to_stderr
 
     log_to_stderr(quiet)
     named = ("count", "samples", "temperature", "seed", "prompts", "max_new_tokens", "nli")

@@ -118,15 +118,12 @@ def refuse_idle_choices(names: Iterable[str], *, study_draws: bool = False) -> N
         refuse_typed(context, ("draw_rule",), "says how --draw draws; give --draw N, or leave it out")
 
 
-def chosen_questions(
-    values: dict[str, Any], *, seed: int = 0, shots: int = 0, shots_from: str | None = None
-) -> QuestionOptions:
+def chosen_questions(values: dict[str, Any], *, seed: int = 0, shots_from: str | None = None) -> QuestionOptions:
     """What the options of `question_options` choose.
 
     Args:
         values: the command's parameters, by name; others may be among them.
         seed: of draws.
-        shots: how many examples each set has to have.
         shots_from: a file of examples.
     Raises:
         UsageError: they contradict each other.
@@ -136,4 +133,4 @@ def chosen_questions(
     names = ("split", "limit", "draw", "draw_rule", "as_", "n_options", "forms", "columns")
     chosen = {name: values[name] for name in names}
     groups = tuple(values["groups"] or ())
-    return QuestionOptions(**chosen, groups=groups, seed=seed, shots=shots, shots_from=shots_from)
+    return QuestionOptions(**chosen, groups=groups, seed=seed, shots_from=shots_from)

@@ -11,6 +11,7 @@ import click
 
 from calprobe.cli.arguments import list_option, typed
 from calprobe.cli.common import format_options
+from calprobe.cli.terminal_text import log_to_stderr
 from calprobe.errors import UsageError
 from calprobe.messages import no_such
 from calprobe.words import RunKind, RunOrder, RunState
@@ -58,7 +59,6 @@ def command(
         calprobe runs runs/paper --paths --null | xargs -0 calprobe report
         calprobe runs /data/experiments --format csv > runs.csv
     """
-    from calprobe.cli.logs import log_to_stderr
     from calprobe.cli.output import print_result, print_tables
     from calprobe.runs.listing import list_runs
     from calprobe.studies.overview.catalogue import Filters, catalogue

@@ -15,7 +15,7 @@ from calprobe.cli.arguments import joined_option, list_option, typed
 from calprobe.cli.option_kinds import Group, KindCommand, heading, option
 from calprobe.cli.output import print_result
 from calprobe.cli.run_options import load_options, loading_options, out_option, quiet_option, resume_option
-from calprobe.cli.terminal_text import say
+from calprobe.cli.terminal_text import log_to_stderr, say
 from calprobe.errors import UsageError
 from calprobe.messages import counted, printable
 from calprobe.words import ModelKind, PllMetric, Precision, ScoringPath, WordSplit
@@ -148,7 +148,6 @@ def command(
     # Set before torch is imported: waiting threads that spin make scoring several times slower when other processes
     # need the same cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
     from calprobe.scoring import Stopped, score
     from calprobe.scoring.launch import launched

@@ -15,7 +15,7 @@ from calprobe.cli.arguments import Number, each_once_option
 from calprobe.cli.option_kinds import SWEEP_PLACES, Group, KindCommand, heading, option
 from calprobe.cli.output import print_result, tables_text
 from calprobe.cli.run_options import quiet_option
-from calprobe.cli.terminal_text import say
+from calprobe.cli.terminal_text import log_to_stderr, say
 from calprobe.errors import CalprobeError
 from calprobe.messages import counted
 from calprobe.trackers.registry import NAMES as TRACKERS
@@ -135,7 +135,6 @@ def command(
     command again. At the end OUT/report.html and OUT/report/ show all runs side by side, task by task.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch is imported, as in `calprobe score`
-    from calprobe.cli.logs import log_to_stderr
     from calprobe.entrance import sweep
     from calprobe.sweep import PLACES, SweepOptions, SweepPlan
 

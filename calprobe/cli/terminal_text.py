@@ -1,7 +1,8 @@
-"""Messages on stderr: without control characters of labels, and without secrets."""
+"""Messages on stderr, those of the library's log among them: without control characters of labels, without secrets."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,6 +21,23 @@ _ROUGH = 100  # resamples, a tenth of the usual ones
 def say(text: str) -> None:
     """Print a `message` on stderr."""
     click.echo(message(text), err=True)
+
+
+def log_to_stderr(quiet: bool = False, prefix: str = "") -> None:
+    """Show calprobe's log on stderr, each message after the prefix, without level or time; only warnings if `quiet`."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Formatter(f"{prefix}%(message)s"))
+    logger = logging.getLogger("calprobe")
+    logger.handlers = [handler]
+    logger.setLevel(logging.WARNING if quiet else logging.INFO)
+    logger.propagate = False
+
+
+class _Formatter(logging.Formatter):
+    """Formats log messages so that labels and paths are safe for a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return message(super().format(record))
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import click
 
 from calprobe.cli.label_option import labelled
 from calprobe.cli.option_kinds import Kinds, kind_of_runs
+from calprobe.cli.terminal_text import log_to_stderr
 from calprobe.errors import CalprobeError, UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ def open_typed(
         DataMissingError, CalprobeError: as `open_run`.
     """
     from calprobe.cells.opening import open_runs
-    from calprobe.cli.logs import log_to_stderr
     from calprobe.heap import keep_freed_memory
 
     named = labelled(paths, labels)
@@ -73,7 +73,6 @@ def expanded(paths: Sequence[str]) -> list[str]:
 
     Of these, runs that cannot be read are left out, which the log says; a path without runs stays as it is.
     """
-    from calprobe.cli.logs import log_to_stderr
     from calprobe.runs.listing import run_folders
 
     places: list[str] = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
+from calprobe.arrays import Floats, Ints, Mask
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimator import Scale
 from calprobe.messages import counted
@@ -25,7 +25,6 @@ NOT_JUDGED = "not judged; run calprobe grade again"
 # could be stated, the most probable value and the standard deviation.
 LOW, HIGH, MODE, SPREAD = MORE = ("low", "high", "mode", "spread")
 DECIMALS = 12  # that confidences of replies keep
-Mask = npt.NDArray[np.bool_]
 
 
 def rounded(values: Floats) -> Floats:

@@ -45,9 +45,9 @@ from calprobe.metrics import (
 )
 from calprobe.metrics.bins import width_edges
 from calprobe.metrics.bootstrap import Predictions
-from calprobe.metrics.design_effect import design_effect
 from calprobe.metrics.error_shown import ErrorName, error_shown, has_few_values
 from calprobe.metrics.simultaneous import simultaneous_normal
+from calprobe.metrics.statistics import design_effect
 
 if TYPE_CHECKING:
     import pandas as pd

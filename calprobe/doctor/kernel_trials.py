@@ -24,6 +24,7 @@ _WIDTH, _WORDS = 96, 1000
 _NEAR_ENOUGH = 1e-4
 _ROUNDED_NEAR_ENOUGH = {"float32": 1e-4, "bfloat16": 0.05}
 _BRANCH = 7  # places below one another in a branch of the tree that attention is tried on
+INSTALL_COMPILER = "install a C compiler (gcc), or name it in CC: Triton calls it"
 _SLOWER = "torch computes in their place: correct, but slower"
 
 
@@ -190,7 +191,7 @@ def _unusable(device: torch.device, case: str, error: Exception) -> Check:
     if isinstance(error, ImportError):
         return Check(str(device), "note", f"triton cannot be imported ({reason}); {_SLOWER}", _how_to_get_triton())
     needs_compiler = "compiler" in reason.lower() or "gcc" in reason.lower()
-    fix = "install a C compiler (gcc), or name it in CC: Triton calls it" if needs_compiler else ""
+    fix = INSTALL_COMPILER if needs_compiler else ""
     return Check(str(device), "note", f"do not run ({case}: {type(error).__name__}: {reason}); {_SLOWER}", fix)
 
 

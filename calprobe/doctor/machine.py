@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from calprobe.doctor.diagnosis import Check, Look, State
-from calprobe.doctor.kernel_trials import OLDEST_CAPABILITY, try_kernels
+from calprobe.doctor.kernel_trials import INSTALL_COMPILER, OLDEST_CAPABILITY, try_kernels
 
 GIB = 1024**3
 
@@ -149,7 +149,7 @@ def _compiler() -> Check:
     facts = {"command": command, "version": version, "python_h": headers}
     if not version:
         what = f"{command} does not run" if command else "none"
-        fix = "install a C compiler (gcc), or name it in CC: Triton calls it"
+        fix = INSTALL_COMPILER
         if os.environ.get("CC"):
             fix = "unset CC, or set it to one program (gcc): Triton runs its whole value as one"
         return Check("compiler", "note" if needed else "ok", what, fix if needed else "", facts)

@@ -11,8 +11,9 @@ from calprobe.answers.short import first_paragraph
 from calprobe.grading.grade_options import GradeOptions
 from calprobe.questions import Question
 from calprobe.runs import AskedPiece, AskedRun, Reply
-from calprobe.runs.grades import StoredGrade, text_hash
+from calprobe.runs.grades import StoredGrade
 from calprobe.runs.stages import ANSWER, FINAL, GREEDY, GREEDY_FINAL, ONCE
+from calprobe.runs.task import text_hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from calprobe.grading.answers_of import GradedAnswer
@@ -10,13 +10,11 @@ from calprobe.interop.grade_lines import GradeLine, read_grade_lines
 from calprobe.messages import did_you_mean
 from calprobe.runs.grades import StoredGrades
 
-Imported = Mapping[str, tuple[bool, str]]  # by the key of the reply: the grade, and who gave it
-
 
 def imported_grades(
     answers: Sequence[GradedAnswer], stored: StoredGrades | None, path: Path | None
 ) -> dict[str, tuple[bool, str]]:
-    """The grades of a file, those that came with the replies, and those that an earlier file gave.
+    """The grades of a file, those that came with the replies, and those of an earlier file, with who gave each.
 
     Raises ProbeFormatError for a line that names no answer of the run, or one that is named before.
     """

@@ -19,7 +19,7 @@ import numpy as np
 
 from calprobe.answers import Grade
 from calprobe.answers.graders import JUDGE, UNDECIDED
-from calprobe.answers.new_question import where_a_new_question_begins
+from calprobe.answers.reply_tails import where_a_new_question_begins
 from calprobe.answers.yes_no import read_yes_no
 from calprobe.asking import AskOptions, ask
 from calprobe.asking.run_manifest import backend_record

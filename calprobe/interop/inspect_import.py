@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.inspect_samples import Grading, line_of, odd_confidence, question_of, scorer_of
-from calprobe.interop.reply_import import Origin, make_run, set_of_log
+from calprobe.interop.reply_import import NotedImport, Origin, make_run, set_of_log
 from calprobe.interop.reply_lines import ReplyLine
 from calprobe.messages import counted
 from calprobe.questions.types import QuestionSet
-from calprobe.runs import AskManifest, PieceReplies
-from calprobe.runs.folder import RecordFolder
 
 TOOL = "inspect_ai"
 _UNREAD = {"events", "events_data", "store", "timelines"}  # of samples: large, and nothing here needs them
@@ -26,17 +24,9 @@ _GENERATE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class InspectImport:
-    """A run that was made of logs, and what a reader of its numbers should know."""
-
-    run: RecordFolder[AskManifest, PieceReplies]
-    notes: tuple[str, ...]  # a sentence each: samples that failed, limits, logs that are not complete
-
-
 def import_inspect(
     files: Sequence[Path], out: Path, grading: Grading | None = None, model: str | None = None
-) -> InspectImport:
+) -> NotedImport:
     """Make an asked run at `out` of the logs of one model, whole or not at all.
 
     Args:
@@ -55,7 +45,7 @@ def import_inspect(
 
 def import_logs(
     logs: Mapping[str, Any], out: Path, grading: Grading | None = None, model: str | None = None
-) -> InspectImport:
+) -> NotedImport:
     """As `import_inspect`, of logs that were read: inspect_ai's `EvalLog` by the name that errors shall give them."""
     chosen = Grading() if grading is None else grading
     origin = _origin(logs, model)
@@ -79,7 +69,7 @@ def import_logs(
         sets[name] = set_of_log(name, questions.values())
         lines += _with_all_stated(log_lines)
         notes += [*_notes(log, name, log_lines, samples), *_confidence_notes(name, samples, scorer)]
-    return InspectImport(make_run(lines, out, tuple(sets.values()), origin), tuple(notes))
+    return NotedImport(make_run(lines, out, tuple(sets.values()), origin), tuple(notes))
 
 
 def read_log(path: Path) -> Any:

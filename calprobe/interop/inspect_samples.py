@@ -26,7 +26,7 @@ _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # of inspect_ai: correct, pa
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _CUT = ("max_tokens", "model_length")
 _CORRECT, _CONFIDENCE = "correct", "confidence"  # keys of a score that holds both, and of a score's metadata
-STATED, PROBABILITY = "stated", "probability"  # where `calprobe.integrations.inspect_ai` says a confidence is from
+STATED = "stated"  # where `calprobe.integrations.inspect_ai` says a confidence is from
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,17 +17,14 @@ from typing import Any
 from calprobe.errors import CalprobeError, ProbeFormatError, UsageError
 from calprobe.interop.lm_eval_files import task_name
 from calprobe.interop.lm_eval_import import SOURCE, Evaluation
-from calprobe.interop.lm_eval_samples import LARGEST_DOC
-from calprobe.interop.reply_import import Origin, make_run, set_of_log
+from calprobe.interop.lm_eval_samples import LARGEST_DOC, MEND
+from calprobe.interop.reply_import import NotedImport, Origin, make_run, set_of_log
 from calprobe.interop.reply_lines import ReplyLine
 from calprobe.messages import counted, no_such
 from calprobe.probes.json_files import read_json_lines
 from calprobe.questions.gold import QuestionFault, letters, place_of
 from calprobe.questions.types import Question, QuestionSet
-from calprobe.runs import AskManifest, PieceReplies
-from calprobe.runs.folder import RecordFolder
 
-_MEND = "give a samples_*.jsonl as lm-evaluation-harness writes it"
 _Row = dict[str, Any]
 
 
@@ -39,14 +36,6 @@ class HarnessGrades:
     filter: str | None = None  # None: the task's first
     correct_at: float | None = None  # the least value that is right; None: 1 is, and 0 is wrong
     kept: bool = True  # False: no grades; calprobe reads and grades the replies itself
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedImport:
-    """A run that was made of samples, and what a reader of its numbers should know."""
-
-    run: RecordFolder[AskManifest, PieceReplies]
-    notes: tuple[str, ...]  # a sentence each
 
 
 def are_generated(files: Sequence[Path]) -> bool:
@@ -63,7 +52,7 @@ def are_generated(files: Sequence[Path]) -> bool:
 
 def import_generated(
     files: Sequence[Path], out: Path, evaluation: Evaluation, grades: HarnessGrades | None = None
-) -> GeneratedImport:
+) -> NotedImport:
     """Make an asked run at `out` of samples of generated text, whole or not at all.
 
     Args:
@@ -106,7 +95,7 @@ def import_generated(
         lines += [line for place, row in rows for line in _lines(place, row, name, metric, chosen.correct_at)]
     versions = {"lm_eval": evaluation.harness} if evaluation.harness else {}
     origin = Origin(evaluation.model, SOURCE, versions, settings, evaluation.revision)
-    return GeneratedImport(make_run(lines, out, tuple(sets.values()), origin), tuple(notes))
+    return NotedImport(make_run(lines, out, tuple(sets.values()), origin), tuple(notes))
 
 
 def _is_generated(path: Path) -> bool:
@@ -133,10 +122,10 @@ def _rows(path: Path) -> dict[str, list[tuple[str, _Row]]]:
     """The lines with their places, by filter, each document once under each."""
     by_filter: dict[str, list[tuple[str, _Row]]] = {}
     seen: dict[tuple[str, int], str] = {}
-    for number, row in read_json_lines(path, _MEND):
+    for number, row in read_json_lines(path, MEND):
         place, doc_id, name = f"{path}:{number}", row.get("doc_id"), str(row.get("filter", "none"))
         if type(doc_id) is not int or not 0 <= doc_id <= LARGEST_DOC:
-            raise ProbeFormatError(f"{place}: doc_id {doc_id!r:.60} is not a number from 0; {_MEND}")
+            raise ProbeFormatError(f"{place}: doc_id {doc_id!r:.60} is not a number from 0; {MEND}")
         if (name, doc_id) in seen:
             fault = f"doc_id {doc_id} again (filter {name}), as in {seen[name, doc_id]}"
             raise ProbeFormatError(f"{place}: {fault}; import each evaluation by itself")
@@ -230,7 +219,7 @@ def _replies(row: _Row, place: str) -> list[str]:
     resps = row.get("resps")
     replies = resps[0] if isinstance(resps, list) and len(resps) == 1 else None
     if not isinstance(replies, list) or not replies or not all(isinstance(reply, str) for reply in replies):
-        raise ProbeFormatError(f"{place}: resps must be one list of texts; {_MEND}")
+        raise ProbeFormatError(f"{place}: resps must be one list of texts; {MEND}")
     return replies
 
 

@@ -22,7 +22,7 @@ from calprobe.probes.json_files import read_json_lines
 
 LARGEST_DOC = 2**31 - 1  # instances are int32
 _OTHER_TASK = "not a multiple-choice task; import the samples of one"
-_MEND = "give a samples_*.jsonl as lm-evaluation-harness writes it"
+MEND = "give a samples_*.jsonl as lm-evaluation-harness writes it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def refuse_other_file(path: Path) -> None:
 def _doc_id(row: dict[str, Any], where: str) -> int:
     doc_id = row.get("doc_id")
     if type(doc_id) is not int or not 0 <= doc_id <= LARGEST_DOC:
-        raise ProbeFormatError(f"{where}: doc_id {_shown(doc_id)} is not a number from 0; {_MEND}")
+        raise ProbeFormatError(f"{where}: doc_id {_shown(doc_id)} is not a number from 0; {MEND}")
     return doc_id
 
 
@@ -87,7 +87,7 @@ def _read_question(row: dict[str, Any], where: str) -> Question:
     logprobs = tuple(_logprobs(row.get("resps"), where))
     requests = list(_requests(row.get("arguments"), where))
     if len(requests) != len(logprobs):
-        raise ProbeFormatError(f"{where}: {len(logprobs)} resps for {len(requests)} arguments; {_MEND}")
+        raise ProbeFormatError(f"{where}: {len(logprobs)} resps for {len(requests)} arguments; {MEND}")
     requests = requests[: _n_conditional(requests)]
     if len(requests) < 2:
         raise ProbeFormatError(f"{where}: one choice only, {_OTHER_TASK}")
@@ -108,7 +108,7 @@ def _read_question(row: dict[str, Any], where: str) -> Question:
 def _logprobs(resps: object, where: str) -> Iterator[float]:
     """The log-likelihood of each request: of `[[[log-likelihood, greedy], repeats ..], ..]` the first repeat's."""
     if not isinstance(resps, list) or not resps:
-        raise ProbeFormatError(f"{where}: resps must be a list of responses; {_MEND}")
+        raise ProbeFormatError(f"{where}: resps must be a list of responses; {MEND}")
     for repeats in resps:
         pair = repeats[0] if isinstance(repeats, list) and repeats else None
         if not isinstance(pair, list) or len(pair) != 2:
@@ -133,11 +133,11 @@ def _requests(arguments: object, where: str) -> Iterator[tuple[object, str]]:
     if isinstance(arguments, dict):
         listed = [arguments.get(f"gen_args_{place}") for place in range(len(arguments))]
     if not isinstance(listed, list):
-        raise ProbeFormatError(f"{where}: arguments must hold gen_args_0, gen_args_1, ..; {_MEND}")
+        raise ProbeFormatError(f"{where}: arguments must hold gen_args_0, gen_args_1, ..; {MEND}")
     for request in listed:
         pair = [request.get("arg_0"), request.get("arg_1")] if isinstance(request, dict) else request
         if not isinstance(pair, list) or len(pair) < 2 or not isinstance(pair[1], str):
-            raise ProbeFormatError(f"{where}: arguments must be (context, choice) pairs; {_MEND}")
+            raise ProbeFormatError(f"{where}: arguments must be (context, choice) pairs; {MEND}")
         yield pair[0], pair[1]
 
 

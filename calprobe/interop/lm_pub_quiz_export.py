@@ -41,8 +41,7 @@ def export_lm_pub_quiz(
     number = _template_number(run.manifest, template)
     if probe is not None and probe.fingerprint != run.manifest.probe.fingerprint:
         raise UsageError(f"probe {probe.name}: not the one that {run.path} was scored with; name that with --probe")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out}: is there already, and not an empty folder; name another with --out")
+    atomic.check_empty(out)
     pieces = [piece for piece in run.pieces if piece.template == number]
     if not pieces:
         raise CalprobeError(f"{run.path}: no scores of template {number} yet; resume the run first")

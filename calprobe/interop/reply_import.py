@@ -47,6 +47,14 @@ class Origin:
     revision: str | None = None  # of the model
 
 
+@dataclass(frozen=True, slots=True)
+class NotedImport:
+    """A run that was made of another tool's files, and what a reader of its numbers should know."""
+
+    run: RecordFolder[AskManifest, PieceReplies]
+    notes: tuple[str, ...]  # a sentence each: samples that failed, limits, files that are not complete
+
+
 def import_replies(
     path: Path, out: Path, questions: Sequence[QuestionSet] = (), model: str = "unknown"
 ) -> RecordFolder[AskManifest, PieceReplies]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.scored import ScoredRun, cluster_labels, right_shares
 from calprobe.confidence import BASE, NO_PREDICTION, Confidence, Estimator
-from calprobe.confidence.types import Mask, default_row, paraphrase_rows
+from calprobe.confidence.types import default_row, paraphrase_rows
 from calprobe.measures.compare_match import Part, Shared, tied_instances
 from calprobe.measures.compare_results import Agreement, Contrast, PairComparison, Scope
 from calprobe.measures.contrasts import Drawn, Sides, agreement_of, contrasts_of

@@ -18,7 +18,8 @@ from calprobe.measures.compare_results import Contrast, Grounding, WithinPair, W
 from calprobe.measures.contrasts import Drawn, Sides, contrasts_of
 from calprobe.measures.meaningful import refuse_meaningless
 from calprobe.measures.options import CompareOptions, Pair
-from calprobe.metrics import ACCURACY, Estimate, Metric, mean_draws
+from calprobe.metrics import ACCURACY, Metric, mean_draws
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.runs import TemplateRecord
 
 WITHIN_METRICS = ("accuracy", "brier", "ace")
@@ -129,7 +130,7 @@ class _Within:
         confidence = np.array([self.run.confidence(name).confidence for name in named.values()])
         slopes = (weights[:, None] * confidence).sum(axis=0)  # the slope of the means is the mean of these
         draws = mean_draws(slopes, self.drawn.resampling, self.drawn.clusters)
-        neither, drawn = Estimate(float("nan")), replace(self.drawn, margin=None)
+        neither, drawn = UNDEFINED, replace(self.drawn, margin=None)
         return Grounding(tuple(named), drawn.contrast(None, "grounding", (neither, neither), draws))
 
     def _of_one_template(self, names: Sequence[str]) -> dict[str, Estimator]:

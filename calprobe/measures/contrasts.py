@@ -13,10 +13,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
+from calprobe.arrays import Floats, Ints, Mask
 from calprobe.cells.cell import Labels
 from calprobe.confidence import Estimator
-from calprobe.confidence.types import Mask
 from calprobe.measures.compare_results import Agreement, Contrast, Corrected, Equivalence
 from calprobe.measures.meaningful import is_meaningful
 from calprobe.measures.options import CompareOptions

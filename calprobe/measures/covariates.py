@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, check_vector
+from calprobe.arrays import Floats, Mask, check_vector
 from calprobe.errors import DataMissingError, ProbeFormatError, UsageError
 from calprobe.messages import columns_named, counted, no_such
 from calprobe.questions.question_rows import SUFFIXES, kind_of_file, read_rows
@@ -30,7 +30,6 @@ GROUPS = 4
 MOST_CATEGORIES = 100
 FEW = 3  # unknown ids that an error names
 Key = tuple[str, ...]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # a covariate is equal to itself alone

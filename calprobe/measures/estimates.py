@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calprobe.arrays import Mask
 from calprobe.cells.cell import Cell, Labels
-from calprobe.confidence.types import Mask
 from calprobe.measures.meaningful import meaningful
 from calprobe.metrics import Estimate, Metric, Resampling, bootstrap_many, bootstrap_mean
 from calprobe.metrics.error_shown import has_few_values
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 
 
@@ -65,7 +66,7 @@ def mean_estimate(
     """The mean of a quantity in [0, 1] over the units kept (None: all), with its interval; NaN without any."""
     if kept is not None:
         values, clusters = values[kept], None if clusters is None else clusters[kept]
-    return bootstrap_mean(values.astype(np.float64), resampling, clusters) if len(values) else Estimate(float("nan"))
+    return bootstrap_mean(values.astype(np.float64), resampling, clusters) if len(values) else UNDEFINED
 
 
 def few_values_of(cell: Cell, estimator: str, ace_bins: int | None) -> bool:

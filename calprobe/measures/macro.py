@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.cell import Cell
-from calprobe.confidence.types import Mask
 from calprobe.measures.meaningful import meaningful
 from calprobe.metrics import Estimate, Metric, ReferenceMetric, Resampling
 from calprobe.metrics.bootstrap import bootstrap_many, draw_samples, draw_share

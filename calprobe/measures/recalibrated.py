@@ -22,6 +22,7 @@ from calprobe.measures.json_values import estimate_json
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, standard_metrics
 from calprobe.metrics.calibration_map import CalibrationMap
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.recalibration import fit_folds, fit_map
 from calprobe.words import Recalibration
 
@@ -143,7 +144,7 @@ def _with_undefined(found: CellRecalibration, cell: Cell, names: Container[str])
     without = tuple(
         name for name, estimator in cell.estimators.items() if name in names and found.method in estimator.lacks
     )
-    undefined = dict.fromkeys(METRICS, Estimate(float("nan")))
+    undefined = dict.fromkeys(METRICS, UNDEFINED)
     rows = {**found.estimators, **dict.fromkeys(without, undefined)}
     return replace(found, estimators={name: rows[name] for name in cell.estimators if name in rows}, without=without)
 

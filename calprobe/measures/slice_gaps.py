@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Ints
+from calprobe.arrays import Ints, Mask
 from calprobe.cells.cell import Cell, Labels
-from calprobe.confidence.types import Mask
 from calprobe.measures.json_values import number_json, value_json
 from calprobe.metrics import (
     Difference,

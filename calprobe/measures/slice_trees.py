@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.cell import Cell
 from calprobe.confidence import Confidence
-from calprobe.confidence.types import Mask
 from calprobe.measures.covariates import Covariate, Group, as_numbers, natural_order
 from calprobe.metrics.gap_tree import Feature, gap_tree
 

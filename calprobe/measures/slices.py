@@ -41,6 +41,7 @@ from calprobe.measures.slice_trees import (
 )
 from calprobe.measures.trends import Trend, covariate_json, trends
 from calprobe.metrics import Estimate, Resampling, standard_metrics
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.smooth_ece import SMOOTH_ECE
 from calprobe.runs import Manifest
 from calprobe.words import SliceKind
@@ -49,7 +50,6 @@ METRICS = (
     *("accuracy", "confidence_gap", "ace", "ece", "debiased_ece"),
     *("ace_if_calibrated", "ace_if_calibrated_p95", "ace_p", "brier"),
 )
-UNDEFINED = Estimate(float("nan"))
 NO_DOMAIN = "no domain"
 NO_CARDINALITY = "no cardinality"
 

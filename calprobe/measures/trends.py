@@ -16,6 +16,7 @@ from calprobe.measures.json_values import value_json
 from calprobe.metrics import Estimate, Resampling
 from calprobe.metrics.bootstrap import Predictions
 from calprobe.metrics.correlation import correlation
+from calprobe.metrics.intervals import UNDEFINED
 
 LEAST = 10  # instances: the order of fewer says nothing, and their resamples are mostly ties
 
@@ -69,7 +70,7 @@ def trends(
         kept = present & ~np.isnan(confidence)
         instances = int(kept.sum()) if questions is None else len(np.unique(questions[kept]))
         if instances < LEAST:
-            by_name[name] = Trend(instances, *[Estimate(float("nan"))] * 3)
+            by_name[name] = Trend(instances, *[UNDEFINED] * 3)
             continue
         correct = np.where(np.isnan(confidence), np.nan, correct)
         rho = (

@@ -44,7 +44,7 @@ def largest_bin(confidence: npt.ArrayLike, n_bins: int = BINS) -> float:
     return float(_largest_share(_bins_of(confidence, n_bins))[0])
 
 
-def largest_bin_entropy(accuracy: float, n_bins: int = BINS, least: float = 0.0) -> float:
+def largest_bin_entropy(accuracy: float, n_bins: int = BINS) -> float:
     """The largest `bin_entropy` that calibrated confidences with that accuracy can have; the smallest is 0.
 
     Calibrated confidences have the accuracy as their mean, so their shares s_b keep `sum_b s_b lower_b <= accuracy <=
@@ -53,11 +53,10 @@ def largest_bin_entropy(accuracy: float, n_bins: int = BINS, least: float = 0.0)
     Args:
         accuracy: in [0, 1].
         n_bins: at least 2.
-        least: the smallest confidence that there can be, such as 1/K of K options; bins below it are left out.
     Returns:
-        In [0, 1]; NaN for an accuracy that is NaN, 0 for one that `least` does not allow.
+        In [0, 1]; NaN for an accuracy that is NaN.
     Raises:
-        ValueError: an accuracy or least confidence beyond [0, 1].
+        ValueError: an accuracy beyond [0, 1].
 
     >>> largest_bin_entropy(1.0), round(largest_bin_entropy(0.5), 6), round(largest_bin_entropy(0.99), 2)
     (0.0, 1.0, 0.16)
@@ -65,14 +64,12 @@ def largest_bin_entropy(accuracy: float, n_bins: int = BINS, least: float = 0.0)
     check_count("n_bins", n_bins, 2)
     if np.isnan(accuracy):
         return float("nan")
-    for name, value in (("accuracy", accuracy), ("least", least)):
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name} must lie in [0, 1]; got {value}")
+    if not 0 <= accuracy <= 1:
+        raise ValueError(f"accuracy must lie in [0, 1]; got {accuracy}")
     edges = width_edges(n_bins)
-    reachable = edges[1:] > least if least < 1 else edges[1:] >= 1
-    lower, upper = edges[:-1][reachable], edges[1:][reachable]
+    lower, upper = edges[:-1], edges[1:]
     if lower.mean() <= accuracy <= upper.mean():
-        return float(np.log(len(upper)) / np.log(n_bins))
+        return 1.0
     places = upper if accuracy > upper.mean() else lower
     if not places.min() < accuracy < places.max():
         return 0.0

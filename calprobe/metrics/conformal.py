@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_answers, check_numbers, check_offsets, check_vector
-from calprobe.metrics.intervals import LEVEL, Estimate
+from calprobe.metrics.intervals import LEVEL, UNDEFINED, Estimate
 from calprobe.metrics.resamples import check_clusters
 from calprobe.metrics.risk_control import clustered_upper_bound, risk_upper_bound
 
@@ -297,7 +297,7 @@ def covered_share(covered: npt.ArrayLike, clusters: npt.ArrayLike | None = None)
     """
     inside = np.asarray(covered, np.float64)
     if not len(inside):
-        return Estimate(math.nan)
+        return UNDEFINED
     level = (1 + LEVEL) / 2
     groups = check_clusters(clusters, len(inside))
     if groups is None:

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_numbers
 
-SOURCE = "Quantifying the Consistency, Fidelity, and Reliability of LLM Verbalized Confidence, equation 1"
-
 
 def answer_deviations(confidence: npt.ArrayLike) -> Floats:
     """The standard deviation (k - 1) of each answer's confidences over k prompts; their mean is the MSD.

@@ -117,7 +117,7 @@ def ece_values(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> float:
 
 
 def _ece_values(sample: Sample) -> Floats:
-    return _error(sample, _starts(sample.confidence))
+    return error_of_parts(sample, _starts(sample.confidence))
 
 
 def _starts(ascending: Floats) -> npt.NDArray[np.intp]:
@@ -125,8 +125,11 @@ def _starts(ascending: Floats) -> npt.NDArray[np.intp]:
     return np.flatnonzero(np.diff(ascending, prepend=-1.0) > SAME)
 
 
-def _error(sample: Sample, starts: npt.NDArray[np.intp]) -> Floats:
-    """Sum over parts of |right - mass|, over the instances of each resample, [resamples]; NaN without instances."""
+def error_of_parts(sample: Sample, starts: npt.NDArray[np.intp]) -> Floats:
+    """Sum over parts of |right - mass|, over the instances of each resample, [resamples]; NaN without instances.
+
+    Parts are of neighbours by confidence; `starts` [parts] has the place where each begins.
+    """
     if not len(sample.confidence):
         return np.full(len(sample.counts), np.nan)
     gaps = np.abs(np.add.reduceat(sample.right - sample.mass, starts, axis=1))

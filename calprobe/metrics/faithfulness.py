@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_confidence
 from calprobe.metrics.correlation import correlation
-from calprobe.metrics.intervals import Estimate
+from calprobe.metrics.intervals import UNDEFINED, Estimate
 from calprobe.metrics.means import bootstrap_of_means
 from calprobe.metrics.resamples import ClusterLabels, Resampling
 
@@ -64,7 +64,7 @@ def faithfulness(
     bins = np.minimum((seen * BINS).astype(np.int64), BINS - 1)
     of_bin = (bins[None, :] == np.arange(BINS)[:, None]).astype(np.float64)
     if not len(said):
-        return Faithfulness(0, *[Estimate(float("nan"))] * 4)
+        return Faithfulness(0, *[UNDEFINED] * 4)
     excess = bootstrap_of_means(np.stack([said, seen]), lambda means: means[:, 0] - means[:, 1], resampling, clusters)
     mean = bootstrap_of_means(faithful[None, :], lambda means: means[:, 0], resampling, clusters)
     binned = bootstrap_of_means(np.concatenate([of_bin, of_bin * faithful]), _mean_of_bins, resampling, clusters)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, check_vector
+from calprobe.arrays import Floats, Mask, check_vector
 from calprobe.metrics.group_gaps import LEAST_OF_GROUP
 
 DEPTH = 2  # four groups of each half
@@ -17,7 +17,6 @@ CUTS = 20  # quantiles that a number is cut at
 ERRORS = 2  # standard errors by which the sides of a cut differ, at least
 NAMED = 2  # categories that a group's name has
 UNCUT = ("a: all", "b: all")  # the one group of a half that nothing cuts
-Mask = npt.NDArray[np.bool_]  # [instances]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

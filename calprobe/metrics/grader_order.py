@@ -9,9 +9,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints, check_vector
+from calprobe.arrays import Floats, Ints, Mask, check_vector
 from calprobe.metrics.bootstrap import joint_draws
-from calprobe.metrics.intervals import Draws, Estimate, interval
+from calprobe.metrics.intervals import UNDEFINED, Draws, Estimate, interval
 from calprobe.metrics.paired import Difference, PairedDraws
 from calprobe.metrics.ranking import AUROC
 from calprobe.metrics.ranks import RankedPart
@@ -20,7 +20,6 @@ from calprobe.metrics.resamples import ClusterLabels, Resampling
 TENTHS = 10
 # By score: [answers], how sure, in [0, 1], and 0 or 1; NaN where not known.
 Graded = Mapping[str, tuple[Floats, Floats]]
-Mask = npt.NDArray[np.bool_]  # [answers]
 _Part = tuple[bytes, bytes]  # a score of some answers, and which
 _Place = tuple[_Part, bytes]  # and what is right of them
 _Parts = dict[_Part, tuple[Floats, Mask, dict[bytes, Floats]]]  # a score, answers, and each truth by its bytes
@@ -130,7 +129,7 @@ def _order(of_scores: Mapping[str, tuple[_Place, _Place]], draws: Mapping[_Place
     of_names = {name: both for name, both in by_name.items() if not any(np.isnan(side.value) for side in both)}
     names, nan = tuple(of_names), float("nan")
     if not names:
-        return GraderOrder((), (), (), Estimate(nan), Estimate(nan), ("", ""), nan, Estimate(nan))
+        return GraderOrder((), (), (), UNDEFINED, UNDEFINED, ("", ""), nan, UNDEFINED)
     sides = list(zip(*of_names.values(), strict=True))
     values = np.array([[number.value for number in side] for side in sides])
     whole = _order_numbers(values[..., None])
@@ -224,8 +223,7 @@ def aurocs_within(
     right, every = [np.asarray(truth) for truth in truths.values()], np.ones(len(values), np.bool_)
     parts = RankedPart.of(values, right, every), RankedPart.of(values, right, every, labels)
     if not len(values):
-        none = Estimate(float("nan"))
-        return dict.fromkeys(truths, StratifiedAuroc(none, none, Difference(float("nan"))))
+        return dict.fromkeys(truths, StratifiedAuroc(UNDEFINED, UNDEFINED, Difference(float("nan"))))
 
     def statistics(counts: Ints) -> Floats:
         return np.concatenate([part.auroc(counts) for part in parts])

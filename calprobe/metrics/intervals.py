@@ -48,6 +48,9 @@ class Estimate(Numbers):
     high: float = float("nan")
 
 
+UNDEFINED = Estimate(float("nan"))  # of no instances, or not computed
+
+
 @dataclass(frozen=True, slots=True)
 class Draws:
     """A metric's value, and those that it takes by resampling. NaN where it is undefined."""
@@ -63,7 +66,7 @@ class Draws:
 
     @property
     def is_withheld(self) -> bool:
-        """Whether it has no interval of its own since its order rests on few answers; nor is a difference of it tested."""
+        """Whether it has no interval of its own since its order rests on few answers; its differences are not tested."""
         return self.ends is not None and math.isnan(self.ends[0])
 
 
@@ -145,7 +148,7 @@ def interval(draws: Draws, metric: Metric | None = None) -> Estimate:
 def reference(draws: Draws | None, metric: ReferenceMetric) -> Estimate:
     """What perfect calibration shows of an error by its draws; NaN without any by chance."""
     if draws is None or draws.by_chance is None or not len(draws.by_chance):
-        return Estimate(float("nan"))
+        return UNDEFINED
     return Estimate(*metric.compute(draws.value, draws.by_chance))
 
 

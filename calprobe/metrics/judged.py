@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints, check_confidence, check_correct
+from calprobe.arrays import Floats, Ints, Mask, check_confidence, check_correct
 from calprobe.metrics.bootstrap import joint_draws
-from calprobe.metrics.intervals import Estimate, interval
+from calprobe.metrics.intervals import UNDEFINED, Estimate, interval
 from calprobe.metrics.ranks import RankedPart
 from calprobe.metrics.resamples import ClusterLabels, Resampling
 from calprobe.metrics.sample import row_sums
-
-Mask = npt.NDArray[np.bool_]  # [answers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def judged_accuracy(
         rates = _rates(counts @ columns.T / counts.sum(axis=1)[:, None])
         return np.stack([rates[name] for name in ("judged", "sensitivity", "specificity", "accuracy")])
 
-    none = [Estimate(float("nan"))] * 4
+    none = [UNDEFINED] * 4
     draws = joint_draws(statistics, len(says), resampling, clusters) if len(says) else ()
     share, sensitivity, specificity, accuracy = map(interval, draws) if draws else none
     return JudgedAccuracy(share, sensitivity, specificity, accuracy, int(right.sum()), int(wrong.sum()))
@@ -161,7 +159,7 @@ def judged_confidences(
     if len(hand) != len(values):  # as many as each judge has
         raise ValueError(f"judged and by_hand must have as many entries as confidence, {len(values)}; got {len(hand)}")
     if not len(values) or not judges:
-        return {name: JudgedConfidence(*[Estimate(float("nan"))] * 8) for name in judges}
+        return {name: JudgedConfidence(*[UNDEFINED] * 8) for name in judges}
     known, right, wrong = ~np.isnan(hand), hand == 1, hand == 0
     by_judge = [RankedPart.of(values, says, kept) for kept in (np.ones(len(values), np.bool_), right, wrong)]
     of_hand = RankedPart.of(values, [hand], known)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, check_numbers
-from calprobe.metrics.intervals import Draws, Estimate, interval
+from calprobe.metrics.intervals import UNDEFINED, Draws, Estimate, interval
 from calprobe.metrics.metric import Metric
 from calprobe.metrics.resamples import (
     BLOCK_ENTRIES,
@@ -80,7 +80,7 @@ def spread(
     """
     checked = _checked(correct)
     if not checked.size:
-        return Estimate(float("nan"))
+        return UNDEFINED
     groups = check_clusters(clusters, checked.shape[1])
     draws = _draws(checked, _range, resampling, groups)
     if percentile or not len(draws.resampled):

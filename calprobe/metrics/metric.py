@@ -137,15 +137,10 @@ class SmoothedGap:
 
         Within [0, 1]; NaN where next to no instance is near.
         """
-        return share_near(self.correct, self.density)
-
-
-def share_near(correct: Floats, density: Floats) -> Floats:
-    """Smoothed correct instances by all smoothed ones, [..], in [0, 1]; NaN where there is next to none."""
-    near = density > LEAST_DENSITY
-    share = np.divide(correct, density, out=np.full(np.shape(correct), np.nan), where=near)
-    clipped: Floats = np.clip(share, 0.0, 1.0)  # transforms leave rounding, and numbers that are hardly below 0
-    return clipped
+        near = self.density > LEAST_DENSITY
+        share = np.divide(self.correct, self.density, out=np.full(np.shape(self.correct), np.nan), where=near)
+        clipped: Floats = np.clip(share, 0.0, 1.0)  # transforms leave rounding, and numbers that are hardly below 0
+        return clipped
 
 
 @dataclass(frozen=True, slots=True)

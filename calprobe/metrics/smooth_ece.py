@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints
-from calprobe.metrics.metric import MetricResult, SampleMetric, SmoothedGap, share_near
+from calprobe.metrics.metric import MetricResult, SampleMetric, SmoothedGap
 from calprobe.metrics.sample import Sample, row_sums, sort_instances
 
 STEPS = 1024  # bandwidths are whole multiples of 1/1024
@@ -178,20 +178,6 @@ def smoothed_gap(on_grid: OnGrid, right: Floats, bandwidth: float) -> SmoothedGa
     curves = _read(_cosines(spectra * smoother.factors), smoother)
     density, residual, correct = curves / curves[0].mean()
     return SmoothedGap(bandwidth, confidence, density, residual, correct)
-
-
-def smoothed_accuracy(sample: Sample, bandwidth: float) -> Floats:
-    """The smoothed accuracy of each resample at the points of `smoothed_gap`, [resamples, points], in [0, 1].
-
-    NaN where next to none of a resample's instances is near.
-    """
-    smoother = _smoother(bandwidth)
-    all_, right = (
-        _read(_cosines(_cosines(lay_on_points(sample.confidence, values)) * smoother.factors), smoother)
-        for values in (sample.weights, sample.right)
-    )
-    mean = all_.mean(axis=1, keepdims=True)
-    return share_near(right / mean, all_ / mean)
 
 
 def _read(curves: Floats, smoother: _Smoother) -> Floats:

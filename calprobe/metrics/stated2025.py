@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats
 from calprobe.metrics.bins import SAME
+from calprobe.metrics.distinct import error_of_parts
 from calprobe.metrics.metric import SampleMetric
 from calprobe.metrics.sample import Sample, sort_instances
 
@@ -51,13 +52,7 @@ def lower_edge_bins(confidence: Floats) -> npt.NDArray[np.int64]:
 
 
 def _ece_lower_edges(sample: Sample) -> Floats:
-    if not len(sample.confidence):
-        return np.full(len(sample.counts), np.nan)
-    starts = np.flatnonzero(np.diff(lower_edge_bins(sample.confidence), prepend=-1))
-    gaps = np.abs(np.add.reduceat(sample.right - sample.mass, starts, axis=1))
-    with np.errstate(invalid="ignore"):
-        error: Floats = gaps.sum(axis=1) / sample.sizes
-    return error
+    return error_of_parts(sample, np.flatnonzero(np.diff(lower_edge_bins(sample.confidence), prepend=-1)))
 
 
 def smooth_ece_relplot10(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> float:

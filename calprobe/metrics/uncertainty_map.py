@@ -13,7 +13,6 @@ from calprobe.metrics.logistic import sigmoid
 from calprobe.words import Calibrate
 
 Form = Calibrate | Literal["constant"]
-PARAMETERS: Mapping[Form, tuple[str, ...]] = {"isotonic": (), "logistic": ("a", "b"), "constant": ("share",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ class UncertaintyMap:
     """One map, in the uncertainty's own unit. `constant` stands for one that could not be fitted: all get the share."""
 
     form: Form
-    parameters: Mapping[str, float] = field(default_factory=dict)  # by PARAMETERS
+    parameters: Mapping[str, float] = field(default_factory=dict)  # a and b of logistic, share of constant
     knots: tuple[tuple[float, float], ...] = ()  # isotonic: uncertainty and share; straight lines lie between them
 
     def __call__(self, uncertainty: Floats) -> Floats:

@@ -1,11 +1,13 @@
-"""What attention a model's layers have, and the kernel that torch takes for it, by name."""
+"""What attention a model has: kinds of layers, the function that they look up by name, the kernel that torch takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend
 from torch.overrides import TorchFunctionMode
@@ -27,6 +29,34 @@ def layer_kinds(network: Any) -> set[str]:
         return set(named)
     letters = getattr(config, "hybrid_override_pattern", None) or ""
     return {_LETTERS.get(letter, letter) for letter in letters if letter not in _OF_TOKENS_ALONE}
+
+
+class AttentionNames:
+    """Which attention function the layers of a network look up, at each call, by the name in their config.
+
+    The names are as they are, or as they are set while a block lasts.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        configs: Iterator[Any] = (getattr(module, "config", None) for module in network.modules())
+        # A module and its parts mostly share one config.
+        self._configs = list({id(c): c for c in configs if hasattr(c, "_attn_implementation")}.values())
+
+    def own(self) -> list[str]:
+        """Of each config, as transformers chose it."""
+        return [config._attn_implementation for config in self._configs]
+
+    @contextmanager
+    def set_to(self, name: str) -> Iterator[None]:
+        """All of them that name inside; the network is then its thread's alone."""
+        own = self.own()
+        try:
+            for config in self._configs:
+                config._attn_implementation = name
+            yield
+        finally:
+            for config, own_name in zip(self._configs, own, strict=True):
+                config._attn_implementation = own_name
 
 
 class AttentionSeen(TorchFunctionMode):

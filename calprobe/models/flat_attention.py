@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from calprobe.kernels import tree_attention
 from calprobe.kernels.tree_layout import AttentionRule, TreeLayout
-from calprobe.models.attention_names import AttentionNames
+from calprobe.models.attention import AttentionNames
 
 _NAME = "calprobe_tree"
 # What attention functions are given beside queries, keys and values, and would change what is computed.

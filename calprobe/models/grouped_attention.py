@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from calprobe.models.attention_names import AttentionNames
+from calprobe.models.attention import AttentionNames
 
 _NAME = "calprobe_grouped"
 _OWN = "sdpa"

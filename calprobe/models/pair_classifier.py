@@ -17,9 +17,8 @@ from calprobe.models.loaded_model import LoadOptions
 from calprobe.models.text_models import TextModel, forward_by_length, load_text_model
 from calprobe.words import ENTAILMENT_ALONE
 
-# Beginnings of the names that checkpoints give the three labels, in the order of results.
-RELATIONS: Mapping[str, str] = {"entailment": "entail", "neutral": "neutral", "contradiction": "contradict"}
 _AT_ONCE = 32_768
+# Beginnings of the names that checkpoints give the labels, in the order of results.
 _STEMS, _TWO_STEMS = ("entail", "neutral", "contra"), ("entail", "not")
 
 

@@ -1,4 +1,4 @@
-"""How large a model is, and in which dtype, as far as its name and its files say so: no weights are read."""
+"""How large a model is, and in which dtype: by its name and files before it is loaded, by its network afterwards."""
 
 from __future__ import annotations
 
@@ -28,8 +28,16 @@ class ModelSize:
     here: bool  # whether its files are on this machine
 
 
+@dataclass(frozen=True, slots=True)
+class ParameterCounts:
+    """Parameters of a network. Those that several layers share count once."""
+
+    total: int  # embeddings and head included
+    embeddings: int  # of these, in the input and the output embedding
+
+
 def size_of(name: str) -> ModelSize:
-    """The size of a model by its alias, its files, or the number that its name has.
+    """The size of a model by its alias, its files, or the number that its name has; no weights are read.
 
     Raises CalprobeError and its subclasses for a name that stands for nothing, as loading it would.
 
@@ -56,6 +64,16 @@ def in_name(name: str) -> int | None:
         return None
     experts, number, unit = found[-1]
     return round(int(experts or 1) * float(number) * _UNITS[unit.upper()])
+
+
+def parameter_counts(network: Any) -> ParameterCounts:
+    """Count the parameters of a model of transformers, wherever they are; an adapter's own count too.
+
+    A head that is tied to the input embedding adds nothing: it is the same parameter.
+    """
+    ends = (network.get_input_embeddings(), network.get_output_embeddings())
+    embeddings = {id(own): own.numel() for end in ends if end is not None for own in end.parameters()}
+    return ParameterCounts(sum(own.numel() for own in network.parameters()), sum(embeddings.values()))
 
 
 def folder_of(source: Source, revision: str | None = None) -> Path | None:

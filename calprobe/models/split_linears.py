@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from calprobe.models.forwards import has_own_forward, inner_forward, other_forwards
 from calprobe.models.loaded_model import Products
-from calprobe.models.process_switch import ProcessSwitch
+from calprobe.models.torch_settings import ProcessSwitch
 
 # With fewer rows, splitting the weight costs more than float32 products do.
 LEAST_ROWS = 256

@@ -1,11 +1,10 @@
 """What has to be run, with nothing run twice. NumPy only: no model, no torch."""
 
-from calprobe.planning.ancestors import block_ancestors
 from calprobe.planning.masked_plan import MaskedBatch, MaskedPlan, plan_masked
 from calprobe.planning.padded_plan import PaddedPlan, plan_padded
 from calprobe.planning.prefix_tree import PrefixTree, build_prefix_tree
 from calprobe.planning.token_rows import Contexts, SpecialTokens, TokenRows
-from calprobe.planning.tree_plan import TreeBatch, TreePlan, plan_tree
+from calprobe.planning.tree_plan import TreeBatch, TreePlan, block_ancestors, plan_tree
 
 __all__ = [
     "Contexts",

@@ -11,7 +11,7 @@ from calprobe.cells.run_facts import model_name
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import counted, reason
 from calprobe.runs import AskedRun, Run
-from calprobe.runs.atomic import replacing_folder, write_text
+from calprobe.runs.atomic import check_empty, replacing_folder, write_text
 from calprobe.runs.manifest_text import templates_text
 
 CONFIDENCES = "confidences.parquet"
@@ -46,8 +46,7 @@ def write_dataset(run: Run | AskedRun, out: Path, write_confidences: Callable[[P
         UsageError: such a folder, or the run, cannot be taken. CalprobeError: the folder cannot be written.
     """
     check_shareable(run)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out}: is there already, and not an empty folder; name another with --out")
+    check_empty(out)
     if run.path.resolve() in (out.resolve(), *out.resolve().parents):
         raise UsageError(f"--out {out} is in the run itself; name a folder outside it")
     try:

@@ -12,8 +12,8 @@ from calprobe.show.tables.types import Table
 
 if TYPE_CHECKING:
     from calprobe.show.plots import Look
+    from calprobe.show.plots.look import Draw
 
-Draw = Callable[["Look"], Any]  # -> a figure of matplotlib
 Tables = Callable[[], Sequence[Table]]
 
 

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from calprobe.curves.curve import Line
-from calprobe.presentation.presentation import Draw, NamedFigure
+from calprobe.presentation.presentation import NamedFigure
 from calprobe.presentation.run_file_names import JOINT, file_names, names_of_runs
 from calprobe.show.plots import Look
+from calprobe.show.plots.look import Draw
 from calprobe.show.plots.names import run_names
 from calprobe.show.plots.paper import draw
 from calprobe.studies.asked.asked_report import AskedReport

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from calprobe.errors import ProbeFormatError
 from calprobe.probes.csv_files import CsvFile, read_csv
-from calprobe.probes.probe_folder import fingerprint
+from calprobe.probes.fingerprints import fingerprint
 from calprobe.probes.probe_notes import listed
 from calprobe.probes.types import JOINED, Instance, Probe, Relation
 

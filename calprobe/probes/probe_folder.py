@@ -10,14 +10,11 @@ Domains come from relation_info.json (`{RELATION: {"domains": [..]}}`) in the fo
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from calprobe.errors import ProbeFormatError
 from calprobe.probes.answers import check_declared, check_derived, declared_answer_space, derive_answer_space
+from calprobe.probes.fingerprints import fingerprint
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.probe_notes import notes_of
 from calprobe.probes.relation_rows import Row, read_rows
@@ -50,20 +47,6 @@ def read_probe_folder(folder: Path, name: str) -> Probe:
     if not relations:
         raise ProbeFormatError(f"{folder / METADATA}:1: none of its relations has a file RELATION.jsonl; add one")
     return Probe(name, relations, fingerprint(relations), notes_of(relations, metadata.content))
-
-
-def fingerprint(relations: Iterable[Relation]) -> str:
-    """SHA-256 (hex) over names, answer spaces, subjects and answers; the order of the relations does not matter."""
-    content = {
-        relation.name: [relation.candidates, [_fact_content(fact) for fact in relation.instances]]
-        for relation in relations
-    }
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def _fact_content(fact: Instance) -> list[Any]:
-    own = [] if fact.candidates is None else [fact.candidates]
-    return [fact.subject, fact.answer_idx, *own]
 
 
 def checked_templates(source: JsonObject, relation: str, key: str) -> tuple[str, ...]:

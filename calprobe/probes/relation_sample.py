@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 from math import sqrt
 
-from calprobe.probes.probe_folder import fingerprint
+from calprobe.probes.fingerprints import fingerprint
 from calprobe.probes.types import Instance, Relation
 
 _GOLDEN_RATIO = (1 + sqrt(5)) / 2

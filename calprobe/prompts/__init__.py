@@ -1,8 +1,7 @@
 """Prompt designs: the words that questions are asked in. The words themselves are in `templates/prompts/`."""
 
+from calprobe.prompts.choices import judged, labelled
 from calprobe.prompts.filling import fill
-from calprobe.prompts.judging import judged
-from calprobe.prompts.labelling import labelled
 from calprobe.prompts.overrides import Overrides, overridden, with_turns
 from calprobe.prompts.prompt_sets import PROMPT_SETS, fingerprint_of, load_prompts, prompt_of
 from calprobe.prompts.types import Message, PromptSet, Stated, Variant, form_of

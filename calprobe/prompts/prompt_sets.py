@@ -9,8 +9,6 @@ docs/reference/files.md says what each is.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
@@ -19,6 +17,7 @@ from typing import get_args
 
 from calprobe.errors import UsageError
 from calprobe.messages import did_you_mean, shown
+from calprobe.probes.fingerprints import sha256_of_json
 from calprobe.probes.json_files import read_json_object
 from calprobe.prompts.entries import Entry
 from calprobe.prompts.placeholders import (
@@ -130,7 +129,7 @@ def fingerprint_of(prompts: PromptSet) -> str:
     64
     """
     content = {key: value for key, value in record_of(prompts).items() if key not in _NOT_READ}
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return sha256_of_json(content)
 
 
 def _read(path: Path, name: str, user_path: str | None) -> PromptSet:

@@ -107,7 +107,7 @@ def read_question(record: Mapping[str, Any]) -> Question:
         number=number_of(record["answer"]) if kind == "number" else None,
         unit=text_of(record["unit"], "unit") if record.get("unit") is not None else None,
         accepted=_accepted(record["answer"]) if kind == "open" else (),
-        context=_optional(record, "context"),
+        context=_context(record),
         group=_name(record["group"], "group") if record.get("group") not in (None, "") else "",
         paraphrases=paraphrases,
     )
@@ -171,6 +171,6 @@ def _name(value: Any, key: str) -> str:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else text_of(value, key)
 
 
-def _optional(record: Mapping[str, Any], key: str) -> str:
-    value = record.get(key)
-    return "" if value in (None, "") else text_of(value, key)
+def _context(record: Mapping[str, Any]) -> str:
+    context = record.get("context")
+    return "" if context in (None, "") else text_of(context, "context")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from calprobe.probes.fingerprints import sha256_of_json
 from calprobe.questions.types import Question
 
 _DEFAULTS = {field.name: field.default for field in fields(Question) if field.default is not MISSING}
@@ -38,6 +37,4 @@ def fingerprint_of_questions(questions: Iterable[Question]) -> str:
     >>> fingerprint_of_questions([])[:8]
     '4f53cda1'
     """
-    content = [question_record(question) for question in questions]
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_of_json([question_record(question) for question in questions])

@@ -5,7 +5,6 @@ Of a set that must not be quoted, the texts of questions and options are left ou
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +16,7 @@ from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs.asked_records import QuestionSetRecord, questions_fingerprint
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.side_files import SideObject
+from calprobe.runs.task import text_hash
 
 _FILE = SideObject("questions", "restore the file, or ask again into another folder")
 FILE_NAME = _FILE.file_name
@@ -40,7 +40,7 @@ class StoredSet:
         """The set as it is stored."""
         hashes = tuple(question_hash(question) for question in questions.questions)
         stored = questions.questions if questions.source.quotable else tuple(map(_unquoted, questions.questions))
-        wordings = tuple(tuple(map(_text_hash, question.paraphrases)) for question in questions.questions)
+        wordings = tuple(tuple(map(text_hash, question.paraphrases)) for question in questions.questions)
         shots = tuple(shot.id for shot in questions.shots)
         return cls(questions.name, questions.source, stored, hashes, shots, wordings if any(wordings) else ())
 
@@ -100,11 +100,7 @@ class StoredSet:
 
 def question_hash(question: Question) -> str:
     """16 digits of the SHA-256 (hex) of all fields of a question, its other wordings apart: more may come later."""
-    return _text_hash(json.dumps(asdict(replace(question, paraphrases=())), sort_keys=True, ensure_ascii=False))
-
-
-def _text_hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return text_hash(json.dumps(asdict(replace(question, paraphrases=())), sort_keys=True, ensure_ascii=False))
 
 
 def _in_more_wordings(question: Question, other: Question | None) -> Question:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from calprobe.errors import CalprobeError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import reason
 
 TEMPORARY_SUFFIX = ".tmp"
@@ -90,6 +90,12 @@ def replacing_folder(path: Path, work: str) -> Iterator[Path]:
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     _sync_folder(place.parent)
+
+
+def check_empty(out: Path) -> None:
+    """Raise UsageError unless `out` is an empty folder, or not there."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out}: is there already, and not an empty folder; name another with --out")
 
 
 def is_leftover(path: Path) -> bool:

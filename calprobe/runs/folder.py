@@ -23,9 +23,6 @@ from calprobe.runs.stored_run import progress_of
 from calprobe.runs.task import RunManifest
 
 log = logging.getLogger(__name__)
-
-BAD_SUFFIX = ".bad"
-
 M = TypeVar("M", bound=RunManifest)
 
 
@@ -227,7 +224,7 @@ class RecordFolder(Generic[M, R]):
 
     def _set_aside(self, piece: Piece, error: ShardError) -> None:
         path = shards.shard_path(self.path, *piece)
-        aside = path.with_name(path.name + BAD_SUFFIX)
+        aside = path.with_name(path.name + journal.BAD_SUFFIX)
         log.warning("%s: %s; renamed to %s, will be %s", path, error, aside.name, self.manifest.remade)
         with _writing(self.path):
             path.replace(aside)
@@ -344,7 +341,7 @@ def _remove_results(path: Path) -> None:
                 f"{folder}: a symbolic link, and no file behind one is deleted\n"
                 "delete the run yourself, or give another folder with --out"
             )
-    suffixes_of = ((".parquet", f".parquet{BAD_SUFFIX}"), (".json",), journal.SUFFIXES)
+    suffixes_of = ((".parquet", f".parquet{journal.BAD_SUFFIX}"), (".json",), journal.SUFFIXES)
     for folder, suffixes in zip(folders, suffixes_of, strict=True):
         for file in [file for suffix in suffixes for file in folder.glob(f"*{suffix}")]:
             file.unlink()

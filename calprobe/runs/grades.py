@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ from calprobe.runs.arrow import type_of
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.replies import Reply
 from calprobe.runs.side_files import SideTable
+from calprobe.runs.task import text_hash
 
 log = logging.getLogger(__name__)
 
@@ -112,11 +112,6 @@ class StoredGrades:
         rows = {row.key: row for row in self.rows}
         pairs = ((reply, rows[reply.key]) for reply in replies if reply.key in rows)
         return {reply.key: row for reply, row in pairs if row.text == text_hash(reply.text)}
-
-
-def text_hash(text: str) -> str:
-    """16 digits of the SHA-256 (hex) of a reply's text."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 _TABLE = SideTable("grades", pa.schema(list(type_of(StoredGrade))), "delete the file and run `calprobe grade` again")

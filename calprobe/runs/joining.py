@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from calprobe.errors import UsageError
-from calprobe.probes.wordings import fingerprint_of_wordings
+from calprobe.probes.fingerprints import fingerprint_of_wordings
 from calprobe.runs.manifest_records import RelationRecord, TemplateRecord
 from calprobe.runs.records import Piece
 

@@ -17,6 +17,9 @@ NOT_ASKED_BEHIND = "not asked, because stage"  # begins the error of what follow
 # Ends a thought that reaches its budget, in front of its family's marker; so it can be recognised.
 THOUGHT_ENDED = "I have thought long enough, and answer now."
 TOO_LONG = "the prompt is too long"  # begins the error of a request that the model's context has no room for
+# Which tokens are a label: one rule, for complete vocabularies and for windows of the most probable tokens.
+LABEL_RULE = "all tokens that are the label after leading white space is stripped, case-sensitive"
+LABEL_RULE_OF_WINDOW = f"{LABEL_RULE}, of those in the window"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +54,17 @@ class LabelScores:
         return (self.labels, self.forms) == (other.labels, other.forms) and all(
             np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays
         )
+
+
+def said_label(token: str) -> str:
+    """What a token's text says, to be compared with labels: blanks in front of it do not count, others do.
+
+    A token that ends in a blank is the beginning of a word after the label ("A plant"), not the label.
+
+    >>> said_label(" A"), said_label("A "), said_label("a")
+    ('A', 'A ', 'a')
+    """
+    return token.lstrip()
 
 
 @dataclass(frozen=True, slots=True)

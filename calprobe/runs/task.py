@@ -22,6 +22,11 @@ def sha256_of(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
+def text_hash(text: str) -> str:
+    """16 digits of the SHA-256 (hex) of a text: a reply, a question's wording."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 class RunManifest(ABC):
     """What a run is: fixed before its first record. Only a run that grows gets another. Subclasses are frozen
     dataclasses.

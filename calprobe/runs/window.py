@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calprobe.runs.alternatives import Alternatives, least_entropy
-from calprobe.runs.label_rule import said_label
-from calprobe.runs.replies import LabelScores
+from calprobe.runs.replies import LabelScores, said_label
 
 
 class WindowToken(NamedTuple):

@@ -110,19 +110,6 @@ def tolerance_of_few(of_all: Tolerance, noise: npt.NDArray[np.float64]) -> Toler
     return Tolerance(of_all.largest, max(of_all.mean, _TIMES_NOISE_OF_SHAPES * float(noise.mean())))
 
 
-def choose_path(
-    model: LoadedModel,
-    batch_tokens: int,
-    sample: TokenRows,
-    asked: Path | None = None,
-    masking: Masking = NOTHING_MASKED,
-    on_pass: OnPass = lambda path, reason: None,
-) -> Path:
-    """As `checked_path`: the path alone, among all of the model's kind, or `asked`."""
-    among = paths_of(model) if asked is None else (asked,)
-    return checked_path(model, batch_tokens, sample, among, masking, on_pass).path
-
-
 def paths_of(model: LoadedModel) -> tuple[Path, ...]:
     """The paths that are tried for a model where none is typed; flat attention only where its kernel is compiled."""
     return tuple(path for path in PATHS_OF[model.kind] if path != "flat" or _compiles(model.device))

@@ -13,7 +13,7 @@ import torch
 from calprobe.kernels.arguments import triton_takes
 from calprobe.messages import shown
 from calprobe.models import LoadedModel
-from calprobe.models.parameters import parameter_counts
+from calprobe.models.sizes import parameter_counts
 from calprobe.runs import Manifest, ModelRecord, Settings, StartToken
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.scoring.candidate_tokens import SameTokens

@@ -131,11 +131,10 @@ class Scale:
     grid: bool = True  # whether there is a thin line at each
 
     @classmethod
-    def of_names(cls, title: str, names: Sequence[str], beside: float = 0.6) -> Scale:
-        """Groups at 0, 1, .., with so much room beside the first and the last."""
-        return cls(
-            title, "names", (-beside, len(names) - 1 + beside), tuple((float(at), n) for at, n in enumerate(names))
-        )
+    def of_names(cls, title: str, names: Sequence[str]) -> Scale:
+        """Groups at 0, 1, .., with room beside the first and the last."""
+        ticks = tuple((float(at), name) for at, name in enumerate(names))
+        return cls(title, "names", (-0.6, len(names) - 0.4), ticks)
 
     @classmethod
     def of_rows(cls, names: Sequence[str], row: float, *, grid: bool = True) -> Scale:

@@ -11,7 +11,7 @@ from calprobe.measures.number_text import short, short_p, short_signed, short_sp
 from calprobe.messages import counted
 from calprobe.metrics import Estimate
 from calprobe.metrics.error_shown import ErrorName, with_chance
-from calprobe.metrics.intervals import FEW, SAME, SIGNIFICANT
+from calprobe.metrics.intervals import FEW, SAME, SIGNIFICANT, UNDEFINED
 
 OVER, UNDER, NEITHER, APART, BALANCED, UNKNOWN = (
     "overconfident",
@@ -22,7 +22,6 @@ OVER, UNDER, NEITHER, APART, BALANCED, UNKNOWN = (
     "without an interval, so over- or underconfidence cannot be told",
 )
 MOST = 0.9  # of the answers: with a confidence in fewer of them, a verdict says in how many
-UNDEFINED = Estimate(math.nan)
 
 
 @dataclass(frozen=True, slots=True)

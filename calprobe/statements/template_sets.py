@@ -20,9 +20,9 @@ from calprobe.folders import data_root
 from calprobe.messages import counted, did_you_mean
 from calprobe.probes import Probe
 from calprobe.probes.datasets import absent_files, dataset
+from calprobe.probes.fingerprints import fingerprint_of_wordings
 from calprobe.probes.json_files import JsonObject, read_json_object
 from calprobe.probes.probe_folder import checked_templates
-from calprobe.probes.wordings import fingerprint_of_wordings
 from calprobe.words import TemplateKind
 
 MARKERS: dict[Literal["verbal", "numeric"], tuple[str, ...]] = {

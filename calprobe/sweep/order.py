@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from calprobe.sweep.costs import Cost
 from calprobe.sweep.definition import Job
+from calprobe.sweep.workloads import Cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from calprobe.interrupts import INTERRUPTED
 from calprobe.messages import counted, listing
-from calprobe.sweep.costs import Cost
 from calprobe.sweep.definition import Job, Sweep
 from calprobe.sweep.engine import Engine, Misfit
 from calprobe.sweep.job_record import Record, read_record
 from calprobe.sweep.order import Planned, expected, longest_first
 from calprobe.sweep.rates import measured_rates
+from calprobe.sweep.workloads import Cost
 
 _NOTE = (
     "tokens: forwarded, with replies at their longest behind the +; ~ counted on a sample and scaled, ? guessed by the "

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from calprobe.runs.decode import DecodeError, decode
 from calprobe.runs.remembered import Remembered
-from calprobe.sweep.costs import Cost
 
 if TYPE_CHECKING:
     from calprobe.asking.plan import Plan
@@ -23,6 +22,21 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 REMEMBERED = "costs.json"  # in the user's cache
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Tokens of one job that go through its model."""
+
+    forwarded: int  # of prefix trees, masked rows or prompts
+    generated: int = 0  # of replies at their longest
+    counted: bool = True  # by the model's tokenizer; False: guessed by the letters
+    exact: bool = True  # False: counted on a sample, and scaled
+
+    @property
+    def tokens(self) -> int:
+        """All that go through the model."""
+        return self.forwarded + self.generated
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from calprobe.trackers.registry import NAMES, open_trackers
-from calprobe.trackers.tracker import Place, TrackedRun, Tracker
-from calprobe.trackers.trackers import Trackers
+from calprobe.trackers.tracker import Place, TrackedRun, Tracker, Trackers
 
 __all__ = ["NAMES", "Place", "TrackedRun", "Tracker", "Trackers", "open_trackers"]

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import no_such
-from calprobe.trackers.tracker import Place, Tracker
-from calprobe.trackers.trackers import Trackers
+from calprobe.trackers.tracker import Place, Tracker, Trackers
 
 
 class Entry(NamedTuple):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calprobe.answers import READERS, Reading, read, readers_of
-from calprobe.answers.repetition import length_without_repeats
+from calprobe.answers.reply_tails import length_without_repeats
 from calprobe.errors import UsageError
 from calprobe.questions import Question
 from calprobe.runs.replies import Finish, LabelScores, Reply

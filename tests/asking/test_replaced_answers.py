@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from calprobe.answers import answer_type
 from calprobe.answers.short import normalised
 from calprobe.asking import AskOptions, ask
-from calprobe.asking.derangement import derangement
 from calprobe.asking.plan import Plan
-from calprobe.asking.replacing import Replacing, target_of
+from calprobe.asking.replacing import Replacing, derangement, target_of
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.prompts import PromptSet, load_prompts
 from calprobe.prompts.types import Stated, Variant

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calprobe.backends.local.label_tokens import LOCAL_LABEL_RULE, LabelVocabulary
-from calprobe.runs.label_rule import LABEL_RULE, LABEL_RULE_OF_WINDOW, said_label
+from calprobe.runs.replies import LABEL_RULE, LABEL_RULE_OF_WINDOW, said_label
 from calprobe.runs.window import Step, WindowToken, window_label_scores
 
 TOKENS = ("A", " A", "\nA", "A ", "a", "B", "AB", "B\n")

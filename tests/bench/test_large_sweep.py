@@ -13,7 +13,7 @@ from simulated import large_sweep
 from simulated.large_sweep import Assumed, Work, seconds_of, simulated, works
 
 from calprobe.sweep import Job, Planned
-from calprobe.sweep.costs import Cost
+from calprobe.sweep.workloads import Cost
 
 ASSUMED = Assumed(tflops=1e-3, gb_s=1.0, step_s=0.5, at_once=2.0, start_s=10.0, read_gb_s=1.0, kept_every_s=5.0)
 

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import real_models
 import torch
+from chosen_paths import choose_path
 from engine_errors import ERRORS, windows_are_ignored
 from proofs import few_of
 from torch import Tensor
@@ -31,7 +32,7 @@ from calprobe.planning.token_rows import TokenRows
 from calprobe.probes import load_probe
 from calprobe.scoring import path_choice, tree
 from calprobe.scoring.options import OVER_TREE
-from calprobe.scoring.path_choice import Tolerance, choose_path, disagreement
+from calprobe.scoring.path_choice import Tolerance, disagreement
 from calprobe.statements import statements_of
 
 Patch = pytest.MonkeyPatch

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from calprobe.curves.calibration_curve import METRICS, Calibration, CalibrationLine, calibration_line
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, Resampling, wilson_interval
-from calprobe.metrics.design_effect import design_effect
+from calprobe.metrics.statistics import design_effect
 from calprobe.studies.asked.asked_curves import asked_calibration
 
 VALUES = {name: Estimate(0.0) for name in METRICS}

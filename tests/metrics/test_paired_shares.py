@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from calprobe.metrics.paired_shares import paired_share_difference
+from calprobe.metrics.statistics import paired_share_difference
 
 
 def test_it_is_bonett_and_prices_closed_form() -> None:

@@ -11,7 +11,7 @@ from proofs import few_of
 
 from calprobe.metrics import SmoothedGap, smooth_ece
 from calprobe.metrics.sample import sort_instances
-from calprobe.metrics.smooth_ece import SMOOTH_ECE, smoothed_accuracy
+from calprobe.metrics.smooth_ece import SMOOTH_ECE
 
 SHAPES = ("even", "low", "high", "ends", "middle", "votes", "tenths", "hundredths", "two", "close", "some certain")
 TRUTHS = ("calibrated", "overconfident", "underconfident", "unrelated", "reversed", "waves", "all right", "all wrong")
@@ -161,18 +161,6 @@ def test_the_curve_never_leaves_what_a_share_can_be(shape: str) -> None:
             assert curve is not None
             near = ~np.isnan(curve.accuracy)
             assert ((curve.accuracy[near] >= 0) & (curve.accuracy[near] <= 1)).all()
-
-
-def test_smoothed_accuracies_of_resamples_are_those_of_each_written_out() -> None:
-    rng = np.random.default_rng(4)
-    confidence = rng.random(60)
-    correct = rng.random(60) < confidence
-    counts = rng.integers(0, 3, (4, 60))
-    found = smoothed_accuracy(sort_instances(confidence, correct).resampled(counts), 0.1)
-    for row, count in enumerate(counts):
-        drawn = np.repeat(np.arange(60), count)
-        alone = smoothed_accuracy(sort_instances(confidence[drawn], correct[drawn]).sample(), 0.1)
-        np.testing.assert_allclose(found[row], alone[0], atol=1e-12)
 
 
 def test_accuracy_is_unknown_far_from_any_instance() -> None:

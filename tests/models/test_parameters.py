@@ -7,7 +7,7 @@ import torch
 from tiny_backends import tiny_model
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from calprobe.models.parameters import ParameterCounts, parameter_counts
+from calprobe.models.sizes import ParameterCounts, parameter_counts
 from calprobe.runs.manifest_records import ModelSize
 from calprobe.scoring.record import model_record
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from probe_folders import ENTRY, OTHER, ROW, without, write
 
 from calprobe.errors import ProbeFormatError
-from calprobe.probes.probe_folder import fingerprint, read_probe_folder
+from calprobe.probes.fingerprints import fingerprint
+from calprobe.probes.probe_folder import read_probe_folder
 from calprobe.probes.types import Instance, Relation, slot_fault
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
+from chosen_paths import choose_path
 from proofs import few_of
 from statement_rows import as_token_rows, one_at_a_time, split
 from tiny_models import TAKES_NO_TREE, VOCAB, loaded, tiny_causal
@@ -15,7 +16,7 @@ from tolerances import TINY_SCORE
 from calprobe.planning.token_rows import Contexts, TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
-from calprobe.scoring.path_choice import choose_path, executor_of
+from calprobe.scoring.path_choice import executor_of
 
 
 def rows_with_contexts(seed: int, n_contexts: int = 9, longest: int = 48) -> TokenRows:

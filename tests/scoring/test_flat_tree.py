@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from chosen_paths import choose_path
 from packaging.version import Version
 from proofs import few_of
 from statement_rows import one_at_a_time, random_rows
@@ -18,7 +19,7 @@ from tolerances import TINY_SCORE
 from calprobe.errors import CalprobeError
 from calprobe.models import flat_attention
 from calprobe.scoring.executor import score_rows
-from calprobe.scoring.path_choice import checked_path, choose_path, executor_of, paths_of
+from calprobe.scoring.path_choice import checked_path, executor_of, paths_of
 from calprobe.scoring.tree import TreeExecutor
 
 OWN_ATTENTION = {"falcon", "gptj"}  # their layers compute it themselves

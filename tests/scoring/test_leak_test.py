@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from chosen_paths import choose_path
 from proofs import few_of
 from statement_rows import random_rows
 from tiny_models import BY_PLACES, CAUSAL_CONFIGS, HYBRID_CONFIGS, QUICK, TAKES_NO_TREE, loaded, tiny_causal, tiny_named
@@ -19,7 +20,7 @@ from calprobe.errors import CalprobeError
 from calprobe.models import LoadedModel
 from calprobe.planning import TreeBatch
 from calprobe.scoring.leaks import MOST, _paths, has_experts, leak, why_leaking
-from calprobe.scoring.path_choice import FLOORS, MOVED, Tolerance, choose_path, executor_of
+from calprobe.scoring.path_choice import FLOORS, MOVED, Tolerance, executor_of
 from calprobe.scoring.tree import TreeExecutor
 
 TREES = [name for name in CAUSAL_CONFIGS if name not in TAKES_NO_TREE]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from chosen_paths import choose_path
 from hypothesis import given
 from hypothesis import strategies as st
 from one_masked_row import METRICS, one_row_at_a_time
@@ -22,7 +23,7 @@ from calprobe.models import LoadedModel, tokenise
 from calprobe.planning.token_rows import TokenRows
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Masking, Path
-from calprobe.scoring.path_choice import choose_path, executor_of
+from calprobe.scoring.path_choice import executor_of
 from calprobe.statements import fill
 from calprobe.words import PllMetric
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 import torch
+from chosen_paths import choose_path
 from proofs import few_of
 from scored_samples import CPU_MESSAGE
 from statement_rows import as_token_rows, one_at_a_time, random_rows, split
@@ -22,7 +23,7 @@ from calprobe.planning.filled_rows import FilledPlan
 from calprobe.scoring import path_choice
 from calprobe.scoring.executor import EdgeScores, score_rows
 from calprobe.scoring.options import NOTHING_MASKED, Path
-from calprobe.scoring.path_choice import Tolerance, checked_path, choose_path, disagreement, executor_of, paths_of
+from calprobe.scoring.path_choice import Tolerance, checked_path, disagreement, executor_of, paths_of
 from calprobe.scoring.tree import CPU_ROW_LENGTH, TreeExecutor
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from chosen_paths import choose_path
 from statement_rows import random_rows
 from tiny_models import loaded, tiny_causal
 from torch import Tensor
@@ -12,7 +13,7 @@ from torch import Tensor
 import calprobe.scoring.tree as tree
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
-from calprobe.scoring.path_choice import Tolerance, choose_path, executor_of, tolerance_for
+from calprobe.scoring.path_choice import Tolerance, executor_of, tolerance_for
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

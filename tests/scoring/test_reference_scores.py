@@ -12,6 +12,7 @@ from pathlib import Path as Folder
 import numpy as np
 import numpy.typing as npt
 import pytest
+from chosen_paths import choose_path
 from proofs import few_of
 from real_models import gemma3, minilm_mlm, smollm2
 from reference_scores import Reference, read_reference
@@ -19,7 +20,7 @@ from reference_scores import Reference, read_reference
 from calprobe.models import LoadedModel, tokenise
 from calprobe.scoring.executor import score_rows
 from calprobe.scoring.options import Path
-from calprobe.scoring.path_choice import choose_path, executor_of
+from calprobe.scoring.path_choice import executor_of
 
 pytestmark = pytest.mark.weights
 BATCH_TOKENS = 2048

@@ -93,14 +93,18 @@ def test_differences_are_those_of_the_paired_bootstrap() -> None:
 
 def test_every_p_value_is_corrected() -> None:
     found = list(compare_asked([run("a", 1), run("b", 2)], QUICK).contrasts)
-    assert [own.p_holm for own in found] == holm(np.array([own.difference.p_value for own in found])).tolist()
+    p_values = np.array([own.difference.p_value for own in found])
+    np.testing.assert_array_equal([own.p_holm for own in found], holm(p_values))
+    assert {own.metric for own in found if np.isnan(own.p_holm)} == {"auroc"}  # where few answers are right
 
 
 def test_by_default_one_estimator_of_each_kind_is_compared_and_others_by_name() -> None:
     runs = [run("a", 1), run("b", 2)]
     found = compare_asked(runs, QUICK)
     assert {own.estimator for own in found.contrasts} == {"last_marker", "label", "stated_decimal"}
-    assert found.tests == 2 * (1 + 2 * 3), "of two variants: accuracy, and Brier, ECE and AUROC of two estimators"
+    of_few = [own for own in found.contrasts if np.isnan(own.difference.p_value)]
+    assert len(list(found.contrasts)) == 2 * (1 + 2 * 3), "two variants: accuracy; Brier, ECE, AUROC of two estimators"
+    assert found.tests == 2 * 7 - len(of_few)
     assert found.correction == "max-t"
     assert found.by_name == ("--estimator label_raw,label_answer", "--reader first_char")
     named = replace(QUICK, estimators=("label_raw", "label_answer"), metrics=("ace",), correction="holm")

@@ -15,6 +15,7 @@ from run_samples import SHAPES, write_run
 from calprobe.measures.compare_results import Comparison, Contrast, PairComparison, Scope
 from calprobe.measures.options import CompareOptions, ReportOptions
 from calprobe.metrics import Difference, Estimate, Resampling
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.presentation.overview_page import overview_page, task_page
 from calprobe.runs import open_run
 from calprobe.show.marks import Points, Texts
@@ -31,7 +32,6 @@ from calprobe.studies.overview.overview_tables import (
 )
 from calprobe.studies.overview.overviews import (
     METRICS,
-    UNDEFINED,
     Overview,
     Task,
     TaskOverview,

@@ -14,10 +14,10 @@ from calprobe.runs.manifest_records import ModelSize
 from calprobe.show.html.panels import drawn
 from calprobe.show.kinds.size_figure import short_count, size_ticks, spelled_rho
 from calprobe.show.plots.paper import draw
+from calprobe.studies.asked.across import size_and_spread
 from calprobe.studies.asked.figures import size_panels
 from calprobe.studies.asked.results import AcrossRuns, SizeAndSpread, SizePoint
 from calprobe.studies.asked.several_layouts import across_tables
-from calprobe.studies.asked.size_and_spread import size_and_spread
 from calprobe.studies.published.beside import published
 from calprobe.studies.published.beside_audit import AUDIT2026, BILLIONS
 

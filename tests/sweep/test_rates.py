@@ -10,8 +10,8 @@ from run_samples import write_run
 
 from calprobe.runs.run_progress import Progress, write_progress
 from calprobe.sweep import Attempt, Job, Planned, Record
-from calprobe.sweep.costs import Cost
 from calprobe.sweep.rates import Rate, Rates, measured_rates
+from calprobe.sweep.workloads import Cost
 
 
 def planned(out: Path, name: str, tokens: int, parameters: int | None, command: str = "score") -> Planned:

@@ -12,9 +12,8 @@ import calprobe
 from calprobe.errors import UsageError
 from calprobe.sweep import Attempt, Job, Local, OnThisMachine, SweepOptions, SweepPlan, SweepResult
 from calprobe.sweep.commands import Commands, Task
-from calprobe.sweep.costs import Cost
 from calprobe.sweep.sweeping import run_sweep
-from calprobe.sweep.workloads import Workload
+from calprobe.sweep.workloads import Cost, Workload
 
 DEFINITION = {"models": ("a", "b"), "probes": {"mini": {"limit": 3}}}
 

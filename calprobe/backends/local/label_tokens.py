@@ -12,8 +12,7 @@ from calprobe.backends.local.closed import Forms, ReplyTree, reply_tree
 from calprobe.backends.local.token_text import Ids as Ids
 from calprobe.backends.local.token_text import TokenText
 from calprobe.models.tokenizers import TOKENIZER_LOCK
-from calprobe.runs.label_rule import LABEL_RULE, said_label
-from calprobe.runs.replies import LabelScores
+from calprobe.runs.replies import LABEL_RULE, LabelScores, said_label
 
 LOCAL_LABEL_RULE = (
     f"{LABEL_RULE}; a label without such a token: the tokens of the label and of the label behind a space, as sequences"

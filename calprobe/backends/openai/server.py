@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from calprobe.backends.openai.client import Client, RequestFailedError
 from calprobe.backends.openai.server_answers import Answer
+from calprobe.backends.openai.spending import BUDGETS
 from calprobe.backends.options import BackendOptions
 from calprobe.errors import CalprobeError
 from calprobe.messages import did_you_mean
@@ -42,8 +43,6 @@ CONTINUING: Mapping[Flavour, Mapping[str, Any] | None] = {
     "llama.cpp": {},
     "vllm": {"continue_final_message": True, "add_generation_prompt": False},
 }
-# The two names that servers have for the number of new tokens.
-_BUDGETS = ("max_tokens", "max_completion_tokens")
 # How a request says how long to think: OpenAI's field, and that of gateways such as OpenRouter.
 _EFFORTS = ("reasoning_effort", "reasoning")
 _VALUE = re.compile(r"\bvalues?\b|invalid", re.I)  # of a refusal: the parameter is known
@@ -73,7 +72,7 @@ class Parameters:
         """
         if OUT_OF_TOKENS.search(said):
             return None if self.room == _ROOM else replace(self, room=_ROOM)
-        (budget,) = (name for name in _BUDGETS if name != self.budget)
+        (budget,) = (name for name in BUDGETS if name != self.budget)
         if re.search(rf"\b{self.budget}\b", said) and (budget in said or _UNKNOWN.search(said)):
             return replace(self, budget=budget)
         left = [name for name in (TEMPERATURE, LOGPROBS) if name not in self.refused]
@@ -115,7 +114,7 @@ class Server:
     continuing: Mapping[str, Any] | None  # what continues an assistant's turn; None: nothing
     versions: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)  # of the model, as the server lists it
-    parameters: Parameters = Parameters(_BUDGETS[0])
+    parameters: Parameters = Parameters(BUDGETS[0])
     fields: Mapping[str, Any] = field(default_factory=dict)  # of every request, see `Parameters.fields`
 
 
@@ -150,7 +149,7 @@ async def look_at(client: Client, model: str) -> Server:
 
 def usual_budget(flavour: Flavour) -> str:
     """What such servers call the number of new tokens, before they say otherwise."""
-    return _BUDGETS[flavour == "openai"]
+    return BUDGETS[flavour == "openai"]
 
 
 async def _first_answer(client: Client, model: str, flavour: Flavour, window: int) -> tuple[Answer, Parameters]:

@@ -22,9 +22,8 @@ from calprobe.backends.request import Request
 from calprobe.errors import CalprobeError, UsageError
 from calprobe.messages import without_secrets
 from calprobe.runs.alternatives import Alternatives
-from calprobe.runs.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.runs.manifest_records import ModelRecord, ModelSize
-from calprobe.runs.replies import Finish, LabelScores, Reply
+from calprobe.runs.replies import LABEL_RULE_OF_WINDOW, Finish, LabelScores, Reply
 from calprobe.runs.reply_json import whole_texts
 from calprobe.runs.window import tokens_in_front, window_alternatives, window_label_scores
 

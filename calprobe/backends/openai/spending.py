@@ -12,7 +12,8 @@ from calprobe.backends.options import Prices
 from calprobe.errors import CalprobeError
 from calprobe.messages import dollars
 
-_BUDGETS = ("max_tokens", "max_completion_tokens")
+# The two names that servers have for the number of new tokens.
+BUDGETS = ("max_tokens", "max_completion_tokens")
 _TEMPLATE = 20  # tokens of a chat template around a prompt, roughly
 _RATIO = 0.5  # tokens per letter of a prompt until long prompts tell: twice as many as of English
 _TELLING = 200  # letters of a prompt from which on the template is a small part
@@ -59,7 +60,7 @@ class Spending:
 
     def _at_most(self, body: Mapping[str, Any]) -> float:
         tokens_in = _TEMPLATE + round(_letters(body) * (_RATIO if self._ratio is None else self._ratio))
-        return self._prices.of(tokens_in, max(body.get(name, 0) for name in _BUDGETS))
+        return self._prices.of(tokens_in, max(body.get(name, 0) for name in BUDGETS))
 
 
 def _letters(body: Mapping[str, Any]) -> int:

@@ -16,9 +16,8 @@ from calprobe.backends.vllm.vllm_opening import Opened, opened
 from calprobe.errors import CalprobeError
 from calprobe.models.libraries import first_line
 from calprobe.runs.alternatives import Alternatives
-from calprobe.runs.label_rule import LABEL_RULE_OF_WINDOW
 from calprobe.runs.manifest_records import ModelRecord
-from calprobe.runs.replies import TOO_LONG, Finish, Reply
+from calprobe.runs.replies import LABEL_RULE_OF_WINDOW, TOO_LONG, Finish, Reply
 from calprobe.runs.window import Step, WindowToken, window_alternatives, window_label_scores
 
 if TYPE_CHECKING:

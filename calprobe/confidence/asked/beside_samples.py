@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from calprobe.arrays import Floats
+from calprobe.confidence.asked.label_masses import NO_ANSWER
 from calprobe.confidence.asked.reply_table import Row
-from calprobe.confidence.asked.sample_readings import NO_ANSWER, OfAnswer, of_answers, of_beside, of_replies
+from calprobe.confidence.asked.sample_readings import OfAnswer, of_answers, of_beside, of_replies
 from calprobe.confidence.asked.sampled import SampledQuestion, mean_logprob, sum_logprob
 from calprobe.confidence.asked.token_estimators import mean_entropy
 from calprobe.confidence.estimator import Entry, Estimator, Scale

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.arrays import Floats
+from calprobe.confidence.asked.read_cell import WayToRead
 from calprobe.confidence.asked.readings import Answers
 from calprobe.confidence.asked.reply_table import STATED, ReplyTable, Row
-from calprobe.confidence.asked.way_to_read import WayToRead
 from calprobe.confidence.types import MODE, NOT_ASKED, OK, REQUEST, SPREAD, Confidence
 from calprobe.runs.replies import Reply
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calprobe.answers.reading import Reading
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.reply_table import P_TRUE, Row
-from calprobe.confidence.asked.way_to_read import Reading
 from calprobe.confidence.types import HIGH, LOW, NOT_ASKED, OK, REQUEST, Confidence
 from calprobe.runs.replies import Reply
 

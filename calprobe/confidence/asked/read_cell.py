@@ -1,4 +1,4 @@
-"""What estimators of replies compute from: a cell with its answers, and all that several of them need, made once."""
+"""What estimators of replies take: a cell with its answers, the way to read it, and what several of them need."""
 
 from __future__ import annotations
 
@@ -6,13 +6,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from calprobe.confidence.asked.claims import Claim, claim_probabilities
+from calprobe.answers.reading import Reading
+from calprobe.answers.token_claims import Context, ccp_pairs
 from calprobe.confidence.asked.label_masses import LabelMasses, answer_masses, final_masses, first_masses
 from calprobe.confidence.asked.readings import Answers, greedy_is_right
-from calprobe.confidence.asked.reply_table import ReplyTable
-from calprobe.confidence.asked.sampled import Meanings, SampledQuestion, sampled_questions
-from calprobe.confidence.asked.way_to_read import WayToRead
-from calprobe.confidence.types import Confidence
+from calprobe.confidence.asked.reply_table import ANSWER, ReplyTable, Row
+from calprobe.confidence.asked.sampled import EMPTY, Meanings, SampledQuestion, sampled_questions
+from calprobe.confidence.samples import ClaimProbability, ccp
+from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, Confidence
+from calprobe.runs.replies import Reply
+
+NO_ALTERNATIVES = "no alternatives of its tokens"
+Claim = tuple[ClaimProbability | None, str]  # and why it is not known
+
+
+@dataclass(frozen=True, slots=True)
+class WayToRead:
+    """How confidences are taken from replies."""
+
+    read_stated: Callable[[Reply, str], Reading]  # a reply and the name of the stated prompt that it replies to
+    # With the reader's letter in place of an estimator's own argmax, as the audit's paper has it.
+    compat: bool = False
+    window: int | None = None  # only labels among so many most probable tokens are seen; None: all that are known
+    claims: Context = "sentence"  # what alternatives of tokens are judged in
+    alternatives: int | None = None  # of each token, the generated one among them; None: all that are stored
 
 
 @dataclass(frozen=True)
@@ -51,8 +68,8 @@ class Read:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """Claim-conditioned probability of each row's answer, [rows]."""
-        return claim_probabilities(self.table, self.meanings, self.way)
+        """Claim-conditioned probability of each row's answer, [rows], from judged alternatives of its tokens."""
+        return tuple(_claim(self.table.set, row, self.meanings, self.way) for row in self.table.rows)
 
     @cached_property
     def first(self) -> LabelMasses:
@@ -68,3 +85,20 @@ class Read:
     def final(self) -> LabelMasses:
         """Behind the final cue."""
         return final_masses(self.table, self.way.window)
+
+
+def _claim(set_name: str, row: Row, meanings: Meanings | None, way: WayToRead) -> Claim:
+    """In the context and with as many alternatives as the way to read has."""
+    reply = row.replies.get(ANSWER)
+    if reply is None:
+        return None, REQUEST if ANSWER in row.failed else NOT_ASKED
+    if reply.alternatives is None:
+        return None, NO_ALTERNATIVES
+    if not len(reply.alternatives):
+        return None, EMPTY
+    tokens = reply.alternatives.tokens(way.alternatives)
+    pairs = ccp_pairs(tokens, way.claims)
+    probabilities = None if meanings is None else meanings.claimed(set_name, row.question.id, pairs, way.claims)
+    if probabilities is None:
+        return None, NOT_JUDGED
+    return ccp(tokens, lambda claims: probabilities, way.claims), OK

@@ -20,7 +20,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
+from calprobe.arrays import Floats, Ints, Mask
+from calprobe.confidence.asked.label_masses import NO_ANSWER
 from calprobe.confidence.asked.read_cell import Read
 from calprobe.confidence.asked.readings import greedy_answer
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY, GREEDY_FINAL, Row
@@ -29,13 +30,12 @@ from calprobe.confidence.asked.token_estimators import of_rows
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimator import Entry, Estimator
 from calprobe.confidence.samples import frequencies
-from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, Confidence, Mask
+from calprobe.confidence.types import NOT_ASKED, NOT_JUDGED, OK, REQUEST, Confidence
 
 Compute = Callable[[Read], Confidence]
 Reading = tuple[str, str, Callable[[Compute], Compute]]  # what ends its name and its definition
 # Of a question's samples, the place of one, its row and the stage of its reply: a number, and why it is not known.
 OfAnswer = Callable[[SampledQuestion, int, Row, str], tuple[float, str]]
-NO_ANSWER, OTHER = "no answer", NOT_ASKED
 MAJORITY, GREEDY_READING = ".majority", ".greedy"
 READINGS = ("", MAJORITY, GREEDY_READING)
 
@@ -175,7 +175,7 @@ class _Rows:
     @classmethod
     def of(cls, read: Read) -> _Rows:
         n = len(read.table)
-        return cls(np.full(n, NO_PREDICTION), np.full(n, np.nan), np.zeros(n, np.bool_), [OTHER] * n)
+        return cls(np.full(n, NO_PREDICTION), np.full(n, np.nan), np.zeros(n, np.bool_), [NOT_ASKED] * n)
 
     def confidence(self) -> Confidence:
         return Confidence(self.prediction, self.values, self.correct, why=np.array(self.status, np.str_))

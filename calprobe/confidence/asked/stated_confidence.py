@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from calprobe.answers.reading import Reading
+from calprobe.confidence.asked.read_cell import WayToRead
 from calprobe.confidence.asked.readings import Answers
 from calprobe.confidence.asked.reply_table import ReplyTable, Row
-from calprobe.confidence.asked.way_to_read import Reading, WayToRead
 from calprobe.confidence.types import NOT_ASKED, REQUEST, Confidence
 from calprobe.runs.stages import StatedStage
 

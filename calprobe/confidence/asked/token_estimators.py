@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from calprobe.arrays import Floats
-from calprobe.confidence.asked.claims import NO_ALTERNATIVES
-from calprobe.confidence.asked.read_cell import Read
+from calprobe.confidence.asked.read_cell import NO_ALTERNATIVES, Read
 from calprobe.confidence.asked.reply_table import ANSWER, Row
 from calprobe.confidence.asked.sampled import EMPTY, mean_logprob
 from calprobe.confidence.samples import ClaimProbability

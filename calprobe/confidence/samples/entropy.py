@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from calprobe.arrays import Floats, Ints, check_vector, check_whole, refuse
 
-KUHN = "Kuhn, Gal, Farquhar 2023"
-
 
 def class_counts(classes: npt.ArrayLike) -> Ints:
     """How many samples each class has, [classes], those with the number -1 (no answer) left out.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calprobe.arrays import Floats, Ints, refuse
 from calprobe.confidence.samples.clusters import check_square
 
-LIN, NIKITIN = "Lin, Trivedi, Sun 2024", "Nikitin et al. 2024"
+NIKITIN = "Nikitin et al. 2024"
 Weights = Literal["cut", "smooth"]
 COX_THRESHOLD, LIN_THRESHOLD = 0.5, 0.9  # eigenvalues below it have an axis
 HEAT = 0.3  # time of the heat kernel, Nikitin et al. 2024

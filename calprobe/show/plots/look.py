@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 COLUMN_INCHES = 3.3  # of a paper in two columns
 PAGE_INCHES = 6.8  # both columns
@@ -31,3 +31,4 @@ class Look:
 
 
 DEFAULT_LOOK = Look()
+Draw = Callable[[Look], Any]  # -> a figure of matplotlib

@@ -14,7 +14,7 @@ from calprobe.metrics.calibration import DEBIASED_BINS
 from calprobe.metrics.group_gaps import LEAST_OF_GROUP, LEAST_OF_KIND
 from calprobe.metrics.intervals import SIGNIFICANT
 from calprobe.show.tables.layout import UNRANKED, Layout, cells
-from calprobe.show.tables.types import Row, Table
+from calprobe.show.tables.types import Row, Table, unless_nan
 
 NOTE = (
     "Conf - acc: mean confidence minus accuracy; above 0 the model is too sure. Intervals and p hold for all slices of "
@@ -54,8 +54,8 @@ def slice_gaps_table(
         cells("n", "n", lambda group: group.instances),
         cells("accuracy", "accuracy", lambda group: group.accuracy),
         cells("conf - acc", "gap", _gap),
-        cells("p", "gap_p", lambda group: _unless_nan(group.p_value)),
-        cells("debiased ECE", "debiased_ece", lambda group: _unless_nan(group.debiased_ece)),
+        cells("p", "gap_p", lambda group: unless_nan(group.p_value)),
+        cells("debiased ECE", "debiased_ece", lambda group: unless_nan(group.debiased_ece)),
         kind="slices",
         more=UNRANKED,
     )
@@ -70,10 +70,6 @@ def slice_gaps_table(
 
 def _gap(group: GroupGap) -> Difference:
     return Difference(group.gap.value, group.gap.low, group.gap.high, group.p_value)
-
-
-def _unless_nan(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _row(block: str, whole: str, name: str, by: str, group: GroupGap) -> Row:

@@ -108,17 +108,15 @@ def _cell(cell: Cell, head: Row, column: Column) -> Cell:
     return PValue(value)
 
 
-def below(
-    groups: Mapping[str, Mapping[str, Record]], label: str, group: str = "variant"
-) -> Iterator[tuple[Row, Record]]:
-    """Records with their heads, for `Layout.of_rows`, by group and label; `label` and `group` are their keys.
+def below(groups: Mapping[str, Mapping[str, Record]], label: str) -> Iterator[tuple[Row, Record]]:
+    """Records with their heads, for `Layout.of_rows`, by variant and by what `label` names.
 
     >>> [row.keys for row, _ in below({"direct": {"raw": 1, "normalised": 2}}, "way")]
     [{'variant': 'direct', 'way': 'raw'}, {'variant': 'direct', 'way': 'normalised'}]
     """
     for title, records in groups.items():
         for name, record in records.items():
-            yield Row(name, group=title, keys={group: title, label: name}), record
+            yield Row(name, group=title, keys={"variant": title, label: name}), record
 
 
 def cells(

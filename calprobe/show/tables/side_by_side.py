@@ -11,14 +11,14 @@ from calprobe.measures.compare_results import Contrast, Corrected
 from calprobe.measures.number_text import short_p, short_signed
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, Estimate, Metric
+from calprobe.metrics.error_shown import ERRORS
 from calprobe.show.compare_prose import CORRECTED, TOO_FEW, correction_notes
 from calprobe.show.tables.layout import UNRANKED, Layout, Numbers, quantity
 from calprobe.show.tables.shorter import others_named
-from calprobe.show.tables.types import Cell, Row, Table
+from calprobe.show.tables.types import Cell, Row, Table, unless_nan
 from calprobe.show.verdict import decimals_of
 
 Run = TypeVar("Run")
-ERRORS = ("ace", "ece")  # the metrics that say which side is better calibrated
 MOST_ROWS, MOST_PAIRS = 12, 6  # of the table, on one screen
 TOLD = 3  # pairs in words
 MOST_WITH_INTERVALS = 7  # rows: accuracy, and two metrics of three confidences
@@ -104,7 +104,7 @@ def verdict_on(pair: Sides, comparison: Corrected) -> tuple[str, ...]:
             of = f" of {name}" if name else ""
             title = pair.accuracy[:1].upper() + pair.accuracy[1:]
             sentences.append(f"{title}{of}: {text}; {_difference(contrasts, comparison, pair)}.")
-        elif metric in ERRORS:
+        elif metric in ERRORS:  # they say which side is better calibrated
             of = f" of {name}{pair.few(name)}" if name else ""
             sentences.append(f"{metric.upper()}{of}: {text}; {_difference(contrasts, comparison, pair)}.")
         else:
@@ -220,9 +220,8 @@ def _row(head: Row, contrasts: Sequence[Contrast]) -> Numbers:
     corrected = min(p_values) if p_values else None
     if len(contrasts) == 1:
         (contrast,) = contrasts
-        p = contrast.difference.p_value
         cells: dict[str, Cell] = {"first": contrast.first, "second": contrast.second, "difference": contrast.difference}
-        return Numbers(head, {**cells, "p": None if math.isnan(p) else p, "corrected": corrected})
+        return Numbers(head, {**cells, "p": unless_nan(contrast.difference.p_value), "corrected": corrected})
     means: dict[str, Cell] = {
         "first": Estimate(_mean(contrast.first.value for contrast in contrasts)),
         "second": Estimate(_mean(contrast.second.value for contrast in contrasts)),

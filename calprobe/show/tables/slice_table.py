@@ -16,8 +16,6 @@ from calprobe.show.prose import (
     SIZES_BELOW_NAMES,
     SLICE_METRICS,
     heading,
-    mean_accuracy_name,
-    mean_candidates,
     size_and_state,
     slice_notes,
     slice_size,
@@ -56,23 +54,19 @@ def trend_columns(trend_of: Callable[[Record], Trend]) -> tuple[Cells[Record], .
     )
 
 
-def slices_table(
-    run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName, *, sortable: bool = False
-) -> Table:
+def slices_table(run: RunFacts, found: RunSlices, options: ReportOptions, called: TableName) -> Table:
     """A row a slice: accuracy of base, chance, and calibration of each estimator; no slice is the best.
 
-    Below a slice's name stands its size. A sortable table, for a page, has columns of sizes and of mean accuracies.
+    Below a slice's name stands its size.
     """
-    numbers = tuple(_numbers(found))
-    columns = (*_leading(run, found), *numbers) if sortable else (*numbers, *SIZES)
     key = "slice" if found.covariate else found.by
     layout = Layout[Slice](
         f"Accuracy and calibration of {called.of} on {run.manifest.probe.name}, by {found.by}: {size_and_state(run)}.",
         f"{called.label}-by-{_slug(found)}",
         found.by,
-        lambda slice_: Row(slice_.name, note="" if sortable else slice_size(slice_), keys={key: slice_.name}),
-        columns,
-        () if sortable else (SIZES_BELOW_NAMES,),
+        lambda slice_: Row(slice_.name, note=slice_size(slice_), keys={key: slice_.name}),
+        (*_numbers(found), *SIZES),
+        (SIZES_BELOW_NAMES,),
         kind="slices",
         more=UNRANKED,
     )
@@ -94,13 +88,6 @@ def _numbers(slices: RunSlices) -> Iterator[Cells[Slice]]:
 
 def _number(column: Column) -> Cells[Slice]:
     return Cells(column, lambda slice_: slice_.estimators[column.keys["estimator"]][column.keys["metric"]])
-
-
-def _leading(run: RunFacts, slices: RunSlices) -> Iterator[Cells[Slice]]:
-    yield Cells(Column("instances"), lambda slice_: slice_.instances)
-    yield Cells(Column("K"), mean_candidates)
-    if any(slice_.bear_score is not None for slice_ in slices.slices):
-        yield cells(mean_accuracy_name([run]), "bear_score", lambda slice_: slice_.bear_score, "larger")
 
 
 def _slug(slices: RunSlices) -> str:

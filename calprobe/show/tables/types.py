@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -145,6 +146,11 @@ def headings(columns: Sequence[Column]) -> tuple[tuple[str, int], ...]:
     """What stands above columns, and how many neighbours it spans; empty where nothing does."""
     spans = tuple((heading, len(list(members))) for heading, members in groupby(c.heading for c in columns))
     return spans if any(heading for heading, _ in spans) else ()
+
+
+def unless_nan(value: float) -> float | None:
+    """The number as a cell; nothing where it is not known."""
+    return None if math.isnan(value) else value
 
 
 def value_of(cell: Cell) -> float | None:

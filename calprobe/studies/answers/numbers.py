@@ -22,6 +22,7 @@ from calprobe.measures.chosen import Choice
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, Metric, bootstrap_many, bootstrap_mean, bootstrap_of_means
 from calprobe.metrics.concentration import CENTRED_ECE, frequency_ece
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.registry import named_metrics
 from calprobe.studies.answers.results import (
     TREATMENTS,
@@ -140,14 +141,14 @@ def _degenerate(yes: Right) -> str:
 
 def _mean(values: Right, kept: Right, names: Names, options: ReportOptions) -> Estimate:
     if not kept.any():
-        return Estimate(float("nan"))
+        return UNDEFINED
     return bootstrap_mean(values[kept].astype(np.float64), options.resampling, names[kept])
 
 
 def _balanced(right: Right, true: Right, names: Names, options: ReportOptions) -> Estimate:
     """Mean of two accuracies, so that always saying No has 0.5; resamples draw questions."""
     if true.all() or not true.any():
-        return Estimate(float("nan"))
+        return UNDEFINED
     values = np.array([right & true, true, right & ~true, ~true], np.float64)
 
     def mean(means: Floats) -> Floats:
@@ -207,7 +208,7 @@ def _questions(opened: AskedCell, answers: Sequence[_Answer], samples: int, opti
     def metrics(confidence: Floats) -> Metrics:
         """Of the questions with an answer, undefined without any; the study's rule gives the others confidence 0."""
         if not kept.any():
-            return {metric.name: Estimate(float("nan")) for metric in [*named_metrics(METRICS), centred]}
+            return {metric.name: UNDEFINED for metric in [*named_metrics(METRICS), centred]}
         return _metrics(np.where(unanswered, 0.0, confidence)[kept], right[kept], None, options, centred)
 
     return QuestionLevel(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from calprobe.metrics import Estimate
 from calprobe.show.tables.layout import Cells, Layout, cells, each, where
-from calprobe.show.tables.types import Cell, Row, Table
+from calprobe.show.tables.types import Cell, Row, Table, unless_nan
 from calprobe.studies.asked.cell_results import Accuracy, CellReport, KindReport, OffLabel
 from calprobe.studies.asked.results import Drop, Repair, SetReport, Spread
 
@@ -45,11 +44,6 @@ class Answered:
         return of(self.report.accuracy[reader]) if reader in self.report.accuracy else None
 
 
-def chance_cell(chance: float) -> Cell:
-    """Nothing where chance is not known."""
-    return None if math.isnan(chance) else chance
-
-
 def answers_table(report: SetReport) -> Table:
     """A row a variant: accuracy under each reader, its unread answers, chance, and the mass off the labels."""
     readers = {reader: reader for reader in report.readers}
@@ -60,7 +54,7 @@ def answers_table(report: SetReport) -> Table:
         "answers",
         "variant",
         cells("n", "n", lambda answered: answered.report.rows),
-        cells("chance", "chance", lambda answered: chance_cell(answered.report.chance)),
+        cells("chance", "chance", lambda answered: unless_nan(answered.report.chance)),
         *each(
             readers,
             lambda answered, reader: answered.by(reader, lambda accuracy: accuracy.value),
@@ -170,7 +164,7 @@ SPREAD = Layout[Spread].given(
     cells("spread", "spread", lambda spread: spread.value, "smaller"),
     cells("by chance", "spread_by_chance", lambda spread: spread.by_chance),
     cells("accuracy", "mean_accuracy", lambda spread: spread.accuracy),
-    cells("chance", "chance", lambda spread: chance_cell(spread.chance)),
+    cells("chance", "chance", lambda spread: unless_nan(spread.chance)),
     cells("n", "n", lambda spread: spread.rows),
     kind="spread",
 )

@@ -1,4 +1,4 @@
-"""What several cells or runs show together: normalisation shifts, averages of recovered shares."""
+"""What several cells or runs show together: normalisation shifts, averages of recovered shares, size against spread."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from calprobe.measures.model_families import family_of
 from calprobe.measures.options import ReportOptions
-from calprobe.metrics import Estimate, bootstrap_mean, recovered_share
+from calprobe.metrics import Estimate, bootstrap_mean, recovered_share, spearman, spearman_p_value
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.studies.asked.cell_results import CellReport
-from calprobe.studies.asked.results import AcrossRuns, AskedRunReport, Recovered, Repair, ShiftSummary
-from calprobe.studies.asked.size_and_spread import sizes_and_spreads
+from calprobe.studies.asked.results import (
+    AcrossRuns,
+    AskedRunReport,
+    Recovered,
+    Repair,
+    ShiftSummary,
+    SizeAndSpread,
+    SizePoint,
+)
 
 ALL = "all"
 SHIFTS = (0.05, 0.20)  # the study's two sizes of a shift that matters
@@ -70,3 +79,49 @@ def averages(repairs: Sequence[Repair]) -> tuple[float, float]:
     """The recovered share of the mean accuracies, and the mean of the shares."""
     columns = np.array([(repair.first, repair.repaired, repair.reference) for repair in repairs]).T
     return float(recovered_share(*columns.mean(axis=1))), float(recovered_share(*columns).mean())
+
+
+def sizes_and_spreads(runs: Sequence[AskedRunReport]) -> Iterator[SizeAndSpread]:
+    """For each set and reader with a spread in two runs of known size or more: points and rank correlations."""
+    by_reader: dict[tuple[str, str], list[tuple[AskedRunReport, Estimate]]] = {}
+    for run in runs:
+        for name, report in run.sets.items():
+            for reader, spread in report.spread.items():
+                if not math.isnan(spread.value.value):
+                    by_reader.setdefault((name, reader), []).append((run, spread.value))
+    for (name, reader), spreads in by_reader.items():
+        points = [SizePoint(run.label, run.model, run.size, spread) for run, spread in spreads if run.size is not None]
+        if len(points) > 1:
+            unknown = tuple(run.label for run, _ in spreads if run.size is None)
+            yield size_and_spread(name, reader, points, unknown)
+
+
+def size_and_spread(name: str, reader: str, points: Sequence[SizePoint], unknown: tuple[str, ...]) -> SizeAndSpread:
+    """Spearman's correlation of parameters and spread, and how much it depends on each family of models."""
+    points = sorted(points, key=lambda point: point.size.parameters)
+    sizes = [point.size.parameters for point in points]
+    reduced = [point.size.others for point in points]
+    rho = _rho(sizes, points)
+    return SizeAndSpread(
+        set=name,
+        reader=reader,
+        points=tuple(points),
+        unknown=unknown,
+        rho=rho,
+        p_value=spearman_p_value(rho.value, len(points)),
+        rho_others=UNDEFINED if None in reduced else _rho([number for number in reduced if number is not None], points),
+        without_a_family=_without_a_family(points),
+    )
+
+
+def _rho(sizes: Sequence[int], points: Sequence[SizePoint]) -> Estimate:
+    return spearman([float(size) for size in sizes], [point.spread.value for point in points])
+
+
+def _without_a_family(points: Sequence[SizePoint]) -> tuple[float, float]:
+    """The least and the largest correlation with one family left out; models of one family differ in size alone."""
+    families = dict.fromkeys(family_of(point.model) for point in points)
+    subsets = [[point for point in points if family_of(point.model) != family] for family in families]
+    correlations = [_rho([point.size.parameters for point in subset], subset).value for subset in subsets]
+    finite = [value for value in correlations if not math.isnan(value)]
+    return (min(finite), max(finite)) if finite and len(families) > 1 else (float("nan"), float("nan"))

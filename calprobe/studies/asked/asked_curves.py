@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from calprobe.cells.asked import Asked, AskedCell
 from calprobe.cells.candidates import LABELS, asked_cells
@@ -14,16 +12,22 @@ from calprobe.curves.accuracy_rejection import AccuracyRejection
 from calprobe.curves.calibration_curve import Calibration
 from calprobe.curves.curve import AnyLine
 from calprobe.curves.set_sizes import SetSizeLine, SetSizes, one_estimator, set_size_lines
-from calprobe.curves.utility_curve import GRID, Utility, UtilityLine
+from calprobe.curves.utility_curve import Utility
 from calprobe.errors import UsageError
 from calprobe.measures.chosen import known_estimators
 from calprobe.measures.halves import check_promised
 from calprobe.measures.options import ReportOptions
 from calprobe.measures.run_names import state
-from calprobe.metrics import Resampling, utility_curve
-from calprobe.studies.asked.pooled_samples import LinesOfSet, cells_of_set, samples_of_set
-from calprobe.studies.asked.rejection_curves import every_estimator, rejection_lines
-from calprobe.studies.asked.reliability_curves import joined, reliability_lines, with_scale
+from calprobe.metrics import Resampling
+from calprobe.studies.asked.pooled_curves import (
+    every_estimator,
+    joined,
+    rejection_lines,
+    reliability_lines,
+    utility_lines,
+    with_scale,
+)
+from calprobe.studies.asked.pooled_samples import LinesOfSet, cells_of_set
 from calprobe.studies.asked.report_asked import report_asked_run
 from calprobe.studies.asked.results import SetReport
 
@@ -65,7 +69,7 @@ def asked_utility(runs: Sequence[Asked], options: ReportOptions, estimators: Seq
 
     Resamples draw complete questions where a question has several answers. Raises as `asked_calibration`.
     """
-    utility = Utility(tuple(_asked_lines(runs, options, estimators, with_scale, _utility_lines)))
+    utility = Utility(tuple(_asked_lines(runs, options, estimators, with_scale, utility_lines)))
     return utility if estimators is None else utility.only(estimators)
 
 
@@ -139,15 +143,3 @@ def _below(report: SetReport, options: ReportOptions, estimators: Sequence[str] 
             for variant in mean.left_out:
                 rate = report.cells[variant].estimators[mean.estimator].coverage.value
                 yield f"{report.name}, {variant} ({mean.estimator} {rate:.3f})"
-
-
-def _utility_lines(
-    report: SetReport, cells: Mapping[str, AskedCell], options: ReportOptions, estimators: Sequence[str] | None
-) -> Iterator[UtilityLine]:
-    """The utility curves of a set, of the cells and rows that its reliability diagrams are of."""
-    samples = samples_of_set(report, cells, options, estimators, with_scale)
-    for name, (confidence, correct, questions) in samples.items():
-        if len(confidence):
-            clusters = questions if len(np.unique(questions)) < len(questions) else None
-            curve = utility_curve(confidence, correct, GRID, options.resampling, clusters)
-            yield UtilityLine(report.name, report.name, name, (), curve)

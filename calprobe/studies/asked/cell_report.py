@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.asked import AskedCell
 from calprobe.cells.cell import sample_of
 from calprobe.confidence.asked import Answers, off_label_mass
@@ -28,6 +28,7 @@ from calprobe.metrics import (
 )
 from calprobe.metrics.bootstrap import draw_samples
 from calprobe.metrics.faithfulness import Faithfulness, faithfulness
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.scoring_rules import CONFIDENCE_GAP
 from calprobe.studies.asked.cell_results import (
     Accuracy,
@@ -43,8 +44,6 @@ from calprobe.studies.wording.numbers import cell_wording, question_itself
 from calprobe.studies.wording.results import SampleCounts
 
 RAW, NORMALISED, FREQUENCY = "label_raw", "label", "frequency"
-Kept = npt.NDArray[np.bool_]  # [rows]
-UNDEFINED = Estimate(float("nan"))
 
 
 def report_cell(opened: AskedCell, options: ReportOptions) -> CellReport:
@@ -157,7 +156,7 @@ def _abstained(opened: AskedCell, answers: Answers, options: ReportOptions) -> E
     return mean_over(opened, answers.abstained, is_open & answers.asked, options) if is_open.any() else None
 
 
-def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Kept, options: ReportOptions) -> Estimate:
+def mean_over(opened: AskedCell, values: npt.NDArray[Any], kept: Mask, options: ReportOptions) -> Estimate:
     """The mean of a quantity in [0, 1] over some rows, with its interval."""
     return mean_estimate(values, kept, options.resampling, opened.units.clusters)
 
@@ -227,7 +226,7 @@ def _shift(opened: AskedCell, options: ReportOptions) -> Estimate:
 
     Its interval is that of the signed difference, folded at 0.
     """
-    difference = _paired(opened, "ece", RAW, NORMALISED, options)
+    difference = _ece_difference(opened, RAW, NORMALISED, options)
     if difference is None:
         return UNDEFINED
     size = abs(difference.value)
@@ -237,16 +236,16 @@ def _shift(opened: AskedCell, options: ReportOptions) -> Estimate:
     return Estimate(size, 0.0 if difference.low <= 0 <= difference.high else ends[0], ends[1])
 
 
-def _paired(opened: AskedCell, metric: str, first: str, second: str, options: ReportOptions) -> Difference | None:
-    """A metric of one estimator minus that of another, on the rows that both have; None without any."""
+def _ece_difference(opened: AskedCell, first: str, second: str, options: ReportOptions) -> Difference | None:
+    """The ECE of one estimator minus that of another, on the rows that both have; None without any."""
     pair = opened.confidences[first], opened.confidences[second]
     kept = pair[0].read & pair[1].read
     if not kept.any():
         return None
     samples = {"first": sample_of(pair[0], kept), "second": sample_of(pair[1], kept)}
-    chosen = [candidate for candidate in standard_metrics(options.ace_bins) if candidate.name == metric]
+    chosen = [candidate for candidate in standard_metrics(options.ace_bins) if candidate.name == "ece"]
     drawn = paired_draws(chosen, samples, [("first", "second")], options.resampling, opened.units.clusters_of(kept))
-    draws = drawn["first", "second"][metric]
+    draws = drawn["first", "second"]["ece"]
     return (PairedDraws(draws.value, draws.resampled, few=draws.few) if options.by_paper else draws).difference()
 
 
@@ -259,7 +258,7 @@ def _overconfidence(opened: AskedCell, name: str, options: ReportOptions) -> Ove
         rows=int(common.sum()),
         accuracy=_over_accuracy(opened, stated, common, options),
         label=None if label is None else _mean_difference(opened, stated.confidence, label.confidence, common, options),
-        ece_gap=None if label is None else _paired(opened, "ece", name, NORMALISED, options),
+        ece_gap=None if label is None else _ece_difference(opened, name, NORMALISED, options),
         ece_gap_all=None if label is None else _gap_of_all(stated, label),
         distinct=len(values),
         mode=float(values[counts.argmax()]) if len(values) else float("nan"),
@@ -268,7 +267,7 @@ def _overconfidence(opened: AskedCell, name: str, options: ReportOptions) -> Ove
     )
 
 
-def _over_accuracy(opened: AskedCell, stated: Confidence, kept: Kept, options: ReportOptions) -> Difference:
+def _over_accuracy(opened: AskedCell, stated: Confidence, kept: Mask, options: ReportOptions) -> Difference:
     """Mean confidence minus the accuracy of the same rows."""
     if not kept.any():
         return Difference(float("nan"))
@@ -278,7 +277,7 @@ def _over_accuracy(opened: AskedCell, stated: Confidence, kept: Kept, options: R
 
 
 def _mean_difference(
-    opened: AskedCell, first: Floats, second: Floats, kept: Kept, options: ReportOptions
+    opened: AskedCell, first: Floats, second: Floats, kept: Mask, options: ReportOptions
 ) -> Difference:
     if not kept.any():
         return Difference(float("nan"))
@@ -290,7 +289,7 @@ def _gap_of_all(stated: Confidence, label: Confidence) -> float:
     return values[0] - values[1]
 
 
-def ece_of(found: Confidence, kept: Kept) -> float:
+def ece_of(found: Confidence, kept: Mask) -> float:
     """ECE, ten bins of equal width, over some rows; NaN without any."""
     from calprobe.metrics import ece
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from calprobe.arrays import Ints
+from calprobe.arrays import Ints, Mask
 from calprobe.cells.asked import AskedCell
 from calprobe.cells.cell import sample_of, shared_places
 from calprobe.confidence import NO_PREDICTION
@@ -21,7 +20,6 @@ from calprobe.metrics import ACCURACY, Metric
 from calprobe.questions.types import Question
 from calprobe.studies.asked.compared import CellPair
 
-Kept = npt.NDArray[np.bool_]  # [rows that both have]
 # Scores of the same weights differ by 1e-4 nats at most (`calprobe.measures.compare_match`), a probability of two by
 # half as much.
 SAME = 5e-5
@@ -101,12 +99,12 @@ class _Pair:
             ties = (np.abs(one.confidence - two.confidence) <= SAME) & (one.correct == two.correct)
         return self._contrasts(name, Sides(first, second, (estimator,), ties), kept, metrics)
 
-    def both_asked(self, reader: str) -> Kept:
+    def both_asked(self, reader: str) -> Mask:
         """Rows of which both have a reply that the reader reads."""
         first, second = (answers.asked[at] for answers, at in self._answers(reader))
         return first & second
 
-    def both_read(self, name: str) -> Kept:
+    def both_read(self, name: str) -> Mask:
         """Rows of which both have the confidence."""
         first, second = (cell.confidences[name].read[at] for cell, at in zip(self.cells, self.places, strict=True))
         return first & second
@@ -124,7 +122,7 @@ class _Pair:
         """What a reader makes of either cell, and where the rows of both are in it."""
         return [(cell.answers[reader], at) for cell, at in zip(self.cells, self.places, strict=True)]
 
-    def _contrasts(self, name: str, sides: Sides, kept: Kept, metrics: Sequence[Metric]) -> Iterator[Contrast]:
+    def _contrasts(self, name: str, sides: Sides, kept: Mask, metrics: Sequence[Metric]) -> Iterator[Contrast]:
         if kept.any():
             yield from contrasts_of({name: sides}, metrics, self.drawn.at(kept))
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from calprobe.curves.rejection_figure import draw_accuracy_rejection
 from calprobe.measures.options import ReportOptions
 from calprobe.measures.run_names import NO_STATES, last_names, states_of
 from calprobe.metrics import Estimate
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.show.kinds.gap_figure import gap_figures
 from calprobe.show.kinds.grouped_dots import GroupedDots
 from calprobe.show.kinds.matrix_figure import Matrix
@@ -32,17 +33,15 @@ from calprobe.studies.asked.answer_figures import (
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.perturbation_figures import perturbation_panels
-from calprobe.studies.asked.rejection_curves import run_rejection
-from calprobe.studies.asked.reliability_curves import run_calibration
+from calprobe.studies.asked.pooled_curves import run_calibration, run_rejection
 from calprobe.studies.asked.results import AcrossRuns, AskedRunReport, SetReport, SizeAndSpread, SizePoint
 from calprobe.studies.asked.run_studies import STUDIES
 from calprobe.studies.stated.figures import StatedPictures, stated_pictures
 from calprobe.studies.wording.figures import wording_figures
 
 if TYPE_CHECKING:
-    from calprobe.show.plots import Look
+    from calprobe.show.plots.look import Draw
 
-Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
 # Titles and captions of figures that one run has, and several together.
 VALUES = (
     "Values of {0.title}, by {0.of}",
@@ -64,7 +63,7 @@ class Pictures:
     figures: tuple[Figures, ...]
     stated: StatedPictures | None = None  # of a run that asks for confidences by several prompts
 
-    def drawn(self) -> Iterator[tuple[str, Drawn]]:
+    def drawn(self) -> Iterator[tuple[str, Draw]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
         if self.calibration.lines and self.stated is None:  # ten prompts have panels of their own
             yield "reliability", lambda look: draw_calibration(self.calibration, replace(look, form="overlay"))
@@ -202,7 +201,7 @@ def _size_panel(
     series = []
     for size in sizes:
         spreads = {point.run: point.spread for point in size.points}
-        values = tuple(spreads.get(point.run, Estimate(float("nan"))) for point in points)
+        values = tuple(spreads.get(point.run, UNDEFINED) for point in points)
         series.append(SizeSeries(size.reader, readers.index(size.reader), values, size.rho))
     return SizePanel(
         title=name,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calprobe.answers.reading import Reading
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, read_sets
 from calprobe.cells.cell_readers import check_used
 from calprobe.confidence.asked import Answers
@@ -15,7 +16,6 @@ from calprobe.confidence.asked.readings import greedy_answer, stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, LABEL
 from calprobe.confidence.asked.sample_readings import reading_of, representatives
 from calprobe.confidence.asked.stated_confidence import stated_readings
-from calprobe.confidence.asked.way_to_read import Reading
 from calprobe.confidence.types import MORE, NOT_ASKED, REQUEST
 from calprobe.interop.asked_exports import IN_WORDS, Place, in_words, place_of
 from calprobe.measures.options import ReportOptions

@@ -11,9 +11,9 @@ from calprobe.show.prose import sentence
 from calprobe.show.tables.layout import UNRANKED, Layout, cells, metrics, where
 from calprobe.show.tables.shorter import ALIKE, FEW, at_a_glance, others_named
 from calprobe.show.tables.side_by_side import comparison_at_a_glance, lettered, sides_of_one
-from calprobe.show.tables.types import Row, Table
+from calprobe.show.tables.types import Row, Table, unless_nan
 from calprobe.show.verdict import decimals_of
-from calprobe.studies.asked.accuracy_layouts import Answered, answered, chance_cell, mass_columns
+from calprobe.studies.asked.accuracy_layouts import Answered, answered, mass_columns
 from calprobe.studies.asked.asked_report import AskedReport
 from calprobe.studies.asked.asked_tables import ON_TERMINALS, heading
 from calprobe.studies.asked.compared import AskedComparison
@@ -115,7 +115,7 @@ def _of_variants(rows: Sequence[tuple[Row, Answered]]) -> Layout[Answered]:
         "glance-answers",
         "variant",
         cells("n", "n", lambda variant: variant.report.rows),
-        cells("chance", "chance", lambda variant: chance_cell(variant.report.chance)),
+        cells("chance", "chance", lambda variant: unless_nan(variant.report.chance)),
         cells("accuracy", "accuracy", lambda variant: None if variant.first is None else variant.first.value),
         cells("unparsed", "unread", lambda variant: None if variant.first is None else variant.first.unread),
         *where(lambda variant: variant.off_label is not None, *with_mass),
@@ -129,7 +129,7 @@ OF_SETS = Layout[Overall].given(
     "set",
     cells("questions", "questions", lambda overall: overall.questions),
     cells("variants", "variants", lambda overall: overall.cells),
-    cells("chance", "chance", lambda overall: chance_cell(overall.chance)),
+    cells("chance", "chance", lambda overall: unless_nan(overall.chance)),
     cells("accuracy", "accuracy", lambda overall: overall.metrics["accuracy"]),
     kind="answers",
 )

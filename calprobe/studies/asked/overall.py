@@ -11,6 +11,7 @@ from calprobe.measures.estimates import few_values_of
 from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.metrics import Estimate, standard_metrics
 from calprobe.metrics.error_shown import ERRORS, ErrorName, error_shown, for_chance, with_chance
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.show.verdict import MOST
 from calprobe.studies.asked.cell_report import mean_of, report_accuracy, report_estimator
 from calprobe.studies.asked.cell_results import Accuracy, CellEstimator, CellReport
@@ -25,7 +26,6 @@ OF_RUN = (
     *("brier", "auroc"),
 )
 _OF_ONE = tuple(with_chance(error)[2] for error in ERRORS)  # p-values, which have no mean
-UNDEFINED = Estimate(float("nan"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from calprobe.arrays import Floats
 from calprobe.cells.asked import AskedCell, ReadSet
 from calprobe.cells.cell import Labels, shared_places
 from calprobe.measures.options import FIRST_CHAR, FIRST_MARKER, LAST_MARKER, ReportOptions
-from calprobe.metrics import Difference, Estimate, bootstrap_of_means, mean_draws, spread, spread_by_chance
+from calprobe.metrics import Difference, bootstrap_of_means, mean_draws, spread, spread_by_chance
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.studies.asked.cell_report import NORMALISED, ece_of, mean_of
 from calprobe.studies.asked.cell_results import CellReport
 from calprobe.studies.asked.exact_matches import exact_matches
@@ -157,9 +158,7 @@ def _repair(
         first=float(first.mean()) if has_rows else float("nan"),
         repaired=float(repaired.mean()) if has_rows else float("nan"),
         reference=float(reference.mean()) if has_rows else float("nan"),
-        recovered=bootstrap_of_means(values, share, options.resampling, paired.clusters)
-        if has_rows
-        else Estimate(float("nan")),
+        recovered=bootstrap_of_means(values, share, options.resampling, paired.clusters) if has_rows else UNDEFINED,
         right_to_wrong=int(((first == 1) & (repaired == 0)).sum()),
         wrong_to_right=int(((first == 0) & (repaired == 1)).sum()),
         previously_right=int(first.sum()),

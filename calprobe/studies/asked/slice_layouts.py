@@ -16,8 +16,7 @@ from calprobe.show.prose import COVARIATE_METRICS, covariate_notes, slice_ace_no
 from calprobe.show.tables.gap_table import slice_gaps_table
 from calprobe.show.tables.layout import Cells, Layout, below, cells, each, where
 from calprobe.show.tables.slice_table import trend_columns
-from calprobe.show.tables.types import Row, Table
-from calprobe.studies.asked.accuracy_layouts import chance_cell
+from calprobe.show.tables.types import Row, Table, unless_nan
 from calprobe.studies.asked.results import SetReport
 
 OF_SCALE: dict[Scale, dict[str, str]] = {"probability": COVARIATE_METRICS, "uncertainty": {AUROC.name: AUROC.title}}
@@ -59,7 +58,7 @@ def _slices(
         # Samples of a question are several rows.
         *where(lambda slice_: slice_.sampled, cells("questions", "questions", lambda slice_: slice_.questions)),
         cells("accuracy", "accuracy", lambda slice_: slice_.accuracy),
-        cells("chance", "chance", lambda slice_: chance_cell(slice_.chance_accuracy)),
+        cells("chance", "chance", lambda slice_: unless_nan(slice_.chance_accuracy)),
         *(column for place, name in enumerate(estimators, 1) for column in _of(name, scales[name], place)),
         kind="slices",
     )

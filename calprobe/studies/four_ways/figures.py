@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,10 +27,10 @@ from calprobe.studies.four_ways.results import TwoByTwo
 
 if TYPE_CHECKING:
     from calprobe.show.plots import Look
+    from calprobe.show.plots.look import Draw
 
 PARTS = ("both right", "only ranked right", "only answered right", "neither right")
 RHO = "Spearman's correlation of how sure each two confidences are"
-Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class WayPictures:
     dumbbells: tuple[Dumbbells, ...]
     correlations: Correlations | None  # None of a single view
 
-    def drawn(self) -> Iterator[tuple[str, Drawn]]:
+    def drawn(self) -> Iterator[tuple[str, Draw]]:
         """The kinds that there is something to draw of, each with the function that draws it."""
         if self.calibration.lines:
             yield "reliability", lambda look: draw_calibration(self.calibration, self._titled(look))

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from calprobe.confidence.types import Mask
+from calprobe.arrays import Mask
 from calprobe.measures.contrasts import Drawn, Sides, contrasts_of
 from calprobe.measures.estimates import estimates_of, mean_estimate
 from calprobe.metrics import Estimate, Metric, Resampling
 from calprobe.metrics.correlation import correlation
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.studies.four_ways.results import FEW, RankCorrelation, ViewNumbers, ViewPair, WayNumbers
 from calprobe.studies.four_ways.ways import View, Way
 
@@ -87,6 +88,6 @@ def rank_correlations(views: Sequence[View], drawn: Drawn) -> tuple[RankCorrelat
     correlations = []
     for first, second in combinations(views, 2):
         spearman = correlation(first.sureness, second.sureness, resampling, drawn.clusters)
-        rho = spearman.of_ranks if spearman.instances >= FEW else Estimate(float("nan"))
+        rho = spearman.of_ranks if spearman.instances >= FEW else UNDEFINED
         correlations.append(RankCorrelation(first, second, spearman.instances, rho))
     return tuple(correlations)

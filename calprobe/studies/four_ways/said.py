@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calprobe.arrays import Ints
+from calprobe.arrays import Ints, Mask
 from calprobe.cells.asked import Asked, AskedCell, ReadSet, format_changes
 from calprobe.cells.cell import Cell, Units
 from calprobe.confidence import Confidence
@@ -20,7 +20,6 @@ from calprobe.confidence.asked import Answers
 from calprobe.confidence.asked.sample_readings import GREEDY_READING, MAJORITY, of_majority, representative
 from calprobe.confidence.distributions import NO_PREDICTION
 from calprobe.confidence.estimator import Estimator
-from calprobe.confidence.types import Mask
 from calprobe.messages import shortened
 from calprobe.questions.facts import fact_of
 from calprobe.questions.types import Question

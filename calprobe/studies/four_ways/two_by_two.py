@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from calprobe.arrays import Mask
 from calprobe.cells.cell import sample_of
-from calprobe.confidence.types import Mask
 from calprobe.measures.contrasts import Drawn
 from calprobe.metrics import Estimate, bootstrap_many, holm, mcnemar, mean_draws
-from calprobe.metrics.paired_shares import paired_share_difference
 from calprobe.metrics.ranking import AUROC
+from calprobe.metrics.statistics import paired_share_difference
 from calprobe.questions.facts import reads_as
 from calprobe.studies.four_ways.numbers import fair_rankings, share
 from calprobe.studies.four_ways.results import RelationGap, TwoByTwo

@@ -12,7 +12,7 @@ from calprobe.show.compare_prose import correction_notes, direction_notes
 from calprobe.show.prose import error_notes
 from calprobe.show.tables.comparison import numbers_layout, numbers_of, sides_named
 from calprobe.show.tables.layout import UNRANKED, Layout, each, metrics, quantity
-from calprobe.show.tables.types import Cell, Row, Table
+from calprobe.show.tables.types import Cell, Row, Table, unless_nan
 from calprobe.studies.four_ways.joint import FourWays
 from calprobe.studies.four_ways.results import FEW, ViewNumbers
 from calprobe.studies.four_ways.ways import View, Way
@@ -46,7 +46,7 @@ WAYS = Layout[WayAccuracy](
         keys={"run": row.way.run, "variant": row.way.cell.variant, "way": row.way.letter, "by": row.by},
     ),
     (
-        quantity("chance", lambda row: None if math.isnan(row.way.chance) else row.way.chance),
+        quantity("chance", lambda row: unless_nan(row.way.chance)),
         quantity("accuracy", lambda row: row.accuracy, "larger", ranked=False),
         quantity("unread", lambda row: row.unread if row.answers and not row.way.is_ranking else None),
     ),

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from calprobe.arrays import Floats, Ints
+from calprobe.arrays import Floats, Ints, Mask
 from calprobe.cells.cell import Cell, sample_of
 from calprobe.confidence import Confidence, Estimator
-from calprobe.confidence.types import Mask
 from calprobe.metrics.bootstrap import Predictions
 
 WayKind = Literal["ranking", "ranking of options", "choice", "open"]

@@ -10,13 +10,13 @@ from typing import TypeVar
 from calprobe.answers.graders import IMPORTED, JUDGE
 from calprobe.measures.number_text import short
 from calprobe.metrics import Difference, Estimate
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.judged import JudgedConfidence
 from calprobe.show.prose import listed
 from calprobe.show.tables.layout import UNRANKED, Layout, below, cells, each, quantity, where
 from calprobe.show.tables.types import Row, Table
 from calprobe.studies.graders.results import CellGraders, GraderErrors, GraderNumbers, GraderPair, GraderStudy
 
-NO = Estimate(math.nan)
 READINGS = {"answers": "each answer", "majority": "most frequent answer", "greedy": "greedy answer"}
 Record = TypeVar("Record")
 PAIRS = Layout[GraderPair].given(
@@ -100,11 +100,11 @@ SCORE = Layout[GraderErrors].given(
     "grader-judge",
     "variant",
     cells("n", "n", lambda errors: errors.scored),
-    cells("mean", "mean_confidence", lambda errors: errors.score.get("mean_confidence", NO)),
-    cells("right", "accuracy", lambda errors: errors.score.get("accuracy", NO)),
-    cells("ECE", "ece", lambda errors: errors.score.get("ece", NO)),
-    cells("Brier", "brier", lambda errors: errors.score.get("brier", NO)),
-    cells("AUROC", "auroc", lambda errors: errors.score.get("auroc", NO)),
+    cells("mean", "mean_confidence", lambda errors: errors.score.get("mean_confidence", UNDEFINED)),
+    cells("right", "accuracy", lambda errors: errors.score.get("accuracy", UNDEFINED)),
+    cells("ECE", "ece", lambda errors: errors.score.get("ece", UNDEFINED)),
+    cells("Brier", "brier", lambda errors: errors.score.get("brier", UNDEFINED)),
+    cells("AUROC", "auroc", lambda errors: errors.score.get("auroc", UNDEFINED)),
     notes=("Of the answers that the judge was asked about. Right: the share that is right by the imported grades.",),
     kind="graders",
     more=UNRANKED,

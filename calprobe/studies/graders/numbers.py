@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from calprobe.answers.graders import IMPORTED, JUDGE
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.asked import Asked, AskedCell
 from calprobe.cells.regrading import ALL_GRADERS, Regraded, graders_of, regraded
 from calprobe.confidence.asked.readings import stage_of
 from calprobe.confidence.asked.reply_table import ANSWER, GREEDY
 from calprobe.confidence.asked.sample_readings import reading_of, representatives
-from calprobe.confidence.types import Mask
 from calprobe.measures.chosen import Choice
 from calprobe.measures.estimates import estimates_of, mean_estimate
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, bootstrap
 from calprobe.metrics.correlation import correlation
 from calprobe.metrics.grader_order import StratifiedAuroc, aurocs_within, grader_orders, tenths
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.judged import JudgedConfidence, judged_accuracy, judged_confidences
 from calprobe.metrics.registry import named_metrics
 from calprobe.progress import Steps, steps
@@ -32,7 +32,6 @@ from calprobe.studies.graders.results import CellGraders, GraderErrors, GraderNu
 
 METRICS = named_metrics(("auroc", "prr", "brier"))
 OF_JUDGE = named_metrics(("accuracy", "mean_confidence", "ece", "brier", "auroc"))
-NONE = Estimate(float("nan"))
 AFTER = 3  # steps of a cell beside one for each grader
 Result = TypeVar("Result")
 
@@ -259,7 +258,7 @@ def _confidence_errors(
             by_judge = judged_confidences(confidence, says, by_hand[kept], options.resampling, clusters)
             for judge, value in by_judge.items():
                 if estimator.scale != "probability":  # ranks have no Brier score
-                    value = replace(value, brier=NONE, brier_corrected=NONE, brier_by_hand=NONE)
+                    value = replace(value, brier=UNDEFINED, brier_corrected=UNDEFINED, brier_by_hand=UNDEFINED)
                 found[judge][name] = value
     return found
 

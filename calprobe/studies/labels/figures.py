@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from calprobe.measures.model_families import family_of
 from calprobe.measures.run_names import NO_STATES, own_parts
 from calprobe.metrics import Estimate
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.show.kinds.grouped_dots import GroupedDots
 from calprobe.show.kinds.matrix_figure import Matrix
 from calprobe.show.marks import Figures
 from calprobe.studies.labels.results import KINDS, LabelDesign, LabelStudy
 
-_NO = Estimate(float("nan"))
 SHOWN: Mapping[str, Callable[[LabelDesign], Estimate]] = {
     "comprehension": lambda design: design.comprehension,
-    "accuracy": lambda design: design.chosen["normalised"].get("accuracy", _NO),
-    "ECE 15": lambda design: design.chosen["normalised"].get("ece_15", _NO),
-    "AUROC": lambda design: design.chosen["normalised"].get("auroc", _NO),
+    "accuracy": lambda design: design.chosen["normalised"].get("accuracy", UNDEFINED),
+    "ECE 15": lambda design: design.chosen["normalised"].get("ece_15", UNDEFINED),
+    "AUROC": lambda design: design.chosen["normalised"].get("auroc", UNDEFINED),
 }
 
 

@@ -11,9 +11,10 @@ from calprobe.arrays import Floats
 from calprobe.cells.asked import Asked, AskedCell
 from calprobe.confidence.asked.reply_table import LABEL
 from calprobe.measures.options import ReportOptions
-from calprobe.metrics import Estimate, bootstrap_many, bootstrap_mean
+from calprobe.metrics import bootstrap_many, bootstrap_mean
 from calprobe.metrics.concentration import FINE, bin_entropy, largest_bin, largest_bin_entropy, place_metrics
 from calprobe.metrics.error_shown import with_chance
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.registry import named_metrics
 from calprobe.prompts.overrides import turn_name
 from calprobe.studies.labels.masses import DesignMasses, has_right_options, masses_of
@@ -126,7 +127,7 @@ def label_uses(own: DesignMasses, options: ReportOptions) -> tuple[LabelUse, ...
         gold = own.gold == place
         right = own.right[gold].astype(np.float64)
         names = None if own.clusters is None else own.clusters[gold]
-        accuracy = bootstrap_mean(right, options.resampling, names) if gold.any() else Estimate(float("nan"))
+        accuracy = bootstrap_mean(right, options.resampling, names) if gold.any() else UNDEFINED
         uses.append(LabelUse(label, float(own.share[:, place].sum()), int(gold.sum()), accuracy))
     return tuple(uses)
 

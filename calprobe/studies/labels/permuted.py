@@ -10,6 +10,7 @@ import numpy.typing as npt
 from calprobe.arrays import Floats
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Estimate, Resampling, bootstrap_many, bootstrap_mean
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.registry import named_metrics
 from calprobe.studies.labels.masses import DesignMasses
 from calprobe.studies.labels.results import LabelUse, Metrics, PermutedDesign
@@ -61,7 +62,7 @@ def _uses(orders: Sequence[DesignMasses], options: ReportOptions) -> tuple[Label
     for place, label in enumerate(orders[0].labels):
         right = np.concatenate([order.right[order.gold == place] for order in orders]).astype(np.float64)
         names = np.concatenate([order.names[order.gold == place] for order in orders])
-        accuracy = bootstrap_mean(right, options.resampling, names) if len(right) else Estimate(float("nan"))
+        accuracy = bootstrap_mean(right, options.resampling, names) if len(right) else UNDEFINED
         mass = sum(float(order.share[:, place].sum()) for order in orders)
         uses.append(LabelUse(label, mass, len(right), accuracy))
     return tuple(uses)

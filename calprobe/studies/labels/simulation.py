@@ -20,19 +20,19 @@ _LEAST = 0.25  # the least confidence of the informed scorer: a guess among four
 _TOP, _SHARE = 0.97, 0.95  # the polarised scorer's usual confidence, and how often it has it
 
 
-def polarised(accuracy: float, draws: int = DRAWS, seed: int = 0) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def polarised(accuracy: float, draws: int = DRAWS) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """A scorer that knows nothing: confidence 0.97 with probability 0.95, else anything; right at random.
 
     >>> confidence, correct = polarised(0.9, 1000)
     >>> bool(abs(correct.mean() - 0.9) < 0.03)
     True
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     confidence = np.where(rng.random(draws) < _SHARE, _TOP, rng.random(draws))
     return confidence, rng.random(draws) < accuracy
 
 
-def informed(accuracy: float, gap: float, draws: int = DRAWS, seed: int = 0) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def informed(accuracy: float, gap: float, draws: int = DRAWS) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """A scorer that knows when it is right, and is too sure by `gap`: right with probability confidence - gap.
 
     Confidences lie in [1/4, 1] with the mean accuracy + gap; uniformly where that is 5/8.
@@ -42,7 +42,7 @@ def informed(accuracy: float, gap: float, draws: int = DRAWS, seed: int = 0) -> 
     mean = (accuracy + gap - _LEAST) / (1 - _LEAST)
     if not 0 < mean < 1:
         raise ValueError(f"accuracy + gap must lie within 1/4 and 1; got {accuracy + gap:.3f}")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     confidence = _LEAST + (1 - _LEAST) * rng.random(draws) ** (1 / mean - 1)
     return confidence, rng.random(draws) < confidence - gap
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from calprobe.measures.number_text import number
 from calprobe.metrics import Estimate
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.show.marks import Panel, Points, Scale, Series, Texts
 from calprobe.studies.overview.overviews import Overview, TaskOverview, TaskRun
 
@@ -51,4 +52,4 @@ def _sides(task: TaskOverview) -> list[TaskRun]:
 
 
 def _error(task: TaskOverview, metrics: Mapping[str, Estimate]) -> Estimate:
-    return metrics.get(task.error, Estimate(math.nan))
+    return metrics.get(task.error, UNDEFINED)

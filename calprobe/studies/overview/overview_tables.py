@@ -12,7 +12,7 @@ from calprobe.metrics import ACCURACY, Estimate, Metric
 from calprobe.metrics.error_shown import chance_shown, with_chance
 from calprobe.show.tables.comparison import comparison_tables, pair_tables
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, Numbers, cells, metrics, quantity
-from calprobe.show.tables.types import Better, Cell, Column, Row, Table
+from calprobe.show.tables.types import Better, Cell, Column, Row, Table, unless_nan
 from calprobe.studies.asked.compared import AskedComparison
 from calprobe.studies.asked.compared_layouts import compared_tables
 from calprobe.studies.overview.overviews import Overview, TaskOverview, TaskRun
@@ -90,7 +90,7 @@ def _sides(overview: Overview) -> Iterator[_Side]:
         for run in task.sides:
             small = chance_shown(run.questions, overview.resampling)
             values = (run.metrics[name].value if small else math.nan for name in (size, p))
-            first, second = (None if math.isnan(value) else value for value in values)
+            first, second = map(unless_nan, values)
             yield _Side(run, task, (first, second))
 
 

@@ -23,6 +23,7 @@ from calprobe.measures.json_values import estimate_json
 from calprobe.measures.options import DEFAULT_OPTIONS, CompareOptions, ReportOptions, metrics_of
 from calprobe.metrics import Estimate, Metric, Resampling
 from calprobe.metrics.error_shown import ERRORS, SMALL, ErrorName, chance_shown, error_shown, with_chance
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.runs import AskedRun, Run
 from calprobe.show.verdict import Judged
 from calprobe.studies.asked.across import across_runs
@@ -41,7 +42,6 @@ from calprobe.words import RunKind
 log = logging.getLogger(__name__)
 
 METRICS = (*(name for error in ERRORS for name in with_chance(error)), "brier", "auroc")
-UNDEFINED = Estimate(float("nan"))
 G = TypeVar("G")
 T = TypeVar("T")
 

@@ -11,15 +11,15 @@ from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.intervals import FEW
 from calprobe.show.prose import range_note
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells, filled, metrics, quantity
-from calprobe.show.tables.types import Column, Row, Table
+from calprobe.show.tables.types import Column, Row, Table, unless_nan
 from calprobe.studies.rank.rank_runs import GroupedRanks, RankReport
 from calprobe.studies.scored.results import EstimatorReport
 
 FAR_BELOW = 0.4  # an AUROC below it, with all of its interval below 0.5, is hardly that of a confidence
 NEAR_0 = 0.1  # the same of one without an interval, which few right or few wrong answers put below 0.4 by chance
 P_VALUES: tuple[Cells[Contrast], ...] = (
-    quantity("p", lambda contrast: _defined(contrast.difference.p_value)),
-    quantity("Holm p", lambda contrast: _defined(contrast.p_holm), name="p_holm"),
+    quantity("p", lambda contrast: unless_nan(contrast.difference.p_value)),
+    quantity("Holm p", lambda contrast: unless_nan(contrast.p_holm), name="p_holm"),
 )
 
 
@@ -103,10 +103,6 @@ def _contrast_table(report: RankReport) -> Table:
     )
     star = "*: Holm p below 0.05, corrected for all differences of this table."
     return layout.table(report.contrasts, *([star] if tested else []), keys={"file": report.label})
-
-
-def _defined(p: float) -> float | None:
-    return None if math.isnan(p) else p
 
 
 def _hints(report: RankReport, only: str | None = None, where: str = "") -> Iterator[str]:

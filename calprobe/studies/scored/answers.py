@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from calprobe.arrays import Floats, Ints
+from calprobe.arrays import Floats, Ints, Mask
 from calprobe.cells.scored import ScoredRun
 from calprobe.confidence import BASE
 from calprobe.confidence.types import paraphrase_rows
@@ -22,7 +21,6 @@ from calprobe.messages import did_you_mean
 from calprobe.show.prose import unfinished
 
 CONFIDENT = 0.5
-Mask = npt.NDArray[np.bool_]  # [instances]
 COLUMNS = ("relation", "instance", "subject", "answer", "predicted", "statement", "correct", "confidence")
 
 

@@ -35,9 +35,7 @@ def models_table(report: Report) -> Table | None:
             cells("model", "model", lambda run: run.facts.model),
             cells("kind", "kind", lambda run: run.manifest.model.kind),
             cells("family", "family", lambda run: family_of(run.facts.model), printed=False),
-            cells(
-                "parameters", "parameters", lambda run: size.parameters if (size := run.manifest.model.size) else None
-            ),
+            cells("parameters", "parameters", _parameters),
             cells("accuracy", "accuracy", lambda run: run.accuracy),
             cells(mean_accuracy_name([run.facts for run in report.runs]), "bear_score", lambda run: run.bear_score),
         ),

@@ -11,8 +11,9 @@ from calprobe.confidence.temperature import is_at_limit
 from calprobe.measures.number_text import interval, number, signed_interval, spelled
 from calprobe.messages import counted
 from calprobe.metrics import Estimate
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.show.prose import score_notes, templates_named, unfinished
-from calprobe.show.verdict import UNDEFINED, Judged, few_answers, sentence_on
+from calprobe.show.verdict import Judged, few_answers, sentence_on
 from calprobe.studies.scored.results import EstimatorReport, Report, RunReport
 
 GROUPS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
 from calprobe.cells.opening import Runs, open_each_scored
 from calprobe.cells.run_facts import RunFacts
@@ -16,11 +16,11 @@ from calprobe.measures.json_values import estimate_json
 from calprobe.measures.options import DEFAULT_OPTIONS, ReportOptions
 from calprobe.metrics import Estimate, bootstrap_many, standard_metrics
 from calprobe.runs import Manifest, Run
+from calprobe.runs.pieces import REDUCTIONS
 from calprobe.runs.run import Reduction
 from calprobe.studies.scored.paper_figures import RunAgainst
 
 METRICS = ("accuracy", "ace")
-REDUCTIONS: tuple[Reduction, ...] = get_args(Reduction)
 
 
 @dataclass(frozen=True, slots=True)

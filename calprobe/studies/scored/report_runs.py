@@ -22,6 +22,7 @@ from calprobe.metrics import (
     multiclass_metrics,
     standard_metrics,
 )
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.studies.scored.results import EstimatorReport, Report, RunReport, Ties
 
 
@@ -125,7 +126,7 @@ def _metrics(run: ScoredRun, options: ReportOptions) -> dict[str, dict[str, Esti
         options.resampling,
         run.clusters,
     )
-    none = {metric.name: Estimate(float("nan")) for metric in multiclass_metrics()}
+    none = {metric.name: UNDEFINED for metric in multiclass_metrics()}
     return {name: metrics | complete.get(name, none) for name, metrics in estimates.items()}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from calprobe.messages import counted
+from calprobe.messages import counted, percent
 from calprobe.metrics import AnswerSets, coverage_range, units_needed
 from calprobe.show.tables.layout import UNRANKED, Layout, cells, quantity
 from calprobe.show.tables.types import Row, Table
@@ -98,11 +98,11 @@ def _with_lead(table: Table, found: SetReport) -> Table:
 
 def set_sentences(found: SetReport) -> Iterator[str]:
     """What sets by the first rule come to, and what is answered."""
-    promised = f"promised {_percent(found.options.coverage)}"
+    promised = f"promised {percent(found.options.coverage)}"
     for sets in found.sets:
         yield f"{sets.cell}, {sets.score}: {_of_sets(sets, found.options.coverage)}"
     for each in found.withheld:
-        answered, right = _percent(_share(each.answered, each.units)), _percent(each.coverage.value)
+        answered, right = percent(_share(each.answered, each.units)), percent(each.coverage.value)
         yield (
             f"{each.cell}, {each.score}: {_answering(each)}, {answered} of {counted(each.units, 'answer')}; "
             f"{right} are right or withheld ({promised}, {_checked(each)})."
@@ -113,7 +113,7 @@ def needed_text(coverage: float) -> str:
     """What the number of calibration cases does to the coverage that one calibration gives."""
     least = units_needed(coverage)
     lines = [
-        f"Sets that hold the right candidate in {_percent(coverage)}: by the cases that the threshold is",
+        f"Sets that hold the right candidate in {percent(coverage)}: by the cases that the threshold is",
         "fixed on, where the coverage of one calibration lies in nine of ten:",
         "  cases   coverage",
         *(_range_line(cases, coverage) for cases in CASES if cases >= least),
@@ -128,16 +128,16 @@ def _range_line(cases: int, coverage: float) -> str:
 
 
 def _of_sets(found: CellSets, coverage: float) -> str:
-    promised = f"promised {_percent(coverage)}"
+    promised = f"promised {percent(coverage)}"
     rule = found.rules[0]
     sets = rule.sets
     if not sets.units:
         return "nothing to check sets on."
     if math.isinf(rule.threshold) and not rule.too_few:
         return (
-            f"no threshold keeps the promise of {_percent(coverage)}: {rule.unscored:,} of the "
+            f"no threshold keeps the promise of {percent(coverage)}: {rule.unscored:,} of the "
             f"{counted(rule.calibrated, 'case')} to fix it on have no probabilities. Sets have all candidates, none "
-            f"where probabilities are missing, and hold the right one in {_percent(sets.coverage.value)} of "
+            f"where probabilities are missing, and hold the right one in {percent(sets.coverage.value)} of "
             f"{counted(sets.units, 'case')} ({_checked(found)})."
         )
     if math.isinf(rule.threshold):
@@ -148,7 +148,7 @@ def _of_sets(found: CellSets, coverage: float) -> str:
         )
     return (
         f"the set of {sets.mean_size:.1f} candidates (of {sets.mean_options:.1f}) holds the right one in "
-        f"{_percent(sets.coverage.value)} of {counted(sets.units, 'case')} "
+        f"{percent(sets.coverage.value)} of {counted(sets.units, 'case')} "
         f"({promised}; rule {rule.rule}, {_checked(found)})."
     )
 
@@ -211,7 +211,3 @@ def _group_rows(found: SetReport) -> Iterator[tuple[Row, GroupRow]]:
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else math.nan
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

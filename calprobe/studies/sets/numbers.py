@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.candidates import Candidates, GroupedCell, pair_of, run_cells
 from calprobe.cells.cell import Units
 from calprobe.cells.opening import RunLike, open_runs
@@ -40,7 +40,6 @@ from calprobe.studies.sets.results import (
 
 # Estimators that sets are made of, if none is named: the first that a cell has.
 USUAL = ("base", "label", "label_final", "frequency.majority")
-Mask = npt.NDArray[np.bool_]
 TAIL = 0.025  # on either side of what chance makes of a coverage
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from calprobe.cells.candidates import LABELS
-from calprobe.messages import counted
+from calprobe.messages import counted, percent
 from calprobe.metrics import MOST_STAKES, Estimate, cost_of_error
 from calprobe.show.tables.layout import UNRANKED, Cells, Layout, cells, quantity
 from calprobe.show.tables.types import Cell, Row, Table
@@ -100,7 +100,7 @@ def stakes_sentences(found: StakesReport) -> Iterator[str]:
         usual = LABELS if found.options.estimators is None else ()
         decided = scores[next((name for name in usual if name in scores), next(iter(scores)))]
         at = decided.of(stakes)
-        cost, given = f"{cost_of_error(stakes):.3g}", f"{_percent(at.answered)} of {counted(decided.units, 'answer')}"
+        cost, given = f"{cost_of_error(stakes):.3g}", f"{percent(at.answered)} of {counted(decided.units, 'answer')}"
         yield (
             f"{decided.cell}, {decided.score}: at stakes of {stakes:g}, where a wrong answer costs {cost}, it gives "
             f"{given}, worth {_mean(at.utility, decided.units)}; answering always is worth {at.always.value:+z.2f}, "
@@ -108,7 +108,7 @@ def stakes_sentences(found: StakesReport) -> Iterator[str]:
         )
     last = {told.cell: told for told in sorted(found.told, key=lambda told: told.stakes)}
     for cell, told in last.items():
-        abstained, cost = f"{_percent(told.abstained.value)} of {told.units:,}", f"{cost_of_error(told.stakes):.3g}"
+        abstained, cost = f"{percent(told.abstained.value)} of {told.units:,}", f"{cost_of_error(told.stakes):.3g}"
         yield (
             f"{cell}, told that a wrong answer costs {cost}: abstains in {abstained} replies, worth "
             f"{_mean(told.utility, told.units)}."
@@ -118,7 +118,3 @@ def stakes_sentences(found: StakesReport) -> Iterator[str]:
 def _mean(utility: Estimate, units: int) -> str:
     """Of all units: those without an answer are worth 0."""
     return f"{utility.value:+z.2f} on average over all {units:,}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

@@ -20,7 +20,7 @@ from calprobe.measures.halves import with_answers
 from calprobe.measures.options import DEFAULT_OPTIONS
 from calprobe.metrics import Estimate, Resampling, cost_of_error, mean_utilities, utilities
 from calprobe.metrics.bootstrap import draw_mean
-from calprobe.metrics.intervals import interval
+from calprobe.metrics.intervals import UNDEFINED, interval
 from calprobe.runs import AskedRun
 from calprobe.studies.stakes.results import DEFAULT_STAKES, AtStakes, Decided, StakesOptions, StakesReport, Told
 
@@ -139,5 +139,5 @@ def _told(cell: GroupedCell, stakes: float, source: AskedCell, options: StakesOp
 def _mean_utility(values: Floats, resampling: Resampling, clusters: Labels | None) -> Estimate:
     """The mean of any numbers with its percentile interval; NaN without numbers, no interval where all are equal."""
     if not len(values):
-        return Estimate(math.nan)
+        return UNDEFINED
     return interval(draw_mean(values, resampling, clusters))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,8 @@ from calprobe.studies.stated.stated_cells import AS_SAID, StatedCell, pooled
 
 if TYPE_CHECKING:
     from calprobe.arrays import Floats
-    from calprobe.show.plots import Look
+    from calprobe.show.plots.look import Draw
 
-Drawn = Callable[["Look"], Any]  # -> a figure of matplotlib
 QUALITIES = ("consistency (MSD)", "fidelity (F)", "reliability (Brier)")
 TENTHS = tuple(f"to {upper}" for upper in (".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9", "1"))
 
@@ -41,7 +40,7 @@ class StatedPictures:
     distributions: tuple[Matrix, ...] = ()  # share of the confidences in each tenth of the scale, likewise
     overviews: tuple[GroupedDots, ...] = ()  # consistency, fidelity and reliability by group of prompts, and by run
 
-    def drawn(self) -> Iterator[tuple[str, Drawn]]:
+    def drawn(self) -> Iterator[tuple[str, Draw]]:
         """The kinds of figures that there is something to draw of, each with the function that draws it."""
         if self.overviews:
             yield "overview", lambda look: draw(self.overviews, look)

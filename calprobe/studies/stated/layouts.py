@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from calprobe.metrics import Estimate, Metric
 from calprobe.metrics.distinct import ValueUse
 from calprobe.metrics.error_shown import beside_their_errors, chance_value
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.metrics.metric import ReferenceMetric
 from calprobe.metrics.stated2025 import ECE_LOWER_EDGES, SMOOTH_ECE_RELPLOT10
 from calprobe.show.tables.layout import Cells, Layout, cells, each, where, with_chance_note
@@ -29,7 +29,6 @@ from calprobe.studies.stated.reversal_check import Reversal
 from calprobe.studies.stated.stated_cells import AS_SAID, COMPLETE, WAYS
 from calprobe.studies.stated.stated_differences import COMPARED
 
-KINDS = ("consistency", "correlation", "fidelity", "conditions", "reliability", "differences", "reversed")
 Splits = Mapping[str, Mapping[str, MeanConfidence]]  # of a condition: by split, prompt and `mean`
 
 
@@ -217,7 +216,7 @@ def conditions_table(run: StatedRun) -> Table:
 
 def _mean_of(splits: Splits) -> MeanConfidence:
     """The mean over prompts of all answers; of none where no prompt has any."""
-    return splits["all"].get(MEAN) or MeanConfidence(0, Estimate(math.nan), 0)
+    return splits["all"].get(MEAN) or MeanConfidence(0, UNDEFINED, 0)
 
 
 def _splits(prompt: str, heading: str) -> tuple[Cells[Splits], ...]:

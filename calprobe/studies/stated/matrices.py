@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from calprobe.answers import read_on_scale
+from calprobe.answers.reading import Reading
 from calprobe.answers.same_answer import is_right, say_the_same, text_says
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 from calprobe.cells.asked import AskedCell
 from calprobe.confidence.asked import ReplyTable
 from calprobe.confidence.asked.closed_confidence import closed_readings
-from calprobe.confidence.asked.way_to_read import Reading
 from calprobe.confidence.types import rounded
 from calprobe.prompts.types import PromptSet, Stated
 from calprobe.questions.types import Question
 from calprobe.runs.replies import Reply
 from calprobe.runs.stages import COUNTERFACTUAL, StatedStage, stated_stage
-from calprobe.studies.stated.stated_cells import Bools, Matrix, StatedCell, StatedPrompt
+from calprobe.studies.stated.stated_cells import Matrix, StatedCell, StatedPrompt
 
 LEAST_PROMPTS = 3  # of a set without groups, for a study of its own: the audit compares two
 LENIENT = "lenient"  # the status
@@ -114,13 +114,13 @@ def _leniently(reply: Reply, stated: Stated) -> Reading:
     return read_on_scale(reply.text, stated.scale, stated.expressions, cut=cut, lenient=True)
 
 
-def _asked(cell: ReplyTable, prompts: Sequence[StatedPrompt]) -> Bools:
+def _asked(cell: ReplyTable, prompts: Sequence[StatedPrompt]) -> Mask:
     """Where there is a reply to be read, [prompts, answers]."""
     stages = [StatedStage(prompt.name).stage for prompt in prompts]
     return np.array([[stage in row.replies for row in cell.rows] for stage in stages], np.bool_)
 
 
-def _invalid(opened: AskedCell, prompts: Sequence[StatedPrompt], condition: str) -> Bools:
+def _invalid(opened: AskedCell, prompts: Sequence[StatedPrompt], condition: str) -> Mask:
     """Answers whose replacement repeats the model's own, or is right itself, [answers]."""
     stages = [StatedStage(prompt.name, condition).stage for prompt in prompts]
     rows = zip(opened.table.rows, opened.read.answers.readings, strict=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from calprobe.metrics import Estimate, Resampling, bootstrap_mean
 from calprobe.metrics.correlation import correlation
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.studies.stated.stated_cells import StatedCell
 
 SAME = 1e-9  # numbers of different scales that are equal: 0.7, 70 % and 7 of 10
@@ -55,7 +56,7 @@ def _reversal(cell: StatedCell, name: str, forward: str, resampling: Resampling)
     def share(values: np.ndarray) -> Estimate:
         clusters = None if cell.clusters is None else cell.clusters[tells]
         if not tells.any():
-            return Estimate(float("nan"))
+            return UNDEFINED
         return bootstrap_mean(values[tells].astype(np.float64), resampling, clusters)
 
     return Reversal(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from calprobe.arrays import Floats
+from calprobe.arrays import Floats, Mask
 
 AS_SAID, LENIENT, COMPLETE, ANSWERED, EXPECTED = "ok", "lenient", "complete", "answered", "expected"
 # How each way of reading is called in tables.
@@ -19,7 +19,6 @@ WAYS: Mapping[str, str] = {
     ANSWERED: 'without answers that say "I do not know"',
     EXPECTED: "mean over all replies of the scale",
 }
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Matrix:
     """Confidences in answers under several prompts."""
 
     confidence: Floats  # [prompts, answers], in [0, 1]; NaN where none could be read
-    lenient: Bools  # [prompts, answers], whether the reply was not in the form that was asked for
+    lenient: Mask  # [prompts, answers], whether the reply was not in the form that was asked for
 
     def by(self, way: str) -> Matrix:
         """The matrix by one way of reading: confidences that it leaves out are NaN, so that all answers stay."""
@@ -56,13 +55,13 @@ class StatedCell:
     variant: str
     prompts: tuple[StatedPrompt, ...]
     own: Matrix  # of the model's own answers
-    asked: Bools  # [prompts, answers], False where a request failed or was not made
-    correct: Bools  # [answers], of the model's own
+    asked: Mask  # [prompts, answers], False where a request failed or was not made
+    correct: Mask  # [answers], of the model's own
     clusters: npt.NDArray[np.str_] | None  # [answers], the question of each; None: all differ
     replaced: Mapping[str, Matrix] = field(default_factory=dict)  # by condition, see `calprobe.runs.stages`
     # By condition: answers that the replacement repeats, or whose replacement is right itself; [answers].
-    invalid: Mapping[str, Bools] = field(default_factory=dict)
-    abstained: Bools | None = None  # [answers], that say the model does not know; None: no such answers
+    invalid: Mapping[str, Mask] = field(default_factory=dict)
+    abstained: Mask | None = None  # [answers], that say the model does not know; None: no such answers
     # Means over the closed sets of replies, of own answers and by condition, [prompts, answers]; None: not read.
     expected: Floats | None = None
     expected_replaced: Mapping[str, Floats] = field(default_factory=dict)
@@ -93,7 +92,7 @@ class StatedCell:
         )
         return cell if way != ANSWERED or self.abstained is None else cell.without(self.abstained)
 
-    def without(self, answers: Bools) -> StatedCell:
+    def without(self, answers: Mask) -> StatedCell:
         """The cell as if nothing had been read of some answers, [answers]."""
 
         def cut(matrix: Matrix) -> Matrix:

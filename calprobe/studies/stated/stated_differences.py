@@ -7,9 +7,10 @@ from itertools import combinations
 
 import numpy as np
 
+from calprobe.arrays import Mask
 from calprobe.metrics import Difference, Metric, Resampling, holm, paired_differences
 from calprobe.studies.stated.results import PromptDifference
-from calprobe.studies.stated.stated_cells import Bools, StatedCell
+from calprobe.studies.stated.stated_cells import StatedCell
 
 COMPARED = ("brier", "ece", "auroc")  # as `compare` does of confidences with few values, which stated ones are
 Pair = tuple[str, str]
@@ -40,7 +41,7 @@ def prompt_differences(
 
 
 def _on(
-    cell: StatedCell, kept: Bools, pairs: Sequence[Pair], metrics: Sequence[Metric], resampling: Resampling
+    cell: StatedCell, kept: Mask, pairs: Sequence[Pair], metrics: Sequence[Metric], resampling: Resampling
 ) -> dict[Pair, dict[str, Difference]]:
     """The pairs that have these answers in common, [answers]; each prompt is drawn once."""
     names = dict.fromkeys(name for pair in pairs for name in pair)

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterator
 
-from calprobe.messages import counted
+from calprobe.messages import counted, percent
 from calprobe.metrics import Kept, answers_needed
 from calprobe.show.prose import listed
 from calprobe.studies.threshold.numbers import CellThreshold, Thresholds
@@ -18,9 +18,7 @@ ERRORS = (0, 1, 2, 5, 10, 20)
 def threshold_text(found: Thresholds) -> str:
     """The paragraphs of `calprobe threshold`."""
     options = found.options
-    head = (
-        f"Wanted: at most {_percent(options.risk)} wrong of the answers given, at {_percent(options.level)} certainty."
-    )
+    head = f"Wanted: at most {percent(options.risk)} wrong of the answers given, at {percent(options.level)} certainty."
     paragraphs = [head, *(line for names, cell in _alike(found) for line in _sentences(names, cell))]
     if len(found.cells) > 1:
         paragraphs.append("Each promise is for a score that was chosen beforehand, not for the best of these.")
@@ -45,7 +43,7 @@ def _sentences(scores: str, cell: CellThreshold) -> Iterator[str]:
             surest = surest if tested.kept else f"here are {tested.answers:,}"
             why = f". That takes {cell.needed:,} tested answers without an error above it, or more; {surest}"
         elif tested.kept:
-            why = f"; {surest}, so of further questions or relations up to {_percent(tested.upper)} can be"
+            why = f"; {surest}, so of further questions or relations up to {percent(tested.upper)} can be"
         else:
             why = f" with {answers} tested, of too few questions or relations"
         yield f"{name}: no threshold will do{why}."
@@ -65,9 +63,9 @@ def _kept_text(kept: Kept) -> str:
     """Coverage, risk and its bound, where it has one."""
     if not kept.kept:
         return f"answers none of {kept.answers:,}"
-    bound = "" if math.isnan(kept.upper) else f", at most {_percent(kept.upper)}"
+    bound = "" if math.isnan(kept.upper) else f", at most {percent(kept.upper)}"
     return (
-        f"answers {_percent(kept.coverage)} ({kept.kept:,} of {kept.answers:,}), of which {_percent(kept.risk)} "
+        f"answers {percent(kept.coverage)} ({kept.kept:,} of {kept.answers:,}), of which {percent(kept.risk)} "
         f"({kept.wrong:,}) wrong{bound}"
     )
 
@@ -75,12 +73,8 @@ def _kept_text(kept: Kept) -> str:
 def needed_text(risk: float, level: float) -> str:
     """How many answers have to be checked by hand, by how many of them turn out wrong."""
     lines = [
-        f"Answers to check above a threshold, for a risk of at most {_percent(risk)} at {_percent(level)}:",
+        f"Answers to check above a threshold, for a risk of at most {percent(risk)} at {percent(level)}:",
         "  wrong among them   answers needed",
         *(f"  {wrong:16,}   {answers_needed(risk, level, wrong):14,}" for wrong in ERRORS),
     ]
     return "\n".join(lines)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

@@ -13,6 +13,7 @@ from calprobe.confidence.asked.question_measures import POINTS
 from calprobe.confidence.asked.sampled import SampledQuestion
 from calprobe.confidence.samples import exact_wording_share, split_variance, wording_p_value, wording_share
 from calprobe.metrics import Difference, Estimate, Resampling, bootstrap_mean, mean_draws
+from calprobe.metrics.intervals import UNDEFINED
 from calprobe.studies.wording.results import CellWording, QuestionItself, Wordings
 
 EXACT = "exact"  # label probabilities under each wording in place of samples
@@ -82,7 +83,7 @@ def _agreement(question: SampledQuestion) -> tuple[float, float]:
 
 def _mean_known(values: Floats, resampling: Resampling) -> Estimate:
     finite = values[~np.isnan(values)]
-    return bootstrap_mean(finite, resampling) if len(finite) else Estimate(float("nan"))
+    return bootstrap_mean(finite, resampling) if len(finite) else UNDEFINED
 
 
 def _difference(sides: Floats, resampling: Resampling) -> Difference:

@@ -1,12 +1,20 @@
-"""The tail of a reply that repeats itself until the budget ends, which is no evidence of anything."""
+"""What stands behind a reply's answer and is no part of it.
+
+A tail that repeats itself until the budget ends is no evidence of anything. Base models, having answered, go on with a
+question of their own, as after examples.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _SPACE = re.compile(r"\s")
 _WINDOW = 4096  # characters at the end that are looked at; a unit that repeats is shorter than a third of it
 _LEAST_REPEATS = 3
+_QUESTION = re.compile(
+    r"\n\s{0,8}(?:#{1,6}[^\S\n]{0,3})?\**(?:Question|Example|Q|User|Human)\b[^\S\n]?[0-9]{0,4}[^\S\n]?[:.]"
+)
 
 
 def length_without_repeats(text: str) -> int:
@@ -46,3 +54,15 @@ def _agreement(text: str) -> list[int]:
         if place + count > right:
             left, right = place, place + count
     return agree
+
+
+def where_a_new_question_begins(text: str, end: int) -> Iterator[int]:
+    """The place, if there is one, where a line begins that asks a question; it is not the first line.
+
+    >>> list(where_a_new_question_begins("B\\n\\nQuestion: What is 2 + 2?\\nAnswer: C", 40))
+    [2]
+    """
+    for match in _QUESTION.finditer(text, 0, end):
+        if text[: match.start()].strip():
+            yield match.start() + 1
+            return
