@@ -66,7 +66,7 @@ class Draws:
 
     @property
     def is_withheld(self) -> bool:
-        """Whether it has no interval of its own since its order rests on few answers; its differences are not tested."""
+        """Whether its order rests on too few answers for an interval, and for tests of its differences."""
         return self.ends is not None and math.isnan(self.ends[0])
 
 
