@@ -281,7 +281,7 @@ def test_runs_of_replies_are_compared(run: str, tmp_path: Path) -> None:
     stated = pair["sets"]["quiz"][1]["estimators"]["stated_import"]["auroc"]
     assert plain["rows"]["stated_import"] == 8
     assert (stated["difference"]["ci95"], stated["difference"]["p"]) == (None, None), "fewer than ten"
-    assert found["tests"] == 2 * (1 + 3), "accuracy, and three metrics of the estimator with ten"
+    assert found["tests"] == 2 * (1 + 2), "accuracy, and Brier and ECE of an estimator; AUROC rests on too few"
     assert figure.is_file()
     assert "last_marker accuracy" in page.read_text("utf-8")
     done = calprobe("compare", run, "--variants", "plain:other", *quick)
