@@ -154,6 +154,25 @@ def test_what_goes_wrong_once_is_tried_again(server: ChatServer, tmp_path: Path,
     assert server.requests.total() == 13
 
 
+@pytest.mark.parametrize(
+    ("finish", "error", "expected"),
+    [
+        ("error", {"code": 502, "message": "the provider died"}, '{"code": 502, "message": "the provider died"}'),
+        ("error", None, '"finish_reason is error"'),
+        ("stop", {"code": 502}, '{"code": 502}'),
+    ],
+)
+def test_a_reply_that_an_error_cut_off_is_not_kept(
+    server: ChatServer, tmp_path: Path, finish: str, error: dict[str, Any] | None, expected: str
+) -> None:
+    """OpenRouter says so in the choice, with status 200."""
+    choice = {"message": {"content": "The ans"}, "finish_reason": finish, "error": error}
+    server.faults = [json.dumps({"model": "toy-chat", "choices": [choice]})] * 2
+    first = replies(ask_server(server, tmp_path, attempts=2, concurrency=1))[0]
+    assert (first.finish, first.text) == ("error", "")
+    assert first.error == f"the server's answer cannot be used: an error instead of a reply: {expected} (2 attempts)"
+
+
 BAD_TYPES = [
     '{"choices": 7}',
     '{"choices": [7]}',

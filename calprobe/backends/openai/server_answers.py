@@ -60,11 +60,14 @@ def answer_of(body: bytes) -> Answer:
     """The chat completion in a server's body. Raises BadAnswerError for anything else."""
     data = _Value("the answer", parsed(body)).object()
     if (error := data.get("error")) is not None:  # some servers fail with status 200
-        raise BadAnswerError(f"an error instead of a reply: {shortened(json.dumps(error, ensure_ascii=False), 200)}")
+        raise _no_reply(error)
     choices = _Value("choices", data.get("choices")).items()
     if len(choices) != 1:
         raise BadAnswerError(f"choices has {len(choices)} entries, not one")
     choice = _Value("choices[0]", choices[0]).object()
+    # A gateway says so where the server behind it fails: the text ends in the middle.
+    if (error := choice.get("error")) is not None or choice.get("finish_reason") == "error":
+        raise _no_reply("finish_reason is error" if error is None else error)
     message = _Value("message", choice.get("message")).object()
     usage = _Value("usage", data.get("usage") or {}).object()
     content = _Value("message.content", message.get("content") or "").text()
@@ -89,6 +92,10 @@ def answer_of(body: bytes) -> Answer:
         tokens_out=_Value("usage.completion_tokens", usage.get("completion_tokens") or 0).count(),
         reasoning_tokens=_Value("reasoning_tokens", details.get("reasoning_tokens") or 0).count(),
     )
+
+
+def _no_reply(error: Any) -> BadAnswerError:
+    return BadAnswerError(f"an error instead of a reply: {shortened(json.dumps(error, ensure_ascii=False), 200)}")
 
 
 def parsed(body: bytes) -> Any:
