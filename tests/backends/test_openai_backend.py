@@ -536,3 +536,33 @@ def test_a_prompt_without_room_is_told_from_other_refusals(said: dict[str, str],
     assert failure.verdict == "refused"
     assert failure.reason.startswith(TOO_LONG) == is_too_long
     assert said["message"][:20] in failure.reason
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("Your chosen model requires moderation and your input was flagged for violence", "refused"),
+        ("This request violates our content policy", "refused"),
+        ("This account has been flagged", "fatal"),
+        ("The key has no access to this model", "fatal"),
+    ],
+)
+def test_a_question_that_moderation_refuses_is_told_from_a_key(said: str, verdict: str) -> None:
+    import openai
+
+    from calprobe.backends.openai.request_failures import failure_of
+
+    response: Any = SimpleNamespace(request=None, status_code=403, headers={})
+    failure = failure_of(openai.PermissionDeniedError("", response=response, body={"error": {"message": said}}), 1.0)
+    assert failure.verdict == verdict
+    assert said in failure.reason
+
+
+def test_a_question_that_moderation_refuses_ends_nothing(server: ChatServer, tmp_path: Path) -> None:
+    def flags(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        handler._send(403, {"error": {"code": 403, "message": "your input was flagged"}})  # type: ignore[attr-defined]
+
+    server.faults = [flags]
+    first, *others = replies(ask_server(server, tmp_path, concurrency=1))
+    assert first.error == "the server's moderation refuses the request (403: your input was flagged)"
+    assert [reply.finish for reply in others].count("stop") == 8  # the rest, but for what follows the first
