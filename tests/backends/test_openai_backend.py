@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from asked_samples import PROMPTS, question_set
-from chat_server import LETTERS, ChatServer, completion, serving
+from chat_server import HELLO, LETTERS, ChatServer, completion, serving
 from proofs import few_of
 
 from calprobe.asking import AskOptions, ask
@@ -263,6 +263,35 @@ def test_max_cost_stops_before_it_is_passed_and_can_be_resumed(
     assert server.requests.total() == 4
     assert not ask_server(server, tmp_path, **prices).partial
     assert sorted(server.requests.values()) == [1] * 10
+
+
+def test_max_cost_counts_answers_that_cannot_be_used(server: ChatServer, tmp_path: Path) -> None:
+    """A dollar for each of 20 + 1 tokens, also for those that are tried again."""
+    usage = {"prompt_tokens": 20, "completion_tokens": 1}
+    server.faults = [json.dumps({"choices": [{"message": 7}], "usage": usage})] * 9
+    prices = {"price_in": 1e6, "price_out": 1e6}
+    with pytest.raises(CalprobeError, match=r"--max-cost \$100.00: \$\d\d.00 are spent, and the next request could"):
+        ask_server(server, tmp_path, max_cost=100.0, concurrency=1, attempts=9, **prices)
+    assert server.requests.total() == 2
+
+
+@pytest.mark.parametrize("place", ["chosen", "window"])
+def test_a_log_probability_that_is_null_costs_the_log_probabilities_alone(
+    server: ChatServer, tmp_path: Path, place: str
+) -> None:
+    def leaves_out(answer: dict[str, Any], body: dict[str, Any]) -> None:
+        (token,) = answer["choices"][0]["logprobs"]["content"]
+        if body["messages"][-1]["content"] != HELLO:
+            (token if place == "chosen" else token["top_logprobs"][1])["logprob"] = None
+
+    server.alters = leaves_out
+    run = ask_server(server, tmp_path / "labels", concurrency=1)
+    assert [r.error for r in replies(run)][:1] == ["the server gave no log-probabilities with this reply"]
+    assert set(server.requests.values()) == {1}  # the next attempt would be as good, and is paid for
+    if place == "chosen":
+        texts = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), quiet=True)
+        run = ask_server(server, tmp_path / "texts", texts)
+        assert {(r.finish, r.text in LETTERS, r.logprobs) for r in replies(run)} == {("stop", True, None)}
 
 
 def test_a_model_that_changes_stops_the_run(server: ChatServer, tmp_path: Path) -> None:

@@ -94,6 +94,20 @@ def answer_of(body: bytes) -> Answer:
     )
 
 
+def usage_of(body: bytes) -> tuple[int, int] | None:
+    """The tokens of prompt and reply that a server counts, also of an answer of no use; None: it counts none."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    usage = data.get("usage") if isinstance(data, dict) else None
+    counts: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
+    tokens_in, tokens_out = (
+        count if _is_count(count := counts.get(name, 0)) else 0 for name in ("prompt_tokens", "completion_tokens")
+    )
+    return (tokens_in, tokens_out) if tokens_in else None
+
+
 def _no_reply(error: Any) -> BadAnswerError:
     return BadAnswerError(f"an error instead of a reply: {shortened(json.dumps(error, ensure_ascii=False), 200)}")
 
@@ -158,6 +172,8 @@ def _steps(logprobs: Any) -> tuple[Step, ...] | None:
     for value in _Value("logprobs.content", content).items():
         entry = _Value("a token of logprobs", value).object()
         window = _Value("top_logprobs", entry.get("top_logprobs") or []).items()
+        if any(isinstance(token, dict) and token.get("logprob", 0) is None for token in (entry, *window)):
+            return None  # some servers leave one out; the reply is paid for, and the rest would not be whole
         steps.append(Step(_token(entry), tuple(map(_token, window))))
     return tuple(steps)
 
