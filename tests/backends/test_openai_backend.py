@@ -275,6 +275,17 @@ def test_max_cost_counts_answers_that_cannot_be_used(server: ChatServer, tmp_pat
     assert server.requests.total() == 2
 
 
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": 0, "completion_tokens": 0}])
+def test_max_cost_counts_replies_without_usage_at_their_most(
+    server: ChatServer, tmp_path: Path, usage: dict[str, int] | None
+) -> None:
+    server.alters = lambda answer, body: answer.update(usage=usage)
+    prices = {"price_in": 0.0, "price_out": 1e6}  # one for the first look, eight for the longest reply
+    with pytest.raises(CalprobeError, match=r"--max-cost \$30.00: \$25.00 are spent, .*; 7 of 10 replies are left"):
+        ask_server(server, tmp_path, max_cost=30.0, concurrency=1, **prices)
+    assert server.requests.total() == 3
+
+
 @pytest.mark.parametrize("place", ["chosen", "window"])
 def test_a_log_probability_that_is_null_costs_the_log_probabilities_alone(
     server: ChatServer, tmp_path: Path, place: str

@@ -89,9 +89,14 @@ class Client:
 
     def _charged(self, body: Mapping[str, Any], content: bytes) -> Answer:
         """The answer, counted in what the session costs before it is checked: it is paid for, whatever is in it."""
-        if self.spending is not None and (usage := usage_of(content)) is not None:
+        if self.spending is None:
+            return answer_of(content)
+        if (usage := usage_of(content)) is not None:
             self.spending.take(body, *usage)
-        return answer_of(content)
+            return answer_of(content)
+        answer = answer_of(content)
+        self.spending.take_most(body)
+        return answer
 
     @asynccontextmanager
     async def _paid(self, body: Mapping[str, Any]) -> AsyncIterator[None]:

@@ -21,6 +21,7 @@ _PAUSE_S = 0.02
 class Spending:
     """Sums up what answers cost. Requests in progress count at their most: prompt by its letters, longest reply.
 
+    So do replies for which the server counts no tokens.
     An answer that cannot be used counts, too, if the server says what it used. A request that fails otherwise counts
     nothing: servers do not say what it used, and few charge for it.
     """
@@ -56,6 +57,10 @@ class Spending:
         self._spent += self._prices.of(tokens_in, tokens_out)
         if (letters := _letters(body)) >= _TELLING:
             self._ratio = max(self._ratio or 0.0, (tokens_in - _TEMPLATE) / letters)
+
+    def take_most(self, body: Mapping[str, Any]) -> None:
+        """Add the most that a reply can have cost for which the server counts no tokens."""
+        self._spent += self._at_most(body)
 
     def _at_most(self, body: Mapping[str, Any]) -> float:
         tokens_in = _TEMPLATE + round(_letters(body) * (_RATIO if self._ratio is None else self._ratio))
