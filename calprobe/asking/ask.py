@@ -200,7 +200,8 @@ def _possible(request: _Request, backend: Described) -> _Request:
     possible = _without_finals(possible, backend)
     if possible.plan.prompts.fields and not able.schemas:
         log.info("%s on %s is asked for JSON in words alone, without a schema", backend.model.name, backend.name)
-    return replace(possible, plan=replace(possible.plan, exact=able.complete_softmax, schemas=able.schemas))
+    plan = replace(possible.plan, exact=able.complete_softmax, schemas=able.schemas, room=able.room)
+    return replace(possible, plan=plan)
 
 
 def _without_finals(request: _Request, backend: Described) -> _Request:

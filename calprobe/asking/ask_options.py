@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -92,7 +93,8 @@ class AskOptions:
             _check(option, value is None or (_is_int(value) and value >= 1), value, "a whole number of at least 1")
         for option, value in (("seed", self.seed), ("shots", self.shots)):
             _check(option, value is None or (_is_int(value) and value >= 0), value, "a whole number of at least 0")
-        _check("temperature", self.temperature is None or self.temperature >= 0, self.temperature, "0 or more")
+        is_possible = self.temperature is None or 0 <= self.temperature < math.inf
+        _check("temperature", is_possible, self.temperature, "finite, and 0 or more")
         _check("top-p", self.top_p is None or 0 < self.top_p <= 1, self.top_p, "above 0, and 1 at most")
         if self.paraphrases is not None and str(self.paraphrases) not in PARAPHRASED:
             _check_paraphrase_file(str(self.paraphrases))

@@ -71,7 +71,8 @@ class Store:
 def lacking(plan: Plan, store: Store, engine: str) -> Lacking:
     """How many replies of each piece are missing.
 
-    A failed request counts as missing, and is asked again, unless its prompt is too long for a model that is the same.
+    A failed request counts as missing, and is asked again, unless its prompt is too long for a model that is the same
+    and has no more room than before.
     """
     counts = {}
     for piece in plan.asked:
@@ -86,7 +87,7 @@ def pendings(plan: Plan, store: Store, asked: AskedPiece, engine: str) -> Iterat
     replies = store.replies(asked)
     retries = store.folder.manifest.backend.name == "openai"  # a server may have been started with a longer context
     for dialogue in plan.dialogues(asked, engine, store.folder.manifest.shard):
-        pending = Pending(dialogue, _known(dialogue, replies, retries))
+        pending = Pending(dialogue, _known(dialogue, replies, retries, plan.room))
         if missing_keys(pending):
             yield pending
 
@@ -171,7 +172,7 @@ def unanswered(dialogue: Dialogue, failed: Reply) -> Iterable[Reply]:
         )
 
 
-def _known(dialogue: Dialogue, replies: Mapping[str, Reply], retries: bool) -> dict[tuple[str, int], Reply]:
+def _known(dialogue: Dialogue, replies: Mapping[str, Reply], retries: bool, room: int) -> dict[tuple[str, int], Reply]:
     by_request = {
         request: reply
         for request in requests_of(dialogue)
@@ -179,6 +180,7 @@ def _known(dialogue: Dialogue, replies: Mapping[str, Reply], retries: bool) -> d
     }
     answered = {request: reply for request, reply in by_request.items() if reply.finish != "error"}
     settled = answered | {request: reply for request, reply in by_request.items() if reply.reason == TOO_LONG}
+    retries = retries or any(reply.is_too_long and 0 < reply.tokens_in < room for reply in by_request.values())
     # Follow-ups that are new are asked for with what they follow, also where that fails again.
     return settled if not retries and settled.keys() == set(requests_of(dialogue)) else answered
 

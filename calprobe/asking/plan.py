@@ -47,6 +47,7 @@ class Plan:
     conclusions: Mapping[AskedPiece, Mapping[tuple[str, int], str]] | None = None
     exact: bool = True  # whether the backend has the complete softmax
     schemas: bool = False  # whether it holds replies to a JSON schema
+    room: int = 0  # see `Capabilities`
 
     @cached_property
     def asked(self) -> tuple[AskedPiece, ...]:

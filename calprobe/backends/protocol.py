@@ -82,6 +82,7 @@ class Capabilities:
     ends_thoughts: bool = False  # a thought can be ended after a number of tokens
     stops_at_once: bool = False  # replies in progress cost nothing but time: a signal may cut them off
     schemas: bool = False  # replies can be held to a JSON schema
+    room: int = 0  # tokens of a prompt with its reply, where the user sets it; 0: the model's own, or not known
     refused: Mapping[str, str] = field(default_factory=dict)  # parameters that cannot be sent -> what the server says
 
 

@@ -173,7 +173,7 @@ def _engine(values: dict[str, Any], judge: str | None, quiet: bool) -> dict[str,
 
     server = {name: values[name] for name in OF_SERVER if values[name] is not None}
     backend = BackendOptions(values["judge_backend"], base_url=values["judge_base_url"], **server)
-    if backend.backend != "transformers":
+    if backend.backend == "openai":  # nothing is loaded
         return {"backend_options": backend}
     return {"backend_options": backend, "load_options": loading_options(values, quiet=quiet)}
 

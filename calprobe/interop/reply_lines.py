@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -170,7 +171,9 @@ def _values(place: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _logprob(place: str, name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= LARGEST_LOGPROB:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    # A whole number may be beyond all floats.
+    if not is_number or not value <= LARGEST_LOGPROB or -math.inf < value < -sys.float_info.max:
         raise ProbeFormatError(f"{place}: {name} is {value!r:.60}; give natural logs of probabilities, 0 or less")
     return min(float(value), 0.0)
 

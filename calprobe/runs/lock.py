@@ -15,7 +15,7 @@ import os
 import shlex
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
@@ -36,6 +36,7 @@ NAMES = frozenset({LOCK_NAME, OWNER_NAME})
 START_VARIABLE = "CALPROBE_SWEEP_START"  # of the environment: the text of a `SweepStart`
 
 _SHOWN_COMMAND = 120  # characters
+_HEADER = "--header"  # the option
 # Errors of file systems without locks: Lustre mounted without them, NFS without its lock service. Older releases of
 # filelock raise NotImplementedError for the first, newer ones use a lock of another kind.
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
@@ -116,8 +117,8 @@ class Owner:
     def here(cls) -> Owner:
         """This process."""
         program = Path(sys.argv[0]).name
-        typed = shlex.join(["calprobe" if program == "__main__.py" else program, *sys.argv[1:]])
-        command = without_secrets(typed)
+        words = ["calprobe" if program == "__main__.py" else program, *_without_header_values(sys.argv[1:])]
+        command = without_secrets(shlex.join(words))
         since = datetime.now(UTC).isoformat(timespec="seconds")
         birth = _birth(os.getpid()) or ""
         return cls(
@@ -273,6 +274,24 @@ def _one_for_all(owner: Owner | None) -> str:
 
 def _unwritable(run: Path, error: OSError) -> CalprobeError:
     return CalprobeError(f"{run}: cannot be written: {reason(error)}; fix this, or give another folder with --out")
+
+
+def _without_header_values(arguments: Iterable[str]) -> Iterator[str]:
+    """The arguments with `NAME: ***` for each header of `--header`: any header may be a key, whatever its name."""
+    former = ""
+    for argument in arguments:
+        if former == _HEADER:
+            yield _masked_header(argument)
+        elif argument.startswith(f"{_HEADER}="):
+            yield f"{_HEADER}={_masked_header(argument.removeprefix(f'{_HEADER}='))}"
+        else:
+            yield argument
+        former = argument
+
+
+def _masked_header(header: str) -> str:
+    name, colon, _ = header.partition(":")
+    return f"{name}: ***" if colon else "***"  # without a name, it may be the key itself
 
 
 def _birth(pid: int) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from asked_samples import PROMPTS, question_set
-from fake_backend import FakeBackend
+from fake_backend import ABLE, FakeBackend
 
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Pending
@@ -224,6 +224,18 @@ def test_prompts_without_room_are_not_asked_again(tmp_path: Path, caplog: pytest
     assert not again.asked
     assert "cannot be asked" not in caplog.text
     assert sum(reply.is_too_long for piece in run.by_piece.values() for reply in piece.replies) == 2
+
+
+def test_prompts_without_room_are_asked_again_where_the_user_gives_more(tmp_path: Path) -> None:
+    """As for vLLM, whose max-model-len decides no other reply. q7 has 1,007 tokens, q9 1,009."""
+    small = Short(capabilities=replace(ABLE, room=900))
+    ask(small, question_set(12), tmp_path / "run", OPTIONS)
+    for room, left, n_asked in ((1007, ["q7", "q9"], 0), (1008, ["q9"], 2), (2000, [], 2)):
+        larger = FakeBackend(capabilities=replace(ABLE, room=room))
+        run = ask(larger, question_set(12), tmp_path / "run", OPTIONS)
+        replies = [reply for piece in run.by_piece.values() for reply in piece.replies]
+        assert [reply.question for reply in replies if reply.is_too_long] == left
+        assert larger.asked.total() == n_asked  # the answer, and what is asked about it
 
 
 def test_a_run_without_replies_says_so_in_one_sentence(tmp_path: Path) -> None:

@@ -117,6 +117,33 @@ def test_todays_date_stays_out_of_prompts() -> None:
     assert writer(dated).opening(dialogue("Who?")).text.startswith("26 Jul 2024<s>")
 
 
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ strftime_now('%d %B %Y') }}", "26 July 2024"),
+        ("{{ 'Today: ' + strftime_now(format='%Y-%m-%d') }}", "Today: 2024-07-26"),
+        ("{% set today = strftime_now('%A, %-d %b') %}{{ today | upper }}", "FRIDAY, 26 JUL"),
+        ("  {%- macro head() -%}On {{ strftime_now('%F') }}{%- endmacro -%}{{ head() }}", "On 2024-07-26"),
+        ("  {% if strftime_now is defined %}\n{{ strftime_now('%d') }} {% endif %}", "26 "),
+    ],
+)
+def test_todays_date_stays_out_of_templates_that_ask_for_it(template: str, expected: str) -> None:
+    made = writer(template + TEMPLATE)
+    assert made.header() == f"{expected}<s>[user] "
+    assert made.opening(dialogue("Who?")).text == f"{expected}<s>[user] Who?</s>\n[assistant] "
+    assert made.template == template + TEMPLATE  # whose hash is kept
+
+
+@pytest.mark.parametrize(
+    "beginning", ["\n", "  {% if true %}\n{% endif %}", "{# x #}\n", " a", "\n\n  {%- set b = 1 %}\nc"]
+)
+def test_a_fixed_day_changes_nothing_else_of_a_template(beginning: str) -> None:
+    plain, dated = (
+        writer(f"{beginning}{TEMPLATE}{end}") for end in ("", "{% if false %}{{ strftime_now('') }}{% endif %}")
+    )
+    assert dated.header() == plain.header()
+
+
 def test_what_the_template_adds_by_itself_is_known() -> None:
     made = writer("{% if messages[0].role != 'system' %}Be good.\n{% endif %}" + TEMPLATE)
     assert made.header() == "Be good.\n<s>[user] "

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from asked_samples import PROMPTS, question_set
-from chat_server import LETTERS, ChatServer, completion, serving
+from chat_server import HELLO, LETTERS, ChatServer, completion, serving
 from proofs import few_of
 
 from calprobe.asking import AskOptions, ask
@@ -154,6 +154,25 @@ def test_what_goes_wrong_once_is_tried_again(server: ChatServer, tmp_path: Path,
     assert server.requests.total() == 13
 
 
+@pytest.mark.parametrize(
+    ("finish", "error", "expected"),
+    [
+        ("error", {"code": 502, "message": "the provider died"}, '{"code": 502, "message": "the provider died"}'),
+        ("error", None, '"finish_reason is error"'),
+        ("stop", {"code": 502}, '{"code": 502}'),
+    ],
+)
+def test_a_reply_that_an_error_cut_off_is_not_kept(
+    server: ChatServer, tmp_path: Path, finish: str, error: dict[str, Any] | None, expected: str
+) -> None:
+    """OpenRouter says so in the choice, with status 200."""
+    choice = {"message": {"content": "The ans"}, "finish_reason": finish, "error": error}
+    server.faults = [json.dumps({"model": "toy-chat", "choices": [choice]})] * 2
+    first = replies(ask_server(server, tmp_path, attempts=2, concurrency=1))[0]
+    assert (first.finish, first.text) == ("error", "")
+    assert first.error == f"the server's answer cannot be used: an error instead of a reply: {expected} (2 attempts)"
+
+
 BAD_TYPES = [
     '{"choices": 7}',
     '{"choices": [7]}',
@@ -244,6 +263,46 @@ def test_max_cost_stops_before_it_is_passed_and_can_be_resumed(
     assert server.requests.total() == 4
     assert not ask_server(server, tmp_path, **prices).partial
     assert sorted(server.requests.values()) == [1] * 10
+
+
+def test_max_cost_counts_answers_that_cannot_be_used(server: ChatServer, tmp_path: Path) -> None:
+    """A dollar for each of 20 + 1 tokens, also for those that are tried again."""
+    usage = {"prompt_tokens": 20, "completion_tokens": 1}
+    server.faults = [json.dumps({"choices": [{"message": 7}], "usage": usage})] * 9
+    prices = {"price_in": 1e6, "price_out": 1e6}
+    with pytest.raises(CalprobeError, match=r"--max-cost \$100.00: \$\d\d.00 are spent, and the next request could"):
+        ask_server(server, tmp_path, max_cost=100.0, concurrency=1, attempts=9, **prices)
+    assert server.requests.total() == 2
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": 0, "completion_tokens": 0}])
+def test_max_cost_counts_replies_without_usage_at_their_most(
+    server: ChatServer, tmp_path: Path, usage: dict[str, int] | None
+) -> None:
+    server.alters = lambda answer, body: answer.update(usage=usage)
+    prices = {"price_in": 0.0, "price_out": 1e6}  # one for the first look, eight for the longest reply
+    with pytest.raises(CalprobeError, match=r"--max-cost \$30.00: \$25.00 are spent, .*; 7 of 10 replies are left"):
+        ask_server(server, tmp_path, max_cost=30.0, concurrency=1, **prices)
+    assert server.requests.total() == 3
+
+
+@pytest.mark.parametrize("place", ["chosen", "window"])
+def test_a_log_probability_that_is_null_costs_the_log_probabilities_alone(
+    server: ChatServer, tmp_path: Path, place: str
+) -> None:
+    def leaves_out(answer: dict[str, Any], body: dict[str, Any]) -> None:
+        (token,) = answer["choices"][0]["logprobs"]["content"]
+        if body["messages"][-1]["content"] != HELLO:
+            (token if place == "chosen" else token["top_logprobs"][1])["logprob"] = None
+
+    server.alters = leaves_out
+    run = ask_server(server, tmp_path / "labels", concurrency=1)
+    assert [r.error for r in replies(run)][:1] == ["the server gave no log-probabilities with this reply"]
+    assert set(server.requests.values()) == {1}  # the next attempt would be as good, and is paid for
+    if place == "chosen":
+        texts = AskOptions(prompts=PROMPTS, variants=("direct",), collect=("answer",), quiet=True)
+        run = ask_server(server, tmp_path / "texts", texts)
+        assert {(r.finish, r.text in LETTERS, r.logprobs) for r in replies(run)} == {("stop", True, None)}
 
 
 def test_a_model_that_changes_stops_the_run(server: ChatServer, tmp_path: Path) -> None:
@@ -517,3 +576,33 @@ def test_a_prompt_without_room_is_told_from_other_refusals(said: dict[str, str],
     assert failure.verdict == "refused"
     assert failure.reason.startswith(TOO_LONG) == is_too_long
     assert said["message"][:20] in failure.reason
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("Your chosen model requires moderation and your input was flagged for violence", "refused"),
+        ("This request violates our content policy", "refused"),
+        ("This account has been flagged", "fatal"),
+        ("The key has no access to this model", "fatal"),
+    ],
+)
+def test_a_question_that_moderation_refuses_is_told_from_a_key(said: str, verdict: str) -> None:
+    import openai
+
+    from calprobe.backends.openai.request_failures import failure_of
+
+    response: Any = SimpleNamespace(request=None, status_code=403, headers={})
+    failure = failure_of(openai.PermissionDeniedError("", response=response, body={"error": {"message": said}}), 1.0)
+    assert failure.verdict == verdict
+    assert said in failure.reason
+
+
+def test_a_question_that_moderation_refuses_ends_nothing(server: ChatServer, tmp_path: Path) -> None:
+    def flags(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        handler._send(403, {"error": {"code": 403, "message": "your input was flagged"}})  # type: ignore[attr-defined]
+
+    server.faults = [flags]
+    first, *others = replies(ask_server(server, tmp_path, concurrency=1))
+    assert first.error == "the server's moderation refuses the request (403: your input was flagged)"
+    assert [reply.finish for reply in others].count("stop") == 8  # the rest, but for what follows the first

@@ -159,7 +159,9 @@ def test_only_what_is_not_known_is_sent() -> None:
 def test_a_prompt_without_room_is_refused_and_the_others_are_asked() -> None:
     engine = Engine()
     short, long = dialogue("Who?", "short"), dialogue("Who? " * 30, "long")
-    replies = list(backend(engine, max_tokens=100).replies([Pending(long), Pending(short)]))
+    answering = backend(engine, max_tokens=100)
+    replies = list(answering.replies([Pending(long), Pending(short)]))
+    assert replies[0].tokens_in >= answering.capabilities.room == 100  # so it is asked again where there is more
     assert [(reply.question, reply.finish) for reply in replies] == [("long", "error"), ("short", "length")]
     assert replies[0].is_too_long
     assert len(engine.sent) == 1

@@ -184,7 +184,8 @@ def test_failures_are_counted_in_the_last_line(server: ChatServer, files: tuple[
         (["--samples", "0"], "--samples must be a whole number from 1 to 10,000, got 0"),
         (["--samples", "10001", "--temperature", "1"], "--samples must be a whole number from 1 to 10,000, got 10001"),
         (["--top-p", "0"], "--top-p must be above 0, and 1 at most, got 0.0"),
-        (["--temperature", "-1"], "--temperature must be 0 or more, got -1.0"),
+        (["--temperature", "-1"], "--temperature must be finite, and 0 or more, got -1.0"),
+        (["--temperature", "inf"], "--temperature must be finite, and 0 or more, got inf"),  # no manifest can hold it
         (["--shard", "5/4"], "--shard 5/4: in I/N, I goes from 1 to N"),
         (["--paraphrases", "x.jsonl"], "--paraphrases x.jsonl: give none, hand, or a JSON Lines file that is there"),
         (["--variants", "shirt"], "has no variant 'shirt'"),

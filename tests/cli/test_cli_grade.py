@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chat_server import serving
+from click.testing import CliRunner
 from commands import calprobe
+
+from calprobe.backends.registry import ENTRIES
+from calprobe.cli.app import cli
+from calprobe.errors import CalprobeError
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +94,26 @@ def test_a_run_that_is_not_there_is_missing_data(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "none: no such run; make one with `calprobe score" in done.stderr
     assert "or with `calprobe ask`" in done.stderr
+
+
+@pytest.mark.parametrize("backend", ["transformers", "vllm", "openai"])
+def test_a_judge_is_loaded_as_the_options_say(run: str, monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
+    seen: list[Any] = []
+
+    def opens(model: str, options: Any, load_options: Any) -> None:
+        seen.append((model, options.backend, load_options))
+        raise CalprobeError("no judge here")
+
+    monkeypatch.setitem(ENTRIES, backend, ENTRIES[backend]._replace(open=opens))
+    loading = ("--dtype", "float32", "--revision", "abc", "--trust-remote-code") if backend != "openai" else ()
+    done = CliRunner().invoke(cli, ["grade", run, "--judge", "x", "--judge-backend", backend, *loading])
+    assert "no judge here" in str(done.exception)
+    ((model, name, options),) = seen
+    assert (model, name) == ("x", backend)
+    if backend == "openai":
+        assert options is None
+    else:
+        assert (options.dtype, options.revision, options.trust_remote_code) == ("float32", "abc", True)
 
 
 def test_a_judges_server_gets_what_every_server_does(run: str) -> None:

@@ -214,6 +214,8 @@ def test_probabilities_of_labels_that_can_be_are_read(tmp_path: Path, labels: di
             ":1: logprobs is -inf; a generated token has a probability above 0",
         ),
         (line("q0", "A", logprobs=[np.nan]), ":1: logprobs is nan; give natural logs"),
+        (line("q0", "A", logprobs=[-(10**400)]), ":1: logprobs is -1000"),
+        (line("q0", "A", labels={"A": -(10**400)}), ":1: labels A is -1000"),
         (line("q0", "A", tokens=[3, 2**31]), ":1: tokens has 2147483648; give ids of 0 to 2,147,483,647"),
         (line("q0", "A", tokens=[-1]), ":1: tokens has -1; give ids"),
         (

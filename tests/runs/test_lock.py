@@ -56,6 +56,26 @@ def test_the_second_learns_who_the_first_is(tmp_path: Path, monkeypatch: pytest.
         pass
 
 
+@pytest.mark.parametrize("header", ["api-key: 0123secret", "X-Api-Key:0123secret", "Authorization: Basic 0123secret"])
+@pytest.mark.parametrize("joined", [False, True])
+def test_values_of_headers_are_neither_stored_nor_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: str, joined: bool
+) -> None:
+    option = [f"--header={header}"] if joined else ["--header", header]
+    monkeypatch.setattr(sys, "argv", ["calprobe", "ask", *option, "--model", "m"])
+    with locked(tmp_path):
+        stored = (tmp_path / OWNER_NAME).read_text()
+        message = refused(tmp_path)
+    for text in (stored, message):
+        assert "0123secret" not in text
+        assert f"{header.partition(':')[0]}: ***' --model m" in text
+
+
+def test_values_of_headers_in_other_forms_are_hidden_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["calprobe", "ask", "--header", "0123secret", '--header={"X-Key": "0123secret"}'])
+    assert Owner.here().command == """calprobe ask --header '***' '--header={"X-Key": ***'"""
+
+
 def test_a_lock_without_an_owner_refuses_too(tmp_path: Path) -> None:
     with filelock.FileLock(tmp_path / LOCK_NAME):
         assert "another process is writing to this folder\nwait for it" in refused(tmp_path)

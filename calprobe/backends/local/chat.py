@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +22,9 @@ _REPLY = "\ue000"  # private-use character that stands for a reply while the tem
 # Variables by which templates let thinking be switched off, and one by which Llama's takes a date instead of today's.
 _THINKING_SWITCHES = ("enable_thinking", "thinking")
 _DATE = ("date_string", "26 Jul 2024")  # Llama 3's own default
+_DAY = datetime(2024, 7, 26)  # the same, for templates that ask for today's by `strftime_now`
+_OF_SOME_SYSTEMS = {"%-d": "26", "%e": "26", "%-m": "7", "%F": "2024-07-26"}
+_DATE_CODES = {f"%{code}": _DAY.strftime(f"%{code}") for code in "aAbBcdfHIjmMpSUwWxXyYzZ"} | _OF_SOME_SYSTEMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class PromptWriter:
         self._tokenizer: Any = model.tokenizer
         self.tokens = TokenText(model)
         self.template = _template(self._tokenizer)
+        self._dated = _dated(self.template or "")
         self.variables = _variables(self.template or "")
         self.markers = markers_of(self.template, self._tokenizer.get_vocab()) if self.template else None
         self._name = model.name
@@ -110,7 +115,11 @@ class PromptWriter:
         messages = [{"role": turn.role, "content": self.tokens.as_text(turn.text)} for turn in turns]
         try:
             text: str = self._tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=generation_prompt, **self.variables
+                messages,
+                chat_template=self._dated,
+                tokenize=False,
+                add_generation_prompt=generation_prompt,
+                **self.variables,
             )
         except TemplateError as error:
             roles = ", ".join(turn.role for turn in turns)
@@ -168,6 +177,18 @@ def _variables(template: str) -> dict[str, Any]:
     if _DATE[0] in template:
         values[_DATE[0]] = _DATE[1]
     return values
+
+
+def _dated(template: str) -> str:
+    """The template with a fixed day in place of today: prompts, and so a run that is resumed, do not depend on it.
+
+    A macro in front of it, since variables that templates are given can be no functions in transformers.
+    """
+    if "strftime_now" not in template:
+        return template
+    codes = "".join(f"|replace({code!r}, {text!r})" for code, text in _DATE_CODES.items())
+    # The line break belongs to the tag: the template still begins a line, as its blanks may have to.
+    return f"{{%- macro strftime_now(format) -%}}{{{{ format{codes} }}}}{{%- endmacro %}}\n{template}"
 
 
 def thinking_mode(variables: dict[str, Any], markers: Markers | None) -> str:

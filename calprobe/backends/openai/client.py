@@ -11,7 +11,7 @@ from typing import Any
 
 from calprobe.backends.openai.limited_http import limited_http
 from calprobe.backends.openai.request_failures import Failure, failure_of, wait_before
-from calprobe.backends.openai.server_answers import Answer, answer_of, parsed
+from calprobe.backends.openai.server_answers import Answer, answer_of, parsed, usage_of
 from calprobe.backends.openai.spending import Spending
 from calprobe.backends.options import BackendOptions
 from calprobe.errors import CalprobeError
@@ -74,22 +74,33 @@ class Client:
 
         Raises RequestFailedError if it failed for good, and the error of `stop` if all requests end.
         """
-        async with self._free, self._paid(body):
+        async with self._free:
             for attempt in count(1):
-                await self._turn()
-                try:
-                    async with asyncio.timeout(self.options.timeout_s):
-                        answer = answer_of(await self._post(body))
-                    if self.spending is not None:
-                        self.spending.take(body, answer)
-                    return answer
-                except Exception as error:  # noqa: BLE001 - whatever a server can cause is a failure of this attempt
-                    await self._after(attempt, failure_of(error, self.options.timeout_s))
+                async with self._paid(body):  # each attempt: an answer of no use costs, too
+                    await self._turn()
+                    try:
+                        async with asyncio.timeout(self.options.timeout_s):
+                            content = await self._post(body)
+                        return self._charged(body, content)
+                    except Exception as error:  # noqa: BLE001 - whatever a server can cause is a failure of this attempt
+                        failure = failure_of(error, self.options.timeout_s)
+                await self._after(attempt, failure)
         raise AssertionError("count() ends")  # for the type checker
+
+    def _charged(self, body: Mapping[str, Any], content: bytes) -> Answer:
+        """The answer, counted in what the session costs before it is checked: it is paid for, whatever is in it."""
+        if self.spending is None:
+            return answer_of(content)
+        if (usage := usage_of(content)) is not None:
+            self.spending.take(body, *usage)
+            return answer_of(content)
+        answer = answer_of(content)
+        self.spending.take_most(body)
+        return answer
 
     @asynccontextmanager
     async def _paid(self, body: Mapping[str, Any]) -> AsyncIterator[None]:
-        """Around a request, within what the session may cost; raises the error of `stop` if it may not."""
+        """Around an attempt, within what the session may cost; raises the error of `stop` if it may not."""
         if self.spending is None:
             yield
             return

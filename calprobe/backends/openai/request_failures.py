@@ -31,6 +31,11 @@ _TOO_LONG = re.compile(
     r"context.?(length|size|window)|prompt is too long|too many tokens|max_new_tokens. must be", re.I
 )
 
+# Of a question, as OpenRouter says it; an account that is flagged is refused for all of them.
+_MODERATED = re.compile(
+    r"moderat|content.?(policy|filter)|(input|prompt|request|content|messages?)\b.{0,30}\bflagged", re.I
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -93,6 +98,8 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 def _of_status(error: openai.APIStatusError) -> Failure:
     code = error.status_code
     message = _said(error)
+    if code == 403 and _MODERATED.search(message):
+        return Failure("refused", f"the server's moderation refuses the request ({code}{message})")
     if code in (401, 403):
         return Failure(
             "fatal", f"the server refuses the key ({code}{message}); set OPENAI_API_KEY, or see --api-key-env"

@@ -60,11 +60,14 @@ def answer_of(body: bytes) -> Answer:
     """The chat completion in a server's body. Raises BadAnswerError for anything else."""
     data = _Value("the answer", parsed(body)).object()
     if (error := data.get("error")) is not None:  # some servers fail with status 200
-        raise BadAnswerError(f"an error instead of a reply: {shortened(json.dumps(error, ensure_ascii=False), 200)}")
+        raise _no_reply(error)
     choices = _Value("choices", data.get("choices")).items()
     if len(choices) != 1:
         raise BadAnswerError(f"choices has {len(choices)} entries, not one")
     choice = _Value("choices[0]", choices[0]).object()
+    # A gateway says so where the server behind it fails: the text ends in the middle.
+    if (error := choice.get("error")) is not None or choice.get("finish_reason") == "error":
+        raise _no_reply("finish_reason is error" if error is None else error)
     message = _Value("message", choice.get("message")).object()
     usage = _Value("usage", data.get("usage") or {}).object()
     content = _Value("message.content", message.get("content") or "").text()
@@ -89,6 +92,24 @@ def answer_of(body: bytes) -> Answer:
         tokens_out=_Value("usage.completion_tokens", usage.get("completion_tokens") or 0).count(),
         reasoning_tokens=_Value("reasoning_tokens", details.get("reasoning_tokens") or 0).count(),
     )
+
+
+def usage_of(body: bytes) -> tuple[int, int] | None:
+    """The tokens of prompt and reply that a server counts, also of an answer of no use; None: it counts none."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    usage = data.get("usage") if isinstance(data, dict) else None
+    counts: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
+    tokens_in, tokens_out = (
+        count if _is_count(count := counts.get(name, 0)) else 0 for name in ("prompt_tokens", "completion_tokens")
+    )
+    return (tokens_in, tokens_out) if tokens_in else None
+
+
+def _no_reply(error: Any) -> BadAnswerError:
+    return BadAnswerError(f"an error instead of a reply: {shortened(json.dumps(error, ensure_ascii=False), 200)}")
 
 
 def parsed(body: bytes) -> Any:
@@ -151,6 +172,8 @@ def _steps(logprobs: Any) -> tuple[Step, ...] | None:
     for value in _Value("logprobs.content", content).items():
         entry = _Value("a token of logprobs", value).object()
         window = _Value("top_logprobs", entry.get("top_logprobs") or []).items()
+        if any(isinstance(token, dict) and token.get("logprob", 0) is None for token in (entry, *window)):
+            return None  # some servers leave one out; the reply is paid for, and the rest would not be whole
         steps.append(Step(_token(entry), tuple(map(_token, window))))
     return tuple(steps)
 

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from calprobe.backends.openai.server_answers import Answer
 from calprobe.backends.options import Prices
 from calprobe.errors import CalprobeError
 from calprobe.messages import dollars
@@ -23,7 +22,9 @@ _PAUSE_S = 0.02
 class Spending:
     """Sums up what answers cost. Requests in progress count at their most: prompt by its letters, longest reply.
 
-    A request that fails counts nothing: servers do not say what it used, and few charge for it.
+    So do replies for which the server counts no tokens.
+    An answer that cannot be used counts, too, if the server says what it used. A request that fails otherwise counts
+    nothing: servers do not say what it used, and few charge for it.
     """
 
     def __init__(self, prices: Prices, most: float) -> None:
@@ -52,11 +53,15 @@ class Spending:
             if self._in_progress < 1e-12:  # what rounding leaves of a sum
                 self._in_progress = 0.0
 
-    def take(self, body: Mapping[str, Any], answer: Answer) -> None:
+    def take(self, body: Mapping[str, Any], tokens_in: int, tokens_out: int) -> None:
         """Add what an answer has cost."""
-        self._spent += self._prices.of(answer.tokens_in, answer.tokens_out)
+        self._spent += self._prices.of(tokens_in, tokens_out)
         if (letters := _letters(body)) >= _TELLING:
-            self._ratio = max(self._ratio or 0.0, (answer.tokens_in - _TEMPLATE) / letters)
+            self._ratio = max(self._ratio or 0.0, (tokens_in - _TEMPLATE) / letters)
+
+    def take_most(self, body: Mapping[str, Any]) -> None:
+        """Add the most that a reply can have cost for which the server counts no tokens."""
+        self._spent += self._at_most(body)
 
     def _at_most(self, body: Mapping[str, Any]) -> float:
         tokens_in = _TEMPLATE + round(_letters(body) * (_RATIO if self._ratio is None else self._ratio))

@@ -76,6 +76,7 @@ class VllmBackend:
             raw=True,
             samples_are_reproducible="each request has a seed; batches change the last bits of logits",
             stops_at_once=True,
+            room=found.max_tokens,
         )
 
     def settings(self) -> Mapping[str, object]:

@@ -114,13 +114,20 @@ def _wake_when_dead(core: Any) -> None:
     Thread(target=wake, daemon=True).start()
 
 
-def _fingerprint(folder: Path) -> str:
-    """SHA-256 (hex) of the weight files in a folder."""
+def _fingerprint(folder: Path) -> str | None:
+    """SHA-256 (hex) of the weight files in a folder; None where there are none that calprobe knows.
+
+    Of pickles only where there are no safetensors, which vLLM prefers.
+    """
     import hashlib
 
+    from calprobe.models.libraries import PICKLES
+
+    files = sorted(folder.glob("*.safetensors"))
+    files = files or sorted(file for file in folder.iterdir() if file.suffix in PICKLES)
     hasher = hashlib.sha256()
-    for path in sorted(folder.glob("*.safetensors")):
+    for path in files:
         hasher.update(path.name.encode() + b"\0")
         with path.open("rb") as file:
             hasher.update(hashlib.file_digest(file, "sha256").digest())
-    return hasher.hexdigest()
+    return hasher.hexdigest() if files else None
