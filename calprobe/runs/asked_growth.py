@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.runs.asked_manifest import AskManifest, with_own_fingerprint
+from calprobe.runs.asked_manifest import AskManifest, with_common_end, with_own_fingerprint
 from calprobe.runs.asked_questions import StoredSet
 from calprobe.runs.asked_records import QuestionSetRecord
 from calprobe.runs.reply_records import AskedPiece
@@ -48,7 +48,7 @@ def joined(
     manifest = replace(
         stored,
         sets=tuple(_record(stored, asked, stored_set) for stored_set in sets.values()),
-        prompts=with_own_fingerprint(prompts, base.prompts),
+        prompts=with_own_fingerprint(with_common_end(prompts, (stored, asked)), base.prompts),
         asked=tuple(pieces.values()),
         study=asked.study or stored.study,
         overrides=tuple(dict.fromkeys((*stored.overrides, *asked.overrides))),

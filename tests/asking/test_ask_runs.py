@@ -318,6 +318,36 @@ def test_a_grown_run_has_the_fingerprint_of_its_prompts(tmp_path: Path) -> None:
     assert merged.fingerprint == fingerprint_of(merged)
 
 
+def test_a_run_has_the_final_cue_of_those_of_its_variants_that_use_it(tmp_path: Path) -> None:
+    """The default asks nothing behind replies; variants of another set, with a cue, join it."""
+    without = replace(PROMPTS, name="bare", fingerprint="b" * 64, variants=PROMPTS.variants[:1], final_cue="")
+    plain, steps = replace(ALL, prompts=without), replace(ALL, variants=("steps",))
+    for first, second, name in ((plain, steps, "plain first"), (steps, plain, "steps first")):
+        parts = [
+            ask(FakeBackend(), QUESTIONS, tmp_path / f"{name} {n}", own).path for n, own in enumerate((first, second))
+        ]
+        merge_runs(parts, tmp_path / f"{name} merged")
+        ask(FakeBackend(), QUESTIONS, tmp_path / name, first)
+        ask(FakeBackend(), QUESTIONS, tmp_path / name, second)
+        for out in (tmp_path / name, tmp_path / f"{name} merged"):
+            backend = FakeBackend()
+            for options in (second, first):
+                assert not ask(
+                    backend, QUESTIONS, out, replace(options, variants=options.variants or ("direct",))
+                ).partial
+            assert not backend.asked
+            assert open_asked(out).manifest.prompts.final_cue == PROMPTS.final_cue
+    other = replace(PROMPTS, variants=(replace(PROMPTS.variants[1], name="others"),), final_cue="\n\nSo:")
+    said = r"end of replies: {} the final cue '\\n\\nFinal answer:' with 4 new tokens{} the final cue '\\n\\nSo:'"
+    with pytest.raises(UsageError, match=said.format("the run has", ", requested")):
+        ask(FakeBackend(), QUESTIONS, tmp_path / "plain first", replace(ALL, prompts=other, variants=("others",)))
+    parts.append(ask(FakeBackend(), QUESTIONS, tmp_path / "other", replace(ALL, prompts=other)).path)
+    with pytest.raises(UsageError, match=said.format(".* has", ", .* has")):
+        merge_runs([parts[0], parts[2]], tmp_path / "none")
+    with pytest.raises(UsageError, match=said.format("the runs have", " and")):
+        merge_runs([parts[1], parts[0], parts[2]], tmp_path / "none")
+
+
 @pytest.mark.parametrize("failed", [False, True])
 def test_replies_to_other_prompts_replace_none(whole: AskedRun, tmp_path: Path, failed: bool) -> None:
     replies = [reply for piece in whole.pieces for reply in piece.replies]
