@@ -145,13 +145,15 @@ class AskManifest(RunManifest):
             "top-p": sampling.top_p,
             "seed": sampling.seed,
             "layout of options": self.prompts.layout,
+            # Only where it is given: the shards of other runs carry a hash without it.
+            **({} if sampling.think_tokens is None else {"think-tokens": sampling.think_tokens}),
         }
 
     def differences(self, other: Self, words: tuple[str, str] = ("the run has", "requested")) -> list[str]:
         """One clause for each reason why the two cannot be parts of one run. Questions, variants and stages may differ,
         not the texts of a variant that both have."""
         fields, other_fields = self._fixed, other._fixed
-        differing = [key for key in fields if fields[key] != other_fields[key]]
+        differing = [key for key in fields | other_fields if fields.get(key) != other_fields.get(key)]
         engines = [(manifest.model.name, manifest.backend.name) for manifest in (self, other)]
         if self.dtype != other.dtype and engines[0] == engines[1]:
             # The fingerprint is of the weights as they are loaded, so another dtype has another.
@@ -253,6 +255,7 @@ class AskManifest(RunManifest):
         effort, body = (backend.settings.get(name) for name in ("reasoning_effort", "extra_body"))
         how += f", reasoning effort {effort}" if effort else ""
         how += f", with {body} in each request" if body else ""
+        how += f", thoughts of {sampling.think_tokens:,} tokens at most" if sampling.think_tokens is not None else ""
         if schemas := {asked_piece.schema for asked_piece in self.asked} - {None}:
             how += ", replies held to a JSON schema" if schemas == {True} else ", JSON asked for in words alone"
         temperatures = {v.name: v.temperature for v in self.prompts.variants if v.temperature is not None}
@@ -433,7 +436,7 @@ def _yes(value: bool | int) -> str:
 
 
 def _shown(manifest: AskManifest, key: str) -> str:
-    value: Any = manifest.dtype if key == "dtype" else manifest._fixed[key]
+    value: Any = manifest.dtype if key == "dtype" else manifest._fixed.get(key)
     if key == "model" and value != manifest.model.name:
         return f"{manifest.model.name} ({value[:12]})"
     if isinstance(value, Mapping):

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asked_samples import PROMPTS, choice, question_set
@@ -226,6 +227,30 @@ def test_a_changed_prompt_or_model_never_meets_old_replies(whole: AskedRun) -> N
             ask(backend, QUESTIONS, whole.path, ALL)
     with pytest.raises(UsageError, match="seed: the run has 0, requested 3"):
         ask(FakeBackend(), QUESTIONS, whole.path, replace(ALL, seed=3))
+
+
+def test_another_budget_of_thoughts_is_another_run(tmp_path: Path) -> None:
+    """A second budget would ask for everything again, in the place of the replies that are there."""
+    able = replace(ABLE, ends_thoughts=True)
+
+    def thinking(out: str, tokens: int | None, **changes: Any) -> AskedRun:
+        options = replace(ALL, think_tokens=tokens, **changes)
+        return ask(FakeBackend(capabilities=able), QUESTIONS, tmp_path / out, options)
+
+    run = thinking("run", 10)
+    assert run.manifest.sampling.think_tokens == 10
+    assert "thoughts of 10 tokens at most" in run.manifest.describe()
+    for tokens in (500, None):
+        with pytest.raises(UsageError, match=f"think-tokens: the run has 10, requested {tokens or 'none'}"):
+            thinking("run", tokens)
+    assert not thinking("run", 10).partial
+    without = thinking("without", None).manifest
+    assert "think-tokens" not in without.identity()  # runs of earlier versions keep their hash
+    with pytest.raises(UsageError, match="think-tokens: the run has none, requested 10"):
+        thinking("without", 10)
+    parts = [thinking(f"{tokens}", tokens, shard=f"{n}/2").path for n, tokens in ((1, 10), (2, 500))]
+    with pytest.raises(UsageError, match=r"think-tokens: .*10 has 10, .*500 has 500"):
+        merge_runs(parts, tmp_path / "merged")
 
 
 def test_another_version_goes_on_with_a_warning(whole: AskedRun, caplog: pytest.LogCaptureFixture) -> None:
