@@ -18,7 +18,7 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import UsageError
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
-from calprobe.prompts import load_prompts
+from calprobe.prompts import PromptSet, Stated, Variant, load_prompts
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import AskedRun
 from calprobe.studies.asked.report_asked import report_asked
@@ -74,6 +74,17 @@ def test_what_is_asked_about_a_conclusion_names_claim_and_conclusion(tmp_path: P
     assert p_true.label_scores is not None
     assert p_true.label_scores.labels == ("(A)", "(B)")
     assert sorted(backend.asked.values()) == [1] * (8 * 2 * 4)
+
+
+def test_braces_of_a_question_stay_where_another_text_names_the_conclusion(tmp_path: Path) -> None:
+    asks = Variant("own", "{input}", 8, conclusion="Conclude about {claim}")
+    about = (Stated("named", "It was {answer}. How sure?", "x", 8), Stated("other", "Of {claim} How sure?", "x", 8))
+    text = "What is x^{n} for {answer} and {{x}}?"
+    question = Question("q0", text, "open", accepted=("9",))
+    options = AskOptions(prompts=PromptSet("own", "z" * 64, (asks,), about), collect=("answer", "stated"), quiet=True)
+    run = ask(FakeBackend(), QuestionSet("braces", (question,), SetSource("f" * 64)), tmp_path / "run", options)
+    prompts = {reply.stage: reply.prompt.rpartition("\n")[2] for reply in run.pieces[0].replies}
+    assert (prompts["stated:named"], prompts["stated:other"]) == ("It was so. How sure?", f"Of {text} How sure?")
 
 
 def test_an_interrupted_run_asks_nothing_twice(tmp_path: Path) -> None:
