@@ -99,6 +99,23 @@ def test_an_interrupted_run_asks_nothing_twice(tmp_path: Path) -> None:
     assert [piece.replies for piece in run.pieces] == [piece.replies for piece in whole.pieces]
 
 
+def test_what_is_spent_is_of_replies_and_of_what_is_asked_about_them(tmp_path: Path) -> None:
+    """The conclusions are asked for first, then what is asked about them; a second session is added."""
+    from calprobe.errors import CalprobeError
+
+    for out, most in (("once", None), ("twice", 40)):
+        if most is not None:  # among what is asked about conclusions
+            with pytest.raises(CalprobeError, match="the fake server is gone"):
+                ask(FakeBackend(most=most), question_set(2), tmp_path / out, STUDY)
+        run = ask(FakeBackend(pause_s=0.001), question_set(2), tmp_path / out, STUDY)
+        replies = [reply for record in run.pieces for reply in record.replies]
+        tokens = sum(reply.tokens_in + reply.tokens_out for reply in replies)
+        progress = run.progress
+        assert (progress.statements, progress.tokens, progress.pieces) == (len(replies), tokens, 1)
+        assert progress.wall_s == progress.score_s > 0.001 * (len(replies) - (most or 0))
+        assert progress.processes == 1
+
+
 def test_a_window_of_tokens_shows_the_letters_of_true_and_false(tmp_path: Path) -> None:
     able = replace(ABLE, complete_softmax=False, top_logprobs=20, continues=False)
     _, backend = asked(tmp_path, capabilities=able)
