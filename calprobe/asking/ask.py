@@ -44,6 +44,7 @@ from calprobe.runs.journal import Journal
 from calprobe.runs.lock import locked
 from calprobe.runs.manifest_file import FILE_NAME, read_any_manifest, write_manifest
 from calprobe.runs.run import open_asked
+from calprobe.runs.run_progress import Progress
 from calprobe.runs.stages import FINAL
 
 if TYPE_CHECKING:
@@ -248,14 +249,14 @@ def _ask_into(request: _Request, backend: Backend, started: float, prices: Price
             progress(cost.requests, label, options.quiet, options.progress, prices) as meter,
             cached(backend, folder, options.cache) as asked,
         ):
+            spent = Progress(load_s=time.monotonic() - started)
             for plan in phases(request.plan, store, engine):
                 if not (plan.waits_for_answers or plan.waits_for_conclusions):
                     _write_complete(store, plan, engine)
                 missing = lacking(plan, store, engine)
                 if missing.total:
                     _record_versions(folder, backend)
-                    load_s = time.monotonic() - started
-                    ask_missing(Work(plan, engine, asked, store, missing, options, load_s), meter)
+                    spent = ask_missing(Work(plan, engine, asked, store, missing, options, spent), meter)
 
 
 def _cost(plan: Plan, store: Store, engine: str, backend: Backend) -> AskCost:

@@ -132,8 +132,8 @@ class Plan:
     def _check_conclusions(self) -> None:
         """Raise UsageError for questions about a conclusion where there is none: no turn asks for it, or another answer
         stands in the place of the reply that it would be drawn from."""
-        name, texts = self.prompts.name, self._texts_about_answers()
-        if not any("answer" in placeholders_of(text) for text in texts):
+        name = self.prompts.name
+        if not self._stages_about_answers():
             return
         if self.options.replaced:
             raise UsageError(
@@ -212,21 +212,24 @@ class Plan:
         """One sample's dialogue, with its conclusion in what is asked about it."""
         conclusion = (self.conclusions or {}).get(piece, {}).get((question.id, sample), "")
         values = {"claim": question.wordings[piece.paraphrase], "answer": conclusion or NO_CONCLUSION}
+        open_stages = self._stages_about_answers()  # others are filled: braces in them are the question's own
         filled = [
             replace(follow_up, text=replace_placeholders(follow_up.text, values))
-            if follow_up.stage != FINAL
+            if follow_up.stage in open_stages
             else follow_up
             for follow_up in dialogue.follow_ups
         ]
         return replace(dialogue, samples=(sample,), follow_ups=tuple(filled))
 
     def _asks_about_conclusions(self, wording: Variant) -> bool:
-        texts = self._texts_about_answers()
-        return bool(wording.conclusion) and any("answer" in placeholders_of(text) for text in texts)
+        return bool(wording.conclusion) and bool(self._stages_about_answers())
 
-    def _texts_about_answers(self) -> list[str]:
-        texts = [self.prompts.p_true] if self.collects("p_true") else []
-        return texts + ([stated.text for stated in self.prompts.behind] if self.collects("stated") else [])
+    def _stages_about_answers(self) -> set[str]:
+        """The stages behind a reply whose texts name its conclusion."""
+        texts = {P_TRUE: self.prompts.p_true} if self.collects("p_true") else {}
+        if self.collects("stated"):
+            texts |= {StatedStage(stated.name).stage: stated.text for stated in self.prompts.behind}
+        return {stage for stage, text in texts.items() if "answer" in placeholders_of(text)}
 
     def _wordings(self, variant: Variant) -> list[Variant]:
         """The variant in the words of each form of question that is asked."""

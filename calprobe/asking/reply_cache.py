@@ -125,10 +125,10 @@ class CachedReplies:
 
         for reply in self._backend.replies(lacking()):
             while ready:
-                yield ready.popleft()
+                yield self._counted(ready.popleft())
             self._keep(reply)
             yield reply
-        yield from ready
+        yield from map(self._counted, ready)
 
     def _found(self, entry: Pending) -> dict[tuple[str, int], Reply]:
         """What the cache has of the replies that are to be given."""
@@ -155,9 +155,11 @@ class CachedReplies:
         return found
 
     def _take(self, key: str, behind: str) -> Reply | None:
-        reply = self._cache.find(self._address, key, behind)
-        if reply is not None:
-            self._taken.add(key)
+        return self._cache.find(self._address, key, behind)
+
+    def _counted(self, reply: Reply) -> Reply:
+        """A reply from the cache as it is given: one that was found before the backend broke down is not."""
+        self._taken.add(reply.key)
         return reply
 
     def _keep(self, reply: Reply) -> None:

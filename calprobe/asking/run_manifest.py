@@ -38,7 +38,7 @@ def manifest_of(
         sets=tuple(stored.record for stored in sets),
         prompts=plan.prompts,
         asked=plan.asked,
-        sampling=SamplingRecord(filled.temperature or 0.0, filled.top_p or 1.0, filled.seed or 0),
+        sampling=SamplingRecord(filled.temperature or 0.0, filled.top_p or 1.0, filled.seed or 0, filled.think_tokens),
         study=options.study,
         overrides=options.overrides(chosen),
         counterfactual=_counterfactual(plan),

@@ -24,7 +24,7 @@ from calprobe.messages import counted, shortened
 from calprobe.models.loaded_model import Part
 from calprobe.runs.replies import Reply
 from calprobe.runs.reply_records import AskedPiece
-from calprobe.runs.run_progress import Progress
+from calprobe.runs.run_progress import NOTHING, Progress
 from calprobe.runs.stages import ANSWER
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Work:
     store: Store
     lacking: Lacking
     options: AskOptions
-    load_s: float = 0.0
+    spent: Progress = NOTHING  # since the folder was opened: loading the model, and what was asked before this
 
 
 @dataclass(slots=True)
@@ -71,13 +71,13 @@ class _Session:
         return sum(self.left.values())
 
 
-def ask_missing(work: Work, meter: Meter) -> None:
-    """Ask for the replies that are missing; each is stored when it arrives.
+def ask_missing(work: Work, meter: Meter) -> Progress:
+    """Ask for the replies that are missing; each is stored when it arrives. Returns all that is spent by then.
 
     Raises Interrupted after Ctrl-C, SIGTERM or SIGHUP, and CalprobeError if the backend cannot go on; the messages say
     how to resume.
     """
-    session = _Session(dict(work.lacking.counts), spent=Progress(load_s=work.load_s, processes=1))
+    session = _Session(dict(work.lacking.counts), spent=Progress(processes=1))
     try:
         with held_interrupts(_UNTIL, say=not work.backend.capabilities.stops_at_once) as held:
             _ask(work, session, held, meter)
@@ -96,6 +96,7 @@ def ask_missing(work: Work, meter: Meter) -> None:
             _record(work, session)
     _say_failures(work, session)
     _say_cut(session)
+    return _spent(work, session)
 
 
 def _ask(work: Work, session: _Session, held: Held, meter: Meter) -> None:
@@ -186,13 +187,16 @@ def _refuse_hopeless(session: _Session) -> None:
 
 
 def _record(work: Work, session: _Session) -> None:
+    work.store.folder.record_progress(0, _spent(work, session))
+
+
+def _spent(work: Work, session: _Session) -> Progress:
     seconds = time.monotonic() - session.began
     began, now = work.store.folder.manifest.backend, backend_record(work.backend)
     later = tuple(
         part for part in get_args(Part) if getattr(now, part) in _BY_TORCH and getattr(began, part) not in _BY_TORCH
     )
-    spent = replace(session.spent, score_s=seconds, wall_s=seconds, later_by_torch=later)
-    work.store.folder.record_progress(0, spent)
+    return work.spent + replace(session.spent, score_s=seconds, wall_s=seconds, later_by_torch=later)
 
 
 def _left(work: Work, session: _Session, why: str) -> str:

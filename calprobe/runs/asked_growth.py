@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calprobe.errors import UsageError
 from calprobe.messages import counted
-from calprobe.runs.asked_manifest import AskManifest, with_own_fingerprint
+from calprobe.runs.asked_manifest import AskManifest, with_common_end, with_own_fingerprint
 from calprobe.runs.asked_questions import StoredSet
 from calprobe.runs.asked_records import QuestionSetRecord
 from calprobe.runs.reply_records import AskedPiece
@@ -48,7 +48,7 @@ def joined(
     manifest = replace(
         stored,
         sets=tuple(_record(stored, asked, stored_set) for stored_set in sets.values()),
-        prompts=with_own_fingerprint(prompts, base.prompts),
+        prompts=with_own_fingerprint(with_common_end(prompts, (stored, asked)), base.prompts),
         asked=tuple(pieces.values()),
         study=asked.study or stored.study,
         overrides=tuple(dict.fromkeys((*stored.overrides, *asked.overrides))),
@@ -65,19 +65,11 @@ def _joined_sets(stored: Sequence[StoredSet], requested: Sequence[StoredSet]) ->
         if stored_set is None:
             sets[asked_set.name] = asked_set
             continue
-        hashes, asked_hashes = stored_set.by_id, asked_set.by_id
-        stored_wordings, asked_wordings = stored_set.wordings_by_id, asked_set.wordings_by_id
-        for question in hashes.keys() & asked_hashes.keys():
-            # More wordings may be asked for, as long as those of the one are the first of the other.
-            is_other = any(
-                first != second
-                for first, second in zip(stored_wordings[question], asked_wordings[question], strict=False)
+        if (question := stored_set.differing(asked_set)) is not None:
+            raise UsageError(
+                f"question {question} of {asked_set.name} is not what it was when the run began "
+                "(--as, --options, --paraphrases, --columns or the file is another); give another folder with --out"
             )
-            if hashes[question] != asked_hashes[question] or is_other:
-                raise UsageError(
-                    f"question {question} of {asked_set.name} is not what it was when the run began "
-                    "(--as, --options, --paraphrases, --columns or the file is another); give another folder with --out"
-                )
         sets[asked_set.name] = stored_set.joined(asked_set)
     return sets
 

@@ -70,6 +70,12 @@ class AskManifest(RunManifest):
         return self.prompts.p_true if any(P_TRUE in piece.stages for piece in self.asked) else ""
 
     @property
+    def end(self) -> tuple[str, int] | None:
+        """The final cue and the budget of what is asked behind replies; None where no variant has such an end."""
+        prompts = self.prompts
+        return (prompts.final_cue, prompts.final_max_new_tokens) if any(map(_has_end, prompts.variants)) else None
+
+    @property
     def dtype(self) -> str | None:
         """The number type of the model; servers do not tell it."""
         return self.backend.settings.get("dtype")
@@ -139,13 +145,15 @@ class AskManifest(RunManifest):
             "top-p": sampling.top_p,
             "seed": sampling.seed,
             "layout of options": self.prompts.layout,
+            # Only where it is given: the shards of other runs carry a hash without it.
+            **({} if sampling.think_tokens is None else {"think-tokens": sampling.think_tokens}),
         }
 
     def differences(self, other: Self, words: tuple[str, str] = ("the run has", "requested")) -> list[str]:
         """One clause for each reason why the two cannot be parts of one run. Questions, variants and stages may differ,
         not the texts of a variant that both have."""
         fields, other_fields = self._fixed, other._fixed
-        differing = [key for key in fields if fields[key] != other_fields[key]]
+        differing = [key for key in fields | other_fields if fields.get(key) != other_fields.get(key)]
         engines = [(manifest.model.name, manifest.backend.name) for manifest in (self, other)]
         if self.dtype != other.dtype and engines[0] == engines[1]:
             # The fingerprint is of the weights as they are loaded, so another dtype has another.
@@ -166,6 +174,8 @@ class AskManifest(RunManifest):
             if is_of_prompts and self.overrides == other.overrides:
                 yield f"prompts {prompts.name}: they have changed since the run was asked"
             yield f"variant{'s' * (len(changed) > 1)} {', '.join(changed)}: {how}"
+        elif self.end and other.end and self.end != other.end:  # a run has one, which is in the hash of its variants
+            yield f"end of replies: {words[0]} {_said_end(self.end)}, {words[1]} {_said_end(other.end)}"
         stated = {s.name: s for s in self.prompts.stated}
         if pairs := [(stated[s.name], s) for s in other.prompts.stated if s != stated.get(s.name, s)]:
             yield f"stated {', '.join(prompt.name for _, prompt in pairs)}: {_other_budgets(pairs, words)}"
@@ -245,6 +255,7 @@ class AskManifest(RunManifest):
         effort, body = (backend.settings.get(name) for name in ("reasoning_effort", "extra_body"))
         how += f", reasoning effort {effort}" if effort else ""
         how += f", with {body} in each request" if body else ""
+        how += f", thoughts of {sampling.think_tokens:,} tokens at most" if sampling.think_tokens is not None else ""
         if schemas := {asked_piece.schema for asked_piece in self.asked} - {None}:
             how += ", replies held to a JSON schema" if schemas == {True} else ", JSON asked for in words alone"
         temperatures = {v.name: v.temperature for v in self.prompts.variants if v.temperature is not None}
@@ -285,10 +296,8 @@ class AskManifest(RunManifest):
         variants = {v.name: v for manifest in (*reversed(others), self) for v in manifest.prompts.variants}
         stated = {s.name: s for manifest in (*reversed(others), self) for s in manifest.prompts.stated}
         p_true = next((share.p_true for share in (self, *others) if share.p_true), self.prompts.p_true)
-        prompts = with_own_fingerprint(
-            replace(self.prompts, variants=tuple(variants.values()), stated=tuple(stated.values()), p_true=p_true),
-            self.prompts,
-        )
+        joint = replace(self.prompts, variants=tuple(variants.values()), stated=tuple(stated.values()), p_true=p_true)
+        prompts = with_own_fingerprint(with_common_end(joint, (self, *others)), self.prompts)
         merged = replace(
             self,
             sets=tuple(sets.values()),
@@ -348,6 +357,18 @@ def with_own_fingerprint(prompts: PromptSet, earlier: PromptSet) -> PromptSet:
     return prompts if prompts == earlier else replace(prompts, fingerprint=fingerprint_of(prompts))
 
 
+def with_common_end(prompts: PromptSet, runs: Sequence[AskManifest]) -> PromptSet:
+    """The prompts with the final cue, and its budget, of the runs that ask something behind replies.
+
+    Raises UsageError where these differ: a prompt set has one.
+    """
+    ends = list(dict.fromkeys(run.end for run in runs if run.end is not None))
+    if len(ends) > 1:
+        texts = " and ".join(_said_end(end) for end in ends[:2])
+        raise UsageError(f"end of replies: the runs have {texts}; leave one of them out, since a run has one")
+    return replace(prompts, final_cue=ends[0][0], final_max_new_tokens=ends[0][1]) if ends else prompts
+
+
 def share_of(n_questions: int, shard: str | None) -> int:
     """How many of so many questions share I of N has: those at places I - 1, I - 1 + N, ..
 
@@ -400,6 +421,11 @@ def _said_budgets(budgets: tuple[int, int], words: tuple[str, str], option: str)
     return f"{words[0]} {budgets[0]} new tokens, {words[1]} {budgets[1]} ({option})"
 
 
+def _said_end(end: tuple[str, int]) -> str:
+    cue, budget = end
+    return (f"the final cue {cue!r}" if cue else "no final cue") + f" with {counted(budget, 'new token')}"
+
+
 def _has_end(variant: Variant) -> bool:
     """Whether anything is asked for behind a reply with the budget of finals: a label or a conclusion."""
     return any(wording.final or wording.conclusion for wording in (variant, *variant.wordings.values()))
@@ -410,7 +436,7 @@ def _yes(value: bool | int) -> str:
 
 
 def _shown(manifest: AskManifest, key: str) -> str:
-    value: Any = manifest.dtype if key == "dtype" else manifest._fixed[key]
+    value: Any = manifest.dtype if key == "dtype" else manifest._fixed.get(key)
     if key == "model" and value != manifest.model.name:
         return f"{manifest.model.name} ({value[:12]})"
     if isinstance(value, Mapping):

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from calprobe.errors import CalprobeError
+from calprobe.errors import CalprobeError, UsageError
 from calprobe.questions.types import Question, QuestionSet, SetSource
 from calprobe.runs.asked_records import QuestionSetRecord, questions_fingerprint
 from calprobe.runs.decode import DecodeError, decode
@@ -80,6 +80,19 @@ class StoredSet:
             wordings=self.wordings[:n_questions],
         )
 
+    def differing(self, other: StoredSet) -> str | None:
+        """The id of the first question that is another under the same id, or has other wordings; None if none has.
+
+        One may have more wordings, as long as those of the other are its first.
+        """
+        hashes, wordings, own_wordings = other.by_id, other.wordings_by_id, self.wordings_by_id
+        for question, digest in self.by_id.items():
+            if question in hashes:
+                pairs = zip(own_wordings[question], wordings[question], strict=False)
+                if digest != hashes[question] or any(first != second for first, second in pairs):
+                    return question
+        return None
+
     def joined(self, other: StoredSet) -> StoredSet:
         """This set's questions, each in the wordings of both, then those of the other that it lacks."""
         other_questions = {question.id: question for question in other.questions}
@@ -134,11 +147,20 @@ def read_questions(folder: Path) -> tuple[StoredSet, ...]:
 
 
 def keep_questions(sources: Iterable[Path], folder: Path) -> None:
-    """Write the questions that several run folders have into another. Raises as `read_questions`, `write_questions`."""
+    """Write the questions that several run folders have into another.
+
+    Raises UsageError for a question that is not the same in all of them, else as `read_questions`, `write_questions`.
+    """
     sets: dict[str, StoredSet] = {}
     for source in sources:
         for stored in read_questions(source):
-            sets[stored.name] = sets[stored.name].joined(stored) if stored.name in sets else stored
+            earlier = sets.get(stored.name, stored)
+            if (question := earlier.differing(stored)) is not None:
+                raise UsageError(
+                    f"{source}: question {question} of {stored.name} is not what it is in the other runs (its text, "
+                    "options or paraphrases differ); leave this folder out"
+                )
+            sets[stored.name] = earlier.joined(stored)
     write_questions(folder, tuple(sets.values()))
 
 

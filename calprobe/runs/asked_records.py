@@ -107,6 +107,7 @@ class SamplingRecord:
     temperature: float = 0.0  # 0: greedy
     top_p: float = 1.0
     seed: int = 0
+    think_tokens: int | None = None  # a thought that is longer was ended; None: none was
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,16 +59,15 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, partial: bool = F
     holders: dict[Piece, list[StoredRun[Any]]] = {piece: [] for piece in manifest.pieces}
     kind = manifest.records()
     for run in runs:
-        for record in run.pieces:
-            if kind.is_whole(record):
-                holders[kind.piece_of(record)].append(run)
+        for piece in dict.fromkeys(kind.piece_of(record) for record in _records(run) if kind.is_whole(record)):
+            holders[piece].append(run)
     parts = _parts(kind, [piece for piece, piece_runs in holders.items() if not piece_runs], runs)
     assembled = _assembled(kind, parts)
     lacking = sorted(piece for piece, piece_runs in holders.items() if not piece_runs and piece not in assembled)
     if lacking and not partial:
         raise CalprobeError(_what_is_missing(lacking, len(manifest.pieces), runs))
     pieces = (
-        assembled[piece] if piece in assembled else _only_one(piece, piece_runs)
+        assembled[piece] if piece in assembled else _only_one(kind, piece, piece_runs)
         for piece, piece_runs in holders.items()
         if piece_runs or piece in assembled
     )
@@ -93,6 +92,13 @@ def _keep(
     if replies:
         with closing(Journal.open(folder)) as journal:
             journal.add_all(replies)
+
+
+def _records(run: StoredRun[Any]) -> Iterator[Any]:
+    """What the run has: of scores what is in shards, of replies also what came later and is in the journal."""
+    if isinstance(run, AskedRun):
+        yield from run.by_piece.values()
+    yield from run.pieces
 
 
 def _parts(kind: RecordKind[Any], lacking: Sequence[Piece], runs: Sequence[StoredRun[Any]]) -> dict[Piece, list[Any]]:
@@ -146,9 +152,12 @@ def _spent(runs: Sequence[StoredRun[Any]]) -> Progress:
     return replace(total(run.progress for run in runs), pieces=0, statements=0)
 
 
-def _only_one(piece: Piece, runs: list[StoredRun[Any]]) -> Any:
+def _only_one(kind: RecordKind[Any], piece: Piece, runs: list[StoredRun[Any]]) -> Any:
     """The complete record of the piece, after a check that all runs with it agree."""
-    records = [run.read_whole(piece) for run in runs]
+    records = [_whole(run, piece) for run in runs]
+    if isinstance(runs[0], AskedRun):
+        with _agreeing():
+            return reduce(kind.joined, records)  # a request that failed in one has the reply of another
     for run, record in zip(runs[1:], records[1:], strict=True):
         if not run.kind.same(records[0], record):
             raise CalprobeError(
@@ -157,6 +166,15 @@ def _only_one(piece: Piece, runs: list[StoredRun[Any]]) -> Any:
                 " settings"
             )
     return records[0]
+
+
+def _whole(run: StoredRun[Any], piece: Piece) -> Any:
+    """All that the run has of a piece that it has completely; of replies, those in the journal are newer."""
+    if isinstance(run, AskedRun):
+        record = run.by_piece.get(run.manifest.asked_piece(piece))
+        if record is not None and run.kind.is_whole(record):
+            return record
+    return run.read_whole(piece)
 
 
 def _what_is_missing(missing: list[Piece], n_pieces: int, runs: list[StoredRun[Any]]) -> str:

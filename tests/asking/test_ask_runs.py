@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asked_samples import PROMPTS, choice, question_set
@@ -228,6 +229,30 @@ def test_a_changed_prompt_or_model_never_meets_old_replies(whole: AskedRun) -> N
         ask(FakeBackend(), QUESTIONS, whole.path, replace(ALL, seed=3))
 
 
+def test_another_budget_of_thoughts_is_another_run(tmp_path: Path) -> None:
+    """A second budget would ask for everything again, in the place of the replies that are there."""
+    able = replace(ABLE, ends_thoughts=True)
+
+    def thinking(out: str, tokens: int | None, **changes: Any) -> AskedRun:
+        options = replace(ALL, think_tokens=tokens, **changes)
+        return ask(FakeBackend(capabilities=able), QUESTIONS, tmp_path / out, options)
+
+    run = thinking("run", 10)
+    assert run.manifest.sampling.think_tokens == 10
+    assert "thoughts of 10 tokens at most" in run.manifest.describe()
+    for tokens in (500, None):
+        with pytest.raises(UsageError, match=f"think-tokens: the run has 10, requested {tokens or 'none'}"):
+            thinking("run", tokens)
+    assert not thinking("run", 10).partial
+    without = thinking("without", None).manifest
+    assert "think-tokens" not in without.identity()  # runs of earlier versions keep their hash
+    with pytest.raises(UsageError, match="think-tokens: the run has none, requested 10"):
+        thinking("without", 10)
+    parts = [thinking(f"{tokens}", tokens, shard=f"{n}/2").path for n, tokens in ((1, 10), (2, 500))]
+    with pytest.raises(UsageError, match=r"think-tokens: .*10 has 10, .*500 has 500"):
+        merge_runs(parts, tmp_path / "merged")
+
+
 def test_another_version_goes_on_with_a_warning(whole: AskedRun, caplog: pytest.LogCaptureFixture) -> None:
     newer = FakeBackend(versions={"fake": "2"})
     with caplog.at_level(logging.WARNING):
@@ -316,6 +341,36 @@ def test_a_grown_run_has_the_fingerprint_of_its_prompts(tmp_path: Path) -> None:
     merge_runs(parts, tmp_path / "merged")
     merged = open_asked(tmp_path / "merged").manifest.prompts
     assert merged.fingerprint == fingerprint_of(merged)
+
+
+def test_a_run_has_the_final_cue_of_those_of_its_variants_that_use_it(tmp_path: Path) -> None:
+    """The default asks nothing behind replies; variants of another set, with a cue, join it."""
+    without = replace(PROMPTS, name="bare", fingerprint="b" * 64, variants=PROMPTS.variants[:1], final_cue="")
+    plain, steps = replace(ALL, prompts=without), replace(ALL, variants=("steps",))
+    for first, second, name in ((plain, steps, "plain first"), (steps, plain, "steps first")):
+        parts = [
+            ask(FakeBackend(), QUESTIONS, tmp_path / f"{name} {n}", own).path for n, own in enumerate((first, second))
+        ]
+        merge_runs(parts, tmp_path / f"{name} merged")
+        ask(FakeBackend(), QUESTIONS, tmp_path / name, first)
+        ask(FakeBackend(), QUESTIONS, tmp_path / name, second)
+        for out in (tmp_path / name, tmp_path / f"{name} merged"):
+            backend = FakeBackend()
+            for options in (second, first):
+                assert not ask(
+                    backend, QUESTIONS, out, replace(options, variants=options.variants or ("direct",))
+                ).partial
+            assert not backend.asked
+            assert open_asked(out).manifest.prompts.final_cue == PROMPTS.final_cue
+    other = replace(PROMPTS, variants=(replace(PROMPTS.variants[1], name="others"),), final_cue="\n\nSo:")
+    said = r"end of replies: {} the final cue '\\n\\nFinal answer:' with 4 new tokens{} the final cue '\\n\\nSo:'"
+    with pytest.raises(UsageError, match=said.format("the run has", ", requested")):
+        ask(FakeBackend(), QUESTIONS, tmp_path / "plain first", replace(ALL, prompts=other, variants=("others",)))
+    parts.append(ask(FakeBackend(), QUESTIONS, tmp_path / "other", replace(ALL, prompts=other)).path)
+    with pytest.raises(UsageError, match=said.format(".* has", ", .* has")):
+        merge_runs([parts[0], parts[2]], tmp_path / "none")
+    with pytest.raises(UsageError, match=said.format("the runs have", " and")):
+        merge_runs([parts[1], parts[0], parts[2]], tmp_path / "none")
 
 
 @pytest.mark.parametrize("failed", [False, True])

@@ -13,7 +13,7 @@ from fake_backend import FakeBackend
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Pending
 from calprobe.errors import CalprobeError
-from calprobe.runs import AskedRun, Reply
+from calprobe.runs import AskedRun, Reply, open_asked
 
 OPTIONS = AskOptions(
     prompts=PROMPTS,
@@ -95,6 +95,25 @@ def test_a_follow_up_is_taken_only_behind_its_own_reply(tmp_path: Path) -> None:
     backend = FakeBackend()
     assert ask(backend, few, tmp_path / "same", OPTIONS).manifest.from_cache == 6
     assert not backend.asked
+
+
+@dataclass
+class Down(FakeBackend):
+    """Takes all requests, and breaks down before its first reply."""
+
+    def replies(self, pending: Iterable[Pending]) -> Iterator[Reply]:
+        if list(pending):
+            raise CalprobeError("the server is down")
+        yield from ()
+
+
+def test_replies_count_once_they_are_in_the_run(tmp_path: Path) -> None:
+    ask(FakeBackend(), question_set(3), tmp_path / "one", OPTIONS)
+    for _ in range(2):
+        with pytest.raises(CalprobeError, match="the server is down"):
+            ask(Down(), question_set(4), tmp_path / "two", OPTIONS)
+        assert open_asked(tmp_path / "two").manifest.from_cache == 0
+    assert ask(FakeBackend(), question_set(4), tmp_path / "two", OPTIONS).manifest.from_cache == 18
 
 
 def test_failures_are_not_kept(tmp_path: Path) -> None:

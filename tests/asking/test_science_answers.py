@@ -18,7 +18,7 @@ from calprobe.cells.asked_folder import asked_of
 from calprobe.errors import UsageError
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling
-from calprobe.prompts import load_prompts
+from calprobe.prompts import PromptSet, Stated, Variant, load_prompts
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.runs import AskedRun
 from calprobe.studies.asked.report_asked import report_asked
@@ -76,6 +76,17 @@ def test_what_is_asked_about_a_conclusion_names_claim_and_conclusion(tmp_path: P
     assert sorted(backend.asked.values()) == [1] * (8 * 2 * 4)
 
 
+def test_braces_of_a_question_stay_where_another_text_names_the_conclusion(tmp_path: Path) -> None:
+    asks = Variant("own", "{input}", 8, conclusion="Conclude about {claim}")
+    about = (Stated("named", "It was {answer}. How sure?", "x", 8), Stated("other", "Of {claim} How sure?", "x", 8))
+    text = "What is x^{n} for {answer} and {{x}}?"
+    question = Question("q0", text, "open", accepted=("9",))
+    options = AskOptions(prompts=PromptSet("own", "z" * 64, (asks,), about), collect=("answer", "stated"), quiet=True)
+    run = ask(FakeBackend(), QuestionSet("braces", (question,), SetSource("f" * 64)), tmp_path / "run", options)
+    prompts = {reply.stage: reply.prompt.rpartition("\n")[2] for reply in run.pieces[0].replies}
+    assert (prompts["stated:named"], prompts["stated:other"]) == ("It was so. How sure?", f"Of {text} How sure?")
+
+
 def test_an_interrupted_run_asks_nothing_twice(tmp_path: Path) -> None:
     from calprobe.errors import CalprobeError
 
@@ -86,6 +97,23 @@ def test_an_interrupted_run_asks_nothing_twice(tmp_path: Path) -> None:
     assert set(backend.asked.values()) == {1}
     whole, _ = asked(tmp_path / "whole")
     assert [piece.replies for piece in run.pieces] == [piece.replies for piece in whole.pieces]
+
+
+def test_what_is_spent_is_of_replies_and_of_what_is_asked_about_them(tmp_path: Path) -> None:
+    """The conclusions are asked for first, then what is asked about them; a second session is added."""
+    from calprobe.errors import CalprobeError
+
+    for out, most in (("once", None), ("twice", 40)):
+        if most is not None:  # among what is asked about conclusions
+            with pytest.raises(CalprobeError, match="the fake server is gone"):
+                ask(FakeBackend(most=most), question_set(2), tmp_path / out, STUDY)
+        run = ask(FakeBackend(pause_s=0.001), question_set(2), tmp_path / out, STUDY)
+        replies = [reply for record in run.pieces for reply in record.replies]
+        tokens = sum(reply.tokens_in + reply.tokens_out for reply in replies)
+        progress = run.progress
+        assert (progress.statements, progress.tokens, progress.pieces) == (len(replies), tokens, 1)
+        assert progress.wall_s == progress.score_s > 0.001 * (len(replies) - (most or 0))
+        assert progress.processes == 1
 
 
 def test_a_window_of_tokens_shows_the_letters_of_true_and_false(tmp_path: Path) -> None:

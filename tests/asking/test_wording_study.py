@@ -18,6 +18,7 @@ from calprobe.prompts import load_prompts
 from calprobe.questions import Question, QuestionSet, SetSource
 from calprobe.questions.paraphrase_file import read_paraphrases
 from calprobe.runs import AskedRun, open_asked
+from calprobe.runs.merge import merge_runs
 
 TEXTS = {"q1": "Which river flows through Paris?", "q2": "Who led Norway in 1905?"}
 LINES = [
@@ -181,6 +182,18 @@ def test_other_wordings_by_hand_are_other_questions(tmp_path: Path) -> None:
         ask(FakeBackend(), other, tmp_path / "run", by_hand)
     with pytest.raises(UsageError, match="--wordings 9: 1 of 1 question of people have fewer; 3 or fewer can be asked"):
         ask(FakeBackend(), first, tmp_path / "new", replace(by_hand, wordings=9))
+
+
+def test_shares_with_other_wordings_by_hand_are_not_merged(tmp_path: Path) -> None:
+    parts = []
+    for place, word in enumerate(("Tell me:", "Please say:", "Tell me:")):
+        own = tuple(replace(question, paraphrases=(f"{word} {question.text}",)) for question in questions().questions)
+        options = AskOptions(paraphrases="hand", shard=f"{min(place, 1) + 1}/2", quiet=True)
+        parts.append(ask(FakeBackend(), replace(questions(), questions=own), tmp_path / f"{place}", options).path)
+    with pytest.raises(UsageError, match=r"1: question q1 of people is not what it is in the other runs \(its text, "):
+        merge_runs(parts[:2], tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
+    assert not open_asked(merge_runs(parts[::2], tmp_path / "merged").path).partial
 
 
 def test_messages_name_the_study_that_asks_for_something(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
@@ -340,6 +341,28 @@ def test_the_replies_of_unfinished_pieces_are_merged(tmp_path: Path) -> None:
         journal.add(other)
     with pytest.raises(CalprobeError, match="the runs disagree: question q3"):
         merge_runs(parts, tmp_path / "no", partial=True)
+
+
+def test_replies_in_the_journal_are_merged_in_place_of_failures_in_a_shard(tmp_path: Path) -> None:
+    """As when requests failed, and asking for them again was interrupted."""
+    folder = write_asked(tmp_path / "run")
+    direct = open_asked(folder.path).by_piece[folder.manifest.asked[0]]
+    failed = [
+        replace(r, finish="error", error="gone", text="") if r.question in ("q0", "q1") else r for r in direct.replies
+    ]
+    folder.write_piece(replace(direct, replies=tuple(failed)))
+    shutil.copytree(folder.path, tmp_path / "earlier")
+    later = [r for r in direct.replies if r.question == "q0"]
+    with closing(Journal.open(folder.path)) as journal:
+        journal.add_all(later)
+    for sources in ([folder.path], [folder.path, tmp_path / "earlier"], [tmp_path / "earlier", folder.path]):
+        merged = open_asked(merge_runs(sources, tmp_path / f"merged {len(list(tmp_path.iterdir()))}").path)
+        assert {r.question for r in merged.pieces[0].replies if r.finish == "error"} == {"q1"}
+        assert not merged.partial
+    with closing(Journal.open(folder.path)) as journal:  # of another prompt: no key tells which is the run's
+        journal.add_all([replace(r, key=f"zz{r.key}", text="other") for r in later])
+    kept = open_asked(merge_runs([folder.path], tmp_path / "kept").path)
+    assert kept.pieces[0].replies == tuple(failed)
 
 
 def test_label_scores_keep_infinities_and_types() -> None:
