@@ -30,9 +30,7 @@ from calprobe.interrupts import saying_how_to_resume
 from calprobe.messages import counted, dollars
 from calprobe.models.source import check_spelling
 from calprobe.models.torch_settings import tensors_on_host
-from calprobe.prompts import (
-    fingerprint_of,
-)
+from calprobe.prompts import PROMPT_SETS, fingerprint_of
 from calprobe.questions import QuestionOptions
 from calprobe.runs.asked_growth import joined
 from calprobe.runs.asked_manifest import AskManifest
@@ -175,6 +173,8 @@ def _refuse_unnamed_prompts(stored: AskManifest, path: Path, plan: Plan, options
         return
     prompts = stored.prompts.path or stored.prompts.name
     choice = f"--study {stored.study}" if stored.study else f"--prompts {prompts}"
+    if not stored.study and stored.prompts.path is None and prompts not in PROMPT_SETS:
+        choice = "its --prompt again"
     raise UsageError(
         f"{path}: was asked with the prompts {prompts}, and the default is {plan.prompts.name}; give {choice} to go on "
         "with it, or another folder with --out"

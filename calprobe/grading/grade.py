@@ -63,7 +63,9 @@ def grade(
     _refuse_half_a_judge(options, judge)
     opened = run if isinstance(run, AskedRun) else open_asked(run)
     kinds = _kinds(options, judge)
-    if judge is None and grades is None:
+    is_file_alone = grades is not None and options.grader is None and judge is None
+    by_judge = opened.grades is not None and opened.grades.how.get("grader") == JUDGE
+    if judge is None and not (is_file_alone and by_judge):
         options = _as_before(options, opened.grades)
     answers = list(graded_answers(opened, options))
     if not any(answer.question.kind in kinds for answer in answers):
@@ -71,7 +73,6 @@ def grade(
     with locked(opened.path):
         stored = opened.grades
         imported = imported_grades(answers, stored, None if grades is None else Path(grades))
-        is_file_alone = grades is not None and options.grader is None and judge is None
         earlier = _kept(answers, stored, () if is_file_alone else kinds)
         judgements = Judged({}, {})
         if judge is not None:

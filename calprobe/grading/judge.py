@@ -99,7 +99,9 @@ def _prompts(options: GradeOptions) -> PromptSet:
 
 def _question(answer: GradedAnswer, options: GradeOptions) -> Question:
     """What the judge is asked, under an id that is made of it."""
-    wording = answer.question.wordings[answer.reply.paraphrase]
+    wordings, paraphrase = answer.question.wordings, answer.reply.paraphrase
+    # An import may have replies to paraphrases that the questions have no text of.
+    wording = wordings[paraphrase if paraphrase < len(wordings) else 0]
     if not wording:
         raise UsageError(
             f"{answer.reply.set}: question {answer.question.id} has no text in the run folder, as the set must not be "

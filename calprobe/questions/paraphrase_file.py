@@ -13,6 +13,7 @@ from typing import Any
 
 from calprobe.errors import ProbeFormatError
 from calprobe.probes.json_files import read_json_lines
+from calprobe.probes.relation_rows import label_fault
 from calprobe.questions.types import Question
 
 KEYS = ("id", "set", "paraphrases", "paraphrase_source")
@@ -63,6 +64,8 @@ def _read(record: Mapping[str, Any], where: str) -> tuple[tuple[str, str], tuple
         raise ProbeFormatError(f'{where}: "id" must be the id of a question; add it')
     if not isinstance(texts, list) or not all(isinstance(text, str) and text.strip() for text in texts):
         raise ProbeFormatError(f'{where}: "paraphrases" must be a list of texts, none of them empty')
+    if fault := next(filter(None, map(label_fault, texts)), None):
+        raise ProbeFormatError(f'{where}: a text of "paraphrases" {fault}')
     set_name = record.get("set", "")
     if not isinstance(set_name, str):
         raise ProbeFormatError(f'{where}: "set" must be the name of a question set; fix it, or leave it out')

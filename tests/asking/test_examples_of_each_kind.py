@@ -12,6 +12,7 @@ from fake_backend import FakeBackend
 from calprobe.asking import AskOptions, ask
 from calprobe.backends.protocol import Pending
 from calprobe.errors import UsageError
+from calprobe.prompts import prompt_of
 from calprobe.questions import QuestionOptions
 from calprobe.runs import Reply
 
@@ -75,6 +76,10 @@ def test_the_default_prompt_shows_none_so_all_are_asked(tmp_path: Path) -> None:
         ask(FakeBackend(), file, tmp_path / "chosen", AskOptions(shots=3, quiet=True))
     with pytest.raises(UsageError, match="the default is plain; give --study audit to go on"):
         ask(FakeBackend(), file, audited(tmp_path), AskOptions(quiet=True))
+    typed = tmp_path / "typed"
+    ask(FakeBackend(), file, typed, AskOptions(prompts=prompt_of("{input} Now!"), collect=("answer",), quiet=True))
+    with pytest.raises(UsageError, match="give its --prompt again to go on"):
+        ask(FakeBackend(), file, typed, AskOptions(collect=("answer",), quiet=True))
 
 
 def audited(path: Path) -> Path:

@@ -117,6 +117,7 @@ def test_a_missing_question_mark_is_counted_and_the_paraphrase_kept() -> None:
         ({"id": "q3"}, '"paraphrases" must be a list of texts'),
         ({"paraphrases": ["So?"]}, '"id" must be the id of a question'),
         ({"id": "q3", "paraphrases": [""]}, "none of them empty"),
+        ({"id": "q3", "paraphrases": ["\ud83d?"]}, "half of a surrogate pair"),
         ({"id": "q1", "paraphrases": ["So?"]}, "id 'q1' is also in line 1"),
         ({"id": "q3", "paraphrase": ["So?"]}, "unknown key 'paraphrase'"),
     ],

@@ -383,6 +383,20 @@ def test_grading_again_takes_the_grader_of_before(run: AskedRun) -> None:
     assert "judge" not in grade(open_asked(run.path), GradeOptions("exact")).decided
 
 
+def test_a_file_leaves_new_answers_to_the_grader_of_before(run: AskedRun, tmp_path: Path) -> None:
+    before = grade(run, GradeOptions(grader="rouge", rouge_threshold=0.01))
+    write_grades(run.path, replace(before, rows=before.rows[:2]))
+    file = grades_file(tmp_path / "grades.jsonl", {"question": "capital", "variant": "plain", "correct": True})
+    after = grade(open_asked(run.path), grades=file)
+    assert [row.rule for row in after.rows] == [row.rule for row in before.rows]
+    assert after.how["grader"] == "rouge"
+
+
+def test_a_judge_reads_the_question_itself_where_a_paraphrase_has_no_text(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", {("plain", "author"): "Shakespeare"}, paraphrase=1)
+    assert grade(run, judge=ScriptedJudge(knows=KNOWS)).decided == {"judge": (1, 1)}
+
+
 def test_includes_reads_the_whole_reply(tmp_path: Path) -> None:
     text = "Let me think about it.\nIt was written by William Shakespeare in 1600."
     run = make_run(tmp_path / "run", {("plain", "author"): text, ("plain", "capital"): "Rome"})
