@@ -20,7 +20,8 @@ from calprobe.measures.compare_results import (
 from calprobe.measures.number_text import number, p_text, ranges
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, Metric
-from calprobe.metrics.intervals import SIGNIFICANT
+from calprobe.metrics.intervals import FEW, SIGNIFICANT
+from calprobe.metrics.metric import RankMetric
 from calprobe.show.prose import DRAWN, cluster_notes, error_notes, listed, range_note, score_notes, sentence, size
 from calprobe.words import ClusterKind
 
@@ -35,6 +36,7 @@ _TIE = f"{ABSOLUTE:.0e}".replace("e-0", "e-")  # 1e-4
 
 OWN_ANSWERS = "Each estimator is judged on its own answers: where accuracies differ, Brier and ACE differ too."
 TOO_FEW = "With so few resamples"
+OF_FEW = f"With fewer than {FEW} right or {FEW} wrong answers"
 NO_ANSWER = "they count as incorrect with confidence 0, which makes errors small"
 
 
@@ -138,11 +140,22 @@ def correction_notes(comparison: Corrected) -> Iterator[str]:
             f"{within_name(options.margin)}: Holm-corrected p-value of a difference of {options.margin:g} or more (two "
             f"one-sided tests); below {SIGNIFICANT}, A and B are equivalent within {options.margin:g}."
         )
+    if options.scores.resampling.n_resamples and any(
+        _is_order_of_few(contrast, comparison) for contrast in comparison.contrasts
+    ):
+        yield f"{OF_FEW} on a side, a difference of metrics of the order has no interval and is not tested."
     least = 2 * tests / (1 + options.scores.resampling.n_resamples)
     if by_holm and least >= SIGNIFICANT:
         enough = math.ceil(2 * tests / SIGNIFICANT / 1000) * 1000
         floor = math.floor(min(least, 1) * 1000) / 1000  # down: no p-value of a table is below what is said
         yield (f"{TOO_FEW} no corrected p-value is below {floor:.3f}: use --bootstrap {enough} or --correction max-t.")
+
+
+def _is_order_of_few(contrast: Contrast, comparison: Corrected) -> bool:
+    """Whether a difference is not tested since the order of few answers says little; fewer instances are said apart."""
+    orders = [metric.name for metric in comparison.metrics if isinstance(metric, RankMetric)]
+    is_known = not math.isnan(contrast.difference.value) and not contrast.few
+    return contrast.metric in orders and is_known and math.isnan(contrast.difference.p_value)
 
 
 def within_name(margin: float) -> str:

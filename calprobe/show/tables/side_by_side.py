@@ -12,7 +12,7 @@ from calprobe.measures.number_text import short_p, short_signed
 from calprobe.messages import counted
 from calprobe.metrics import LEAST_CLUSTERS, Estimate, Metric
 from calprobe.metrics.error_shown import ERRORS
-from calprobe.show.compare_prose import CORRECTED, TOO_FEW, correction_notes
+from calprobe.show.compare_prose import CORRECTED, OF_FEW, TOO_FEW, correction_notes
 from calprobe.show.tables.layout import UNRANKED, Layout, Numbers, quantity
 from calprobe.show.tables.shorter import others_named
 from calprobe.show.tables.types import Cell, Row, Table, unless_nan
@@ -239,4 +239,4 @@ def _corrected_by(comparison: Corrected, drawn: str) -> Iterator[str]:
             f"{CORRECTED[comparison.correction]}: corrected for {comparison.tests} p-values; told apart below .05. "
             f"Ranges: 95 % bootstrap intervals, by resamples of {drawn}."
         )
-        yield from (note for note in correction_notes(comparison) if note.startswith(TOO_FEW))
+        yield from (note for note in correction_notes(comparison) if note.startswith((TOO_FEW, OF_FEW)))

@@ -132,7 +132,10 @@ def _notes(report: RankReport, *, directions: bool = True) -> Iterator[str]:
     if report.options.resampling.n_resamples:
         yield range_note(report.options.resampling)
         if any(_lacks_interval(score.metrics.get("auroc")) for score in report.scores):
-            yield f"With fewer than {FEW} right or {FEW} wrong answers, metrics of the order have no interval."
+            yield (
+                f"With fewer than {FEW} right or {FEW} wrong answers, metrics of the order have no interval, and their "
+                "differences are not tested."
+            )
     ordinal = [score.name for score in report.scores if score.scale != "probability"]
     if turned := [name for name in ordinal if report.options.is_uncertainty(name)]:
         yield f"Larger is less sure, so measured by order alone, without calibration: {', '.join(turned)}."
