@@ -241,9 +241,12 @@ def _say_failures(work: Work, session: _Session) -> None:
             "a lower --reasoning-effort" if work.backend.name == "openai" else "--think-tokens",
         )
     if session.too_long:
+        has_option = work.backend.capabilities.room  # with more of it, the same command asks for them again
         log.warning(
-            "%s cannot be asked, now or again: %s",
-            *(counted(len(session.too_long), "request"), _about_too_long(session.too_long)),
+            "%s cannot be asked, %s: %s",
+            counted(len(session.too_long), "request"),
+            "unless --backend-option max-model-len is larger" if has_option else "now or again",
+            _about_too_long(session.too_long),
         )
     if not session.failures:
         return

@@ -91,7 +91,8 @@ def _chosen_estimators(
     if not chosen or (options.estimators is not None and len(chosen) < len(names)):
         lacking = ", ".join(name for name in names if name not in available)
         raise UsageError(
-            f"compare: no pair has the templates for {lacking}; give --estimator of {', '.join(available)}"
+            f"compare: no pair has the templates, or shared candidates, for {lacking}; "
+            f"give --estimator of {', '.join(available)}"
         )
     if options.estimators is not None:
         for name in chosen:

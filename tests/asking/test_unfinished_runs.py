@@ -226,10 +226,13 @@ def test_prompts_without_room_are_not_asked_again(tmp_path: Path, caplog: pytest
     assert sum(reply.is_too_long for piece in run.by_piece.values() for reply in piece.replies) == 2
 
 
-def test_prompts_without_room_are_asked_again_where_the_user_gives_more(tmp_path: Path) -> None:
+def test_prompts_without_room_are_asked_again_where_the_user_gives_more(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """As for vLLM, whose max-model-len decides no other reply. q7 has 1,007 tokens, q9 1,009."""
     small = Short(capabilities=replace(ABLE, room=900))
     ask(small, question_set(12), tmp_path / "run", OPTIONS)
+    assert "2 requests cannot be asked, unless --backend-option max-model-len is larger: the prompt" in caplog.text
     for room, left, n_asked in ((1007, ["q7", "q9"], 0), (1008, ["q9"], 2), (2000, [], 2)):
         larger = FakeBackend(capabilities=replace(ABLE, room=room))
         run = ask(larger, question_set(12), tmp_path / "run", OPTIONS)

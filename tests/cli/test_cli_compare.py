@@ -90,7 +90,11 @@ def test_a_figure_of_the_differences(tmp_path: Path) -> None:
         (["a", "a"], 2, "name one run or more, each once"),
         (["a", "few"], 2, "a and few differ in templates: 0-2 against 0: score both alike, or compare what they have"),
         (["a", "b", "--pairs", "a:x"], 2, "--pairs 'a:x': give A:B with A and B of a, b"),
-        (["a", "c", "b", "--pairs", "a:c", "--estimator", "sure"], 2, "no pair has the templates for sure; give"),
+        (
+            ["a", "c", "b", "--pairs", "a:c", "--estimator", "sure"],
+            2,
+            "no pair has the templates, or shared candidates, for sure; give",
+        ),
         (["a", "c", "few"], 2, "few and a differ in templates"),
         (["a", "none"], 3, "none: no such run; make one with `calprobe score --model NAME --out none`"),
         (["a", "b", "--bins", 0], 2, "Invalid value for '--bins'"),

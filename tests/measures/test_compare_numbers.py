@@ -288,7 +288,7 @@ def test_one_template_has_no_bear_score_and_markers_no_accuracy(tmp_path: Path) 
         return replace(manifest, templates=(replace(manifest.templates[0], kind="verbal", marker="possibly"),))
 
     markers = [run_of(tmp_path / f"marker{seed}", seed, as_marker, numbers=(5,)) for seed in (0, 1)]
-    with pytest.raises(UsageError, match="templates for base, margin, average_min; give --estimator of marker_"):
+    with pytest.raises(UsageError, match="for base, margin, average_min; give --estimator of marker_"):
         compare(markers, options)
     (pair,) = compare(markers, replace(options, estimators=("marker_possibly",))).pairs
     assert (pair.accuracy_of, pair.everything.accuracy, pair.everything.agreement) == (None, None, None)
@@ -298,7 +298,8 @@ def test_one_template_has_no_bear_score_and_markers_no_accuracy(tmp_path: Path) 
 
 def test_estimators_that_there_are_not(runs: tuple[str, str]) -> None:
     with pytest.raises(
-        UsageError, match="no pair has the templates for marker_75, sure; give --estimator of base, mar"
+        UsageError,
+        match="no pair has the templates, or shared candidates, for marker_75, sure; give --estimator of base, mar",
     ):
         compare(runs, CompareOptions(estimators=("base", "marker_75", "sure")))
 
@@ -307,7 +308,9 @@ def test_estimators_that_there_are_not(runs: tuple[str, str]) -> None:
 def test_pmi_needs_candidates_that_instances_share_in_both_runs(tmp_path: Path, first_shares: bool) -> None:
     both = {"shared": lambda manifest: manifest, "own": with_relations(cardinality=None)}
     runs = [run_of(tmp_path / name, seed, change) for seed, (name, change) in enumerate(both.items())]
-    with pytest.raises(UsageError, match="no pair has the templates for pmi; give --estimator of base"):
+    with pytest.raises(
+        UsageError, match="no pair has the templates, or shared candidates, for pmi; give --estimator of base"
+    ):
         compare(runs if first_shares else runs[::-1], CompareOptions(estimators=("base", "pmi")))
 
 

@@ -21,11 +21,14 @@ from stated_samples import (
 from calprobe.cells.asked import Asked, read_sets
 from calprobe.measures.options import ReportOptions
 from calprobe.metrics import Resampling, brier, smooth_ece
+from calprobe.metrics.bootstrap import draw_samples
 from calprobe.metrics.consistency import largest_deviation
+from calprobe.metrics.ranking import AURC
 from calprobe.metrics.stated2025 import smooth_ece_relplot10
 from calprobe.prompts.types import Stated
 from calprobe.runs.replies import LabelScores, Reply
 from calprobe.studies.asked.report_asked import report_asked_run
+from calprobe.studies.stated.drawn import Drawn, over_prompts
 from calprobe.studies.stated.figures import stated_pictures
 from calprobe.studies.stated.layouts import correlation_tables, reliability_table
 from calprobe.studies.stated.numbers import stated_run
@@ -307,6 +310,16 @@ def test_conditions_are_of_the_same_answers_and_prompts() -> None:
     said = [own for place, (own, _) in enumerate(CALIBRATED) if place]
     assert found.conditions["original"]["all"]["probability_1"].value.value == CLOSE(np.mean(said))
     assert (found.fidelity["mean"].prompts, found.reliability["mean"].prompts) == (9, 10)
+
+
+@pytest.mark.parametrize("n_wrong", [9, 10])
+def test_a_mean_over_prompts_has_no_interval_where_the_order_of_few_answers_has_none(n_wrong: int) -> None:
+    confidence, correct = np.random.default_rng(0).random((2, 60)), np.arange(60) >= n_wrong
+    samples = {str(place): (values, correct) for place, values in enumerate(confidence)}
+    drawn = draw_samples([AURC], samples, Resampling(50), None)
+    mean = over_prompts([Drawn(by_name["aurc"], 60, AURC) for by_name in drawn.values()]).estimate
+    assert not np.isnan(mean.value)
+    assert np.isnan(mean.low) == (n_wrong < 10)
 
 
 def test_a_mean_over_prompts_and_sets_is_of_the_prompts_that_all_sets_have() -> None:

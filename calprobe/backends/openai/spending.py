@@ -22,9 +22,8 @@ _PAUSE_S = 0.02
 class Spending:
     """Sums up what answers cost. Requests in progress count at their most: prompt by its letters, longest reply.
 
-    So do replies for which the server counts no tokens.
-    An answer that cannot be used counts, too, if the server says what it used. A request that fails otherwise counts
-    nothing: servers do not say what it used, and few charge for it.
+    So do replies for which the server counts no tokens. An answer that cannot be used counts, too, if the server says
+    what it used. A request that fails otherwise counts nothing: servers do not say what it used, and few charge for it.
     """
 
     def __init__(self, prices: Prices, most: float) -> None:
